@@ -1,0 +1,120 @@
+"""Allocations: ``/allocations``, ``/allocations/{uuid}``, ``/resource_providers/{uuid}/allocations``."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+from placementclient import endpoints
+from placementclient.http import Client
+from placementclient.microversion import KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, Holding
+from placementclient.model.freshness import Read
+
+_OWNED = Microversion(1, 8)
+_AS_MAPPING = Microversion(1, 12)
+_GUARDED = Microversion(1, 28)
+_TYPED = Microversion(1, 38)
+
+
+def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[Holding]]:
+    """Who holds what of a provider; the consumers' generations from 1.28."""
+    answer = client.send(endpoints.LIST_PROVIDER_ALLOCATIONS, {'provider': provider_uuid})
+    holdings = [
+        Holding(uuid, record['resources'], record.get('consumer_generation'))
+        for uuid, record in answer.body['allocations'].items()
+    ]
+    return Read(holdings, answer.body['resource_provider_generation'], answer.last_modified)
+
+
+def show(
+    client: Client, consumer_uuid: str, *, version: Microversion | None = None
+) -> Read[Consumer]:
+    """All that a consumer holds; nothing, if it does not exist.
+
+    :param version: the microversion to ask at, where it must not be the one in use
+    """
+    answer = client.send(endpoints.SHOW_ALLOCATIONS, {'consumer': consumer_uuid}, version=version)
+    body = answer.body
+    kind = body.get('consumer_type')
+    consumer = Consumer(
+        consumer_uuid,
+        {uuid: record['resources'] for uuid, record in body['allocations'].items()},
+        body.get('project_id'),
+        body.get('user_id'),
+        body.get('consumer_generation'),
+        None if kind == UNKNOWN_TYPE else kind,
+        {uuid: record['generation'] for uuid, record in body['allocations'].items()},
+    )
+    return Read(consumer, last_modified=answer.last_modified)
+
+
+def set(
+    client: Client,
+    consumer: Consumer,
+    *,
+    mappings: Mapping[str, builtins.list[str]] | None = None,
+) -> None:
+    """Replace all that a consumer holds.
+
+    What the version in use does not know is not sent: project and user are from 1.8, the
+    consumer's generation from 1.28, its type from 1.38. That a consumer has no type cannot be said
+    from 1.38 on, so that such a one is written at 1.37, which leaves its type as it is.
+
+    :param mappings: which providers serve which request group; from 1.34
+    :raises errors.ConcurrentUpdate: if the consumer's generation has moved, or a provider's did
+        while the service worked
+    :raises errors.Conflict: if a provider has not that much to give
+    """
+    version = version_for(client, consumer)
+    client.send(
+        endpoints.SET_ALLOCATIONS,
+        {'consumer': consumer.uuid},
+        body=body_of(consumer, version) | ({'mappings': mappings} if mappings else {}),
+        version=version,
+    )
+
+
+def delete(client: Client, consumer_uuid: str) -> None:
+    """Free all that a consumer holds.
+
+    :raises errors.NotFound: if it holds nothing
+    """
+    client.send(endpoints.DELETE_ALLOCATIONS, {'consumer': consumer_uuid})
+
+
+def replace(client: Client, body: Any) -> None:
+    """Replace what several consumers hold, in one transaction; from 1.13.
+
+    :param body: as the API wants it at the version in use: ``{consumer UUID: {…}}``
+    """
+    client.send(endpoints.REPLACE_ALLOCATIONS, body=body)
+
+
+def version_for(client: Client, consumer: Consumer) -> Microversion:
+    """The microversion at which a consumer can be written without giving it a type."""
+    if consumer.type is None:
+        return min(client.microversion, KEEPS_CONSUMER_TYPE)
+    return client.microversion
+
+
+def body_of(consumer: Consumer, version: Microversion) -> dict[str, Any]:
+    """What a consumer is in the body of a request at a microversion."""
+    body: dict[str, Any] = {'allocations': _allocations(consumer.allocations, version)}
+    if version >= _OWNED:
+        body |= {'project_id': consumer.project_id, 'user_id': consumer.user_id}
+    if version >= _GUARDED:
+        body['consumer_generation'] = consumer.generation
+    if version >= _TYPED:
+        body['consumer_type'] = consumer.type
+    return body
+
+
+def _allocations(allocations: Allocations, version: Microversion) -> Any:
+    if version >= _AS_MAPPING:
+        return {uuid: {'resources': dict(resources)} for uuid, resources in allocations.items()}
+    return [
+        {'resource_provider': {'uuid': uuid}, 'resources': dict(resources)}
+        for uuid, resources in allocations.items()
+    ]

@@ -1,0 +1,50 @@
+"""The query parameters by which providers and candidates are filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from placementclient.model.requests import CandidateRequest, Filter
+
+
+def of_filter(group: Filter, suffix: str = '') -> dict[str, str | list[str] | None]:
+    """The parameters of one group.
+
+    :param suffix: what distinguishes the group; from 1.33 also with letters
+    """
+    return {
+        f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items()) or None,
+        f'required{suffix}': _traits(group.required, group.forbidden),
+        f'member_of{suffix}': [
+            *(_any_of(aggregates) for aggregates in group.member_of),
+            *(f'!{_any_of(aggregates)}' for aggregates in group.forbidden_member_of),
+        ],
+        f'in_tree{suffix}': group.in_tree,
+    }
+
+
+def of_candidates(request: CandidateRequest) -> dict[str, str | int | list[str] | None]:
+    """The parameters of ``GET /allocation_candidates``."""
+    query: dict[str, str | int | list[str] | None] = {**of_filter(request.common)}
+    for suffix, group in request.groups.items():
+        query |= of_filter(group, suffix)
+    return query | {
+        'group_policy': request.group_policy,
+        'same_subtree': [','.join(suffixes) for suffixes in request.same_subtree],
+        'root_required': _joined(request.root_required, request.root_forbidden),
+        'limit': request.limit,
+    }
+
+
+def _traits(required: Sequence[str], forbidden: Sequence[str]) -> list[str]:
+    """Below 1.39 the parameter may not be repeated, so what can be joined is."""
+    every = _joined([trait for trait in required if ',' not in trait], forbidden)
+    return [*([every] if every else []), *(_any_of(traits) for traits in required if ',' in traits)]
+
+
+def _joined(required: Sequence[str], forbidden: Sequence[str]) -> str | None:
+    return ','.join([*required, *(f'!{trait}' for trait in forbidden)]) or None
+
+
+def _any_of(names: str) -> str:
+    return f'in:{names}' if ',' in names else names

@@ -1,0 +1,49 @@
+"""The reshaper: ``POST /reshaper``, from 1.30."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from placementclient import endpoints, errors
+from placementclient.http import Client
+from placementclient.microversion import KEEPS_CONSUMER_TYPE, Microversion
+
+#: The role that the service's default policy asks for.
+ROLE = 'service'
+
+
+def submit(client: Client, body: Any, *, version: Microversion | None = None) -> None:
+    """Replace inventories of providers and allocations of consumers, in one transaction.
+
+    Everything that the body names is replaced as a whole, and the service does not check that
+    nothing is lost.
+
+    :param body: ``{'inventories': …, 'allocations': …}`` as the API has it
+    :param version: the microversion to send it at, where it must not be the one in use
+    :raises errors.ConcurrentUpdate: if a generation has moved; nothing was changed then
+    :raises errors.Forbidden: if the role is missing
+    """
+    try:
+        client.send(endpoints.RESHAPE, body=body, version=version)
+    except errors.Forbidden as refusal:
+        raise errors.Forbidden(
+            refusal.status,
+            f'{refusal.sentence.rstrip(".")}. The reshaper needs the role {ROLE!r}',
+            refusal.code,
+            refusal.request_id,
+        ) from None
+
+
+def allowed(client: Client) -> bool:
+    """Whether the policy lets this user reshape; changes nothing.
+
+    The service looks at the policy before it looks at the body, so that an empty one is answered
+    with 403 or with 400.
+    """
+    try:
+        client.send(endpoints.RESHAPE, body={}, version=KEEPS_CONSUMER_TYPE)
+    except errors.Forbidden:
+        return False
+    except errors.BadRequest:
+        return True
+    raise errors.InvalidAnswer('The reshaper accepted an empty request')

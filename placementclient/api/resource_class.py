@@ -1,0 +1,50 @@
+"""Resource classes: ``/resource_classes`` and ``/resource_classes/{name}``, from 1.2."""
+
+from __future__ import annotations
+
+import builtins
+
+from placementclient import endpoints
+from placementclient.http import Client
+from placementclient.model.freshness import Read
+
+
+def list(client: Client) -> builtins.list[str]:
+    """The names of all classes, standard and custom."""
+    body = client.send(endpoints.LIST_CLASSES).body
+    return [record['name'] for record in body['resource_classes']]
+
+
+def create(client: Client, name: str) -> None:
+    """Create a custom class.
+
+    :raises errors.Conflict: if it exists
+    """
+    client.send(endpoints.CREATE_CLASS, body={'name': name})
+
+
+def show(client: Client, name: str) -> Read[str]:
+    """A class, if it exists.
+
+    :raises errors.NotFound: if it does not
+    """
+    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': name})
+    return Read(answer.body['name'], last_modified=answer.last_modified)
+
+
+def ensure(client: Client, name: str) -> None:
+    """Create a custom class unless it exists; from 1.7."""
+    client.send(endpoints.SET_CLASS, {'resource_class': name})
+
+
+def rename(client: Client, name: str, new_name: str) -> None:
+    """Give a custom class another name; 1.2 to 1.6, later versions cannot."""
+    client.send(endpoints.SET_CLASS, {'resource_class': name}, body={'name': new_name})
+
+
+def delete(client: Client, name: str) -> None:
+    """Delete a custom class.
+
+    :raises errors.Conflict: if a provider has inventory of it
+    """
+    client.send(endpoints.DELETE_CLASS, {'resource_class': name})

@@ -1,0 +1,121 @@
+"""Resource providers: ``/resource_providers`` and ``/resource_providers/{uuid}``."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+
+from placementclient import endpoints, errors
+from placementclient.api import query
+from placementclient.http import Client
+from placementclient.model.freshness import Read
+from placementclient.model.providers import Provider, is_uuid
+from placementclient.model.requests import Filter
+
+
+def list(
+    client: Client,
+    *,
+    name: str | None = None,
+    uuid: str | None = None,
+    matching: Filter = Filter(),  # noqa: B008 (frozen)
+) -> builtins.list[Provider]:
+    """The providers that satisfy all conditions given.
+
+    :param name: an exact name
+    :param matching: ``resources`` from 1.4, ``member_of`` from 1.3, ``in_tree`` from 1.14,
+        ``required`` from 1.18, ``forbidden`` from 1.22, ``forbidden_member_of`` from 1.32
+    """
+    parameters = {'name': name, 'uuid': uuid, **query.of_filter(matching)}
+    body = client.send(endpoints.LIST_PROVIDERS, query=parameters).body
+    return [_provider(record) for record in body['resource_providers']]
+
+
+def find(client: Client, name_or_uuid: str) -> str:
+    """The UUID of a provider. A UUID is taken as it is, without a request.
+
+    :raises errors.NoSuchProvider: if no provider has the name
+    """
+    if is_uuid(name_or_uuid):
+        return name_or_uuid
+    found = list(client, name=name_or_uuid)
+    if not found:
+        raise errors.NoSuchProvider(f'No resource provider has the name {name_or_uuid!r}')
+    return found[0].uuid
+
+
+def create(
+    client: Client, name: str, *, uuid: str | None = None, parent_provider_uuid: str | None = None
+) -> Provider:
+    """Create a provider.
+
+    :param uuid: chosen by the service if it is not given
+    :param parent_provider_uuid: from 1.14
+    :raises errors.DuplicateName: if a provider has the name
+    """
+    body = _given(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
+    answer = client.send(endpoints.CREATE_PROVIDER, body=body)
+    if answer.body is not None:
+        return _provider(answer.body)
+    # Below 1.20 the answer says no more than where the provider is.
+    return show(client, answer.headers['location'].rpartition('/')[2]).value
+
+
+def show(client: Client, provider_uuid: str) -> Read[Provider]:
+    """One provider.
+
+    :raises errors.NotFound: if there is none with this UUID
+    """
+    answer = client.send(endpoints.SHOW_PROVIDER, {'provider': provider_uuid})
+    provider = _provider(answer.body)
+    return Read(provider, provider.generation, answer.last_modified)
+
+
+def generation(client: Client, provider_uuid: str) -> int:
+    """The generation that a provider has now."""
+    return show(client, provider_uuid).value.generation
+
+
+def set(
+    client: Client,
+    provider_uuid: str,
+    name: str,
+    *,
+    parent_provider_uuid: str | None = None,
+    orphan: bool = False,
+) -> Provider:
+    """Rename a provider, or move it below another parent.
+
+    :param name: the name that it shall have; the one it has, to keep it
+    :param parent_provider_uuid: from 1.14 for a root, from 1.37 for any; ``None`` leaves it
+    :param orphan: make it a root; from 1.37
+    """
+    body: dict[str, Any] = _given(name=name, parent_provider_uuid=parent_provider_uuid)
+    if orphan:
+        body['parent_provider_uuid'] = None
+    answer = client.send(endpoints.SET_PROVIDER, {'provider': provider_uuid}, body=body)
+    return _provider(answer.body)
+
+
+def delete(client: Client, provider_uuid: str) -> None:
+    """Delete a provider, its inventory included.
+
+    :raises errors.ProviderInUse: if it has allocations
+    :raises errors.CannotDeleteParent: if it has children
+    """
+    client.send(endpoints.DELETE_PROVIDER, {'provider': provider_uuid})
+
+
+def _given(**fields: str | None) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _provider(record: Mapping[str, Any]) -> Provider:
+    return Provider(
+        record['uuid'],
+        record['name'],
+        record['generation'],
+        record.get('parent_provider_uuid'),
+        record.get('root_provider_uuid'),
+    )

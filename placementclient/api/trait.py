@@ -1,0 +1,74 @@
+"""Traits, and those of a provider: ``/traits``, ``/resource_providers/{uuid}/traits``; from 1.6."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+
+from placementclient import endpoints
+from placementclient.http import Answer, Client
+from placementclient.model.freshness import Read
+
+
+def list(
+    client: Client, *, name: str | None = None, associated: bool | None = None
+) -> builtins.list[str]:
+    """The names of the traits that exist.
+
+    :param name: ``startswith:PREFIX`` or ``in:NAME,NAME``
+    :param associated: only those that some provider has, or only those that none has
+    """
+    flag = None if associated is None else str(associated).lower()
+    answer = client.send(endpoints.LIST_TRAITS, query={'name': name, 'associated': flag})
+    traits: builtins.list[str] = answer.body['traits']
+    return traits
+
+
+def show(client: Client, name: str) -> Read[str]:
+    """A trait, if it exists.
+
+    :raises errors.NotFound: if it does not
+    """
+    answer = client.send(endpoints.SHOW_TRAIT, {'trait': name})
+    return Read(name, last_modified=answer.last_modified)
+
+
+def create(client: Client, name: str) -> None:
+    """Create a custom trait unless it exists."""
+    client.send(endpoints.CREATE_TRAIT, {'trait': name})
+
+
+def delete(client: Client, name: str) -> None:
+    """Delete a custom trait.
+
+    :raises errors.Conflict: if a provider has it
+    """
+    client.send(endpoints.DELETE_TRAIT, {'trait': name})
+
+
+def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
+    """The traits of a provider."""
+    return _traits(client.send(endpoints.LIST_PROVIDER_TRAITS, {'provider': provider_uuid}))
+
+
+def set_on_provider(
+    client: Client, provider_uuid: str, traits: Iterable[str], generation: int
+) -> Read[builtins.list[str]]:
+    """Give a provider these traits and no others.
+
+    :param generation: the provider's
+    :raises errors.ConcurrentUpdate: if the generation has moved
+    """
+    body = {'traits': builtins.list(traits), 'resource_provider_generation': generation}
+    answer = client.send(endpoints.SET_PROVIDER_TRAITS, {'provider': provider_uuid}, body=body)
+    return _traits(answer)
+
+
+def delete_from_provider(client: Client, provider_uuid: str) -> None:
+    """Take all traits off a provider, whoever else changes it at the moment."""
+    client.send(endpoints.DELETE_PROVIDER_TRAITS, {'provider': provider_uuid})
+
+
+def _traits(answer: Answer) -> Read[builtins.list[str]]:
+    body = answer.body
+    return Read(body['traits'], body['resource_provider_generation'], answer.last_modified)

@@ -1,0 +1,50 @@
+"""Usages: ``/resource_providers/{uuid}/usages`` and ``/usages``."""
+
+from __future__ import annotations
+
+from placementclient import endpoints
+from placementclient.http import Client
+from placementclient.microversion import Microversion
+from placementclient.model.consumers import Resources, Usage
+from placementclient.model.freshness import Read
+
+_BY_TYPE = Microversion(1, 38)
+
+
+def of_provider(client: Client, provider_uuid: str) -> Read[Resources]:
+    """What of a provider is used, for each class that it has."""
+    answer = client.send(endpoints.SHOW_PROVIDER_USAGES, {'provider': provider_uuid})
+    body = answer.body
+    return Read(body['usages'], body['resource_provider_generation'], answer.last_modified)
+
+
+def of_project(
+    client: Client,
+    project_id: str,
+    *,
+    user_id: str | None = None,
+    consumer_type: str | None = None,
+    version: Microversion | None = None,
+) -> Read[list[Usage]]:
+    """What the consumers of a project use in all; from 1.9.
+
+    :param user_id: only those of this user
+    :param consumer_type: only those of this type; ``all`` adds up, ``unknown`` are those without a
+        type; from 1.38
+    :param version: the microversion to ask at, where it must not be the one in use
+    :return: one usage below 1.38, one for each type of consumer from there on
+    """
+    answer = client.send(
+        endpoints.SHOW_USAGES,
+        query={'project_id': project_id, 'user_id': user_id, 'consumer_type': consumer_type},
+        version=version,
+    )
+    usages = answer.body['usages']
+    if (version or client.microversion) < _BY_TYPE:
+        return Read([Usage(usages)], last_modified=answer.last_modified)
+    by_type = [
+        Usage({name: n for name, n in record.items() if name != 'consumer_count'},
+              kind, record['consumer_count'])
+        for kind, record in usages.items()
+    ]
+    return Read(by_type, last_modified=answer.last_modified)

@@ -1,0 +1,1 @@
+"""The commands: parse, call one function of the API, render."""

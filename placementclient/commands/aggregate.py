@@ -1,0 +1,64 @@
+"""Aggregates of resource providers."""
+
+from __future__ import annotations
+
+import argparse
+
+from placementclient import endpoints
+from placementclient.api import aggregate, resource_provider
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.model.freshness import Read
+from placementclient.render import columns
+from placementclient.render.columns import Output
+
+
+class ListAggregate(base.Lister):
+    """List the aggregates that a resource provider is in.
+
+    Example:
+
+      openstack resource provider aggregate list compute1
+    """
+
+    endpoint = endpoints.LIST_AGGREGATES
+    options = (base.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        return columns.UUID.rows(aggregate.list(self.client, uuid).value)
+
+
+class SetAggregate(base.Lister):
+    """Put a resource provider into these aggregates and no others.
+
+    Example:
+
+      openstack resource provider aggregate set compute1 \\
+        --aggregate 42896e0d-205d-4fe3-bd1e-100924931787
+    """
+
+    endpoint = endpoints.SET_AGGREGATES
+    options = (
+        base.PROVIDER,
+        Option(
+            '--aggregate',
+            metavar='<aggregate_uuid>',
+            action='append',
+            default=[],
+            help='UUID of an aggregate; may be repeated; without it, it will be in none',
+        ),
+        base.generation(since='1.19'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+
+        def write(generation: int) -> Read[list[str]]:
+            return aggregate.set(self.client, uuid, parsed_args.aggregate, generation)
+
+        def read() -> int:
+            return resource_provider.generation(self.client, uuid)
+
+        written = base.guarded(write, parsed_args.generation, read)
+        return columns.UUID.rows(written.value)

@@ -1,0 +1,198 @@
+"""What every command has: options that know their microversion, a client, an exit status."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+from osc_lib.command import command
+
+from placementclient import errors
+from placementclient.api.conflict import retried
+from placementclient.endpoints import Endpoint
+from placementclient.http import Client
+from placementclient.microversion import HIGHEST, LOWEST, Microversion
+from placementclient.model.freshness import Read
+from placementclient.render.columns import Output
+
+T = TypeVar('T')
+
+#: Where the operator leaves the microversion to the client, commands ask for and print what they
+#: did up to this one, whatever the service knows: 1.38 made an option required and changed tables,
+#: and who wants that says so. Requests are sent at the highest version all the same.
+STABLE = Microversion(1, 37)
+
+
+class Option:
+    """An option or a positional argument.
+
+    :param flags: as ``add_argument`` takes them, and its keyword arguments as ``settings``
+    :param help: a sentence without its full stop; the microversions are appended to it
+    :param since: the first microversion that has it, such as ``'1.14'``
+    :param until: the last one, where a later version took it away
+    :param required_since: the first microversion that cannot do without it
+    :param required_until: the last one that cannot
+    """
+
+    def __init__(
+        self,
+        *flags: str,
+        help: str,
+        since: str | None = None,
+        until: str | None = None,
+        required_since: str | None = None,
+        required_until: str | None = None,
+        **settings: Any,
+    ) -> None:
+        self.flags, self.settings = flags, settings
+        self.since = Microversion.parse(since) if since else LOWEST
+        self.until = Microversion.parse(until) if until else HIGHEST
+        self.required_since = Microversion.parse(required_since) if required_since else None
+        self.required_until = Microversion.parse(required_until) if required_until else None
+        self.help = f'{help}{self._versions()}.'
+        self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
+
+    def add_to(self, parser: argparse._ActionsContainer) -> None:
+        """Make a parser accept it."""
+        parser.add_argument(*self.flags, help=self.help, **self.settings)
+
+    def is_given(self, parsed_args: argparse.Namespace) -> bool:
+        """Whether the operator gave it."""
+        value = getattr(parsed_args, self.dest)
+        return value not in (None, False, [], self.settings.get('default'))
+
+    def is_required(self, version: Microversion) -> bool:
+        """Whether the service cannot do without it at a microversion."""
+        return (self.required_since is not None and version >= self.required_since) or (
+            self.required_until is not None and version <= self.required_until
+        )
+
+    def _versions(self) -> str:
+        facts = []
+        if self.since > LOWEST:
+            facts.append(f'from API version {self.since} on')
+        if self.until < HIGHEST:
+            facts.append(f'up to API version {self.until}')
+        if self.required_since:
+            facts.append(f'required from {self.required_since} on')
+        if self.required_until:
+            facts.append(f'required up to {self.required_until}')
+        return f' ({", ".join(facts)})' if facts else ''
+
+
+PROVIDER = Option(
+    'provider', metavar='<provider>', help='Name or UUID of the resource provider'
+)
+CONSUMER = Option('consumer', metavar='<consumer>', help='UUID of the consumer')
+RESOURCE_CLASS = Option(
+    'resource_class', metavar='<resource_class>', help='Name of the resource class'
+)
+def generation(since: str | None = None) -> Option:
+    """The option that turns a read-modify-write into a compare-and-swap."""
+    return Option(
+        '--generation',
+        metavar='<generation>',
+        type=int,
+        since=since,
+        help='Write only if this is still the generation; without it, the write is repeated '
+        'where somebody else came first',
+    )
+
+
+LONG = Option('--long', action='store_true', since='1.15', help='Print last_modified too')
+
+
+class _Placement(command.Command):
+    """What the three kinds of commands share.
+
+    A subclass says what it needs as data: the endpoint that it stands for, and its options.
+    """
+
+    #: The route of the service that the command stands for; None for what combines several.
+    endpoint: ClassVar[Endpoint | None] = None
+    options: ClassVar[Sequence[Option]] = ()
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        # Keeps the examples of the docstrings as they are.
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        for option in self.options:
+            option.add_to(parser)
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Carry the command out; what the package raises becomes a line and an exit status."""
+        try:
+            self._check(parsed_args)
+            status: int = super().run(parsed_args)
+        except errors.PlacementError as failure:
+            self.log.error(str(failure), exc_info=self.app.options.debug)
+            return failure.exit_status
+        return status
+
+    @property
+    def client(self) -> Client:
+        """The client of this run of the program."""
+        client: Client = self.app.client_manager.placement
+        return client
+
+    @property
+    def version(self) -> Microversion:
+        """The microversion whose tables are printed and whose arguments are required."""
+        version = self.client.assumed_microversion
+        return version if self.client.version_is_chosen else min(version, STABLE)
+
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        """Compare what is asked for with the microversion, before anything is sent."""
+        if not self.auth_required:
+            return
+        if self.endpoint:
+            self.client.require('Operation or argument', self.endpoint.since)
+        missing = []
+        for option in self.options:
+            if option.is_given(parsed_args):
+                self.client.require(option.flags[-1], option.since, option.until)
+            elif option.is_required(self.version):
+                missing.append(option.flags[-1])
+        if missing:
+            raise errors.UsageError(
+                f'the following arguments are required: {", ".join(missing)}'
+            )
+
+    #: OpenStackClient authenticates nobody for a command that says False.
+    auth_required = True
+
+
+class Command(_Placement):
+    """A command that prints nothing of its own."""
+
+
+class Lister(_Placement, command.Lister):
+    """A command that prints rows."""
+
+
+class ShowOne(_Placement, command.ShowOne):
+    """A command that prints the fields of one thing."""
+
+
+def guarded(write: Callable[[int], T], given: int | None, read: Callable[[], int]) -> T:
+    """Replace something that a generation guards.
+
+    :param write: sends the replacement with a generation
+    :param given: the operator's, with which a conflict is the answer
+    :param read: reads the generation that there is now, before each attempt
+    """
+    if given is not None:
+        return write(given)
+    return retried(lambda: write(read()))
+
+
+def with_last_modified(output: Output, read: Read[Any], *, one: bool = True) -> Output:
+    """A table with ``last_modified`` as its last column.
+
+    :param one: whether it is the fields of one thing
+    """
+    names, values = output
+    last = (read.last_modified,)
+    return (*names, 'last_modified'), (*values, *last) if one else [(*row, *last) for row in values]

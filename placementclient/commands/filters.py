@@ -1,0 +1,119 @@
+"""The options by which providers and candidates are filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from placementclient import errors
+from placementclient.api import resource_provider
+from placementclient.commands.base import Option
+from placementclient.http import Client
+from placementclient.microversion import Microversion
+from placementclient.model.requests import Filter
+
+_ANY_OF = Microversion(1, 39)
+
+
+def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
+    """The options that a filter is made of.
+
+    :param since: the first microversion of each, by its name without the hyphens
+    :param settings: keyword arguments of ``add_argument``, where the options are not of the command
+        as a whole
+    """
+    repeated = settings or {'action': 'append', 'default': []}
+    return (
+        Option(
+            '--resource',
+            metavar='<resource_class>=<value>',
+            since=since['resource'],
+            help='How much of a resource class there must be; may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--required',
+            metavar='<required>',
+            since=since['required'],
+            help='A trait that there must be; from API version 1.39 on also several, joined by '
+            'commas, of which one is enough; may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--forbidden',
+            metavar='<forbidden>',
+            since='1.22',
+            help='A trait that must be absent; may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--member-of',
+            metavar='<member_of>',
+            since=since['member-of'],
+            help='UUIDs of aggregates, joined by commas: membership in one of them is needed; '
+            'may be repeated from API version 1.24 on, then one of each is needed',
+            **repeated,
+        ),
+        Option(
+            '--forbidden-member-of',
+            metavar='<member_of>',
+            since='1.32',
+            help='UUIDs of aggregates, joined by commas: membership in none of them is allowed; '
+            'may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--in-tree',
+            metavar='<provider>',
+            since=since['in-tree'],
+            help='Name or UUID of a provider: only its tree',
+            **settings,
+        ),
+    )
+
+
+def parsed(client: Client, given: Mapping[str, Any]) -> Filter:
+    """The filter that the options describe.
+
+    :param given: what the options were given, by their dests
+    :raises errors.BadArgument: if a resource is not of the form ``CLASS=AMOUNT``
+    """
+    required = given.get('required') or ()
+    if any(',' in trait for trait in required):
+        client.require('--required with alternatives', _ANY_OF)
+    in_tree = given.get('in_tree')
+    return Filter(
+        resources(given.get('resource') or ()),
+        tuple(required),
+        tuple(given.get('forbidden') or ()),
+        tuple(given.get('member_of') or ()),
+        tuple(given.get('forbidden_member_of') or ()),
+        resource_provider.find(client, in_tree) if in_tree else None,
+    )
+
+
+def resources(arguments: Iterable[str]) -> dict[str, int]:
+    """``['VCPU=2', 'MEMORY_MB=512']`` as amounts by class; the last one of a class counts.
+
+    :raises errors.BadArgument: if one is not of that form
+    """
+    amounts = {}
+    for argument in arguments:
+        name, equals, amount = argument.partition('=')
+        if not (name and equals and amount):
+            raise errors.BadArgument(
+                'Arguments to --resource must be of form <resource_class>=<value>'
+            )
+        amounts[name] = whole(amount)
+    return amounts
+
+
+def whole(text: str) -> int:
+    """An amount.
+
+    :raises errors.BadArgument: if the text is not a whole number
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise errors.BadArgument(f'{text!r} is not a whole number') from None

@@ -1,0 +1,32 @@
+"""The reshaper, as it is."""
+
+from __future__ import annotations
+
+import argparse
+
+from placementclient import endpoints
+from placementclient.api import reshaper
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.migration import files
+
+
+class SubmitReshape(base.Command):
+    """Send a reshape as it is: replace inventories and allocations in one transaction.
+
+    The file has the body of POST /reshaper for the API version in use, as JSON or YAML. The service
+    replaces as a whole whatever the body names, and does not check that nothing gets lost:
+    "resource provider reshape plan" and "apply" do.
+
+    Example:
+
+      openstack resource provider reshape submit --file body.json
+    """
+
+    endpoint = endpoints.RESHAPE
+    options = (
+        Option('--file', metavar='<file>', required=True, help='The file; - for standard input'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        reshaper.submit(self.client, files.read_document(parsed_args.file))

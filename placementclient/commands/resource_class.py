@@ -1,0 +1,100 @@
+"""Resource classes."""
+
+from __future__ import annotations
+
+import argparse
+
+from placementclient import endpoints
+from placementclient.api import resource_class
+from placementclient.commands import base
+from placementclient.microversion import Microversion
+from placementclient.render import columns
+from placementclient.render.columns import Output
+
+_NAME = base.Option('name', metavar='<name>', help='Name of the resource class')
+_CREATE_OR_VALIDATE = Microversion(1, 7)
+
+
+class ListClass(base.Lister):
+    """List all resource classes.
+
+    Example:
+
+      openstack resource class list
+    """
+
+    endpoint = endpoints.LIST_CLASSES
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        return columns.NAME.rows(resource_class.list(self.client))
+
+
+class CreateClass(base.Command):
+    """Create a custom resource class. Its name begins with CUSTOM_.
+
+    Example:
+
+      openstack resource class create CUSTOM_FPGA
+    """
+
+    endpoint = endpoints.CREATE_CLASS
+    options = (_NAME,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        resource_class.create(self.client, parsed_args.name)
+
+
+class ShowClass(base.ShowOne):
+    """Show whether a resource class exists.
+
+    Example:
+
+      openstack resource class show CUSTOM_FPGA
+    """
+
+    endpoint = endpoints.SHOW_CLASS
+    options = (_NAME, base.LONG)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        shown = resource_class.show(self.client, parsed_args.name)
+        output = columns.NAME.fields(shown.value)
+        return base.with_last_modified(output, shown) if parsed_args.long else output
+
+
+class SetClass(base.Command):
+    """Create a custom resource class unless it exists already.
+
+    Up to API version 1.6 the service can rename a class instead, and no more than that.
+
+    Example:
+
+      openstack resource class set CUSTOM_FPGA
+    """
+
+    endpoint = endpoints.SET_CLASS
+    options = (
+        _NAME,
+        base.Option('--name', dest='new_name', metavar='<name>', help='New name', until='1.6'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.new_name:
+            resource_class.rename(self.client, parsed_args.name, parsed_args.new_name)
+        else:
+            self.client.require('Operation or argument', _CREATE_OR_VALIDATE)
+            resource_class.ensure(self.client, parsed_args.name)
+
+
+class DeleteClass(base.Command):
+    """Delete a custom resource class. No provider may have inventory of it.
+
+    Example:
+
+      openstack resource class delete CUSTOM_FPGA
+    """
+
+    endpoint = endpoints.DELETE_CLASS
+    options = (_NAME,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        resource_class.delete(self.client, parsed_args.name)

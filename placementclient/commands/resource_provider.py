@@ -1,0 +1,163 @@
+"""Resource providers."""
+
+from __future__ import annotations
+
+import argparse
+
+from placementclient import endpoints, errors
+from placementclient.api import allocation, resource_provider
+from placementclient.commands import base, filters
+from placementclient.commands.base import Option
+from placementclient.render import columns
+from placementclient.render.columns import Output
+
+
+class ListProvider(base.Lister):
+    """List resource providers, all or those that satisfy every condition given.
+
+    Example:
+
+      openstack resource provider list --resource VGPU=1 --required CUSTOM_NVIDIA_A40
+    """
+
+    endpoint = endpoints.LIST_PROVIDERS
+    options = (
+        Option('--uuid', metavar='<uuid>', help='UUID of the resource provider'),
+        Option('--name', metavar='<name>', help='Name of the resource provider'),
+        *filters.options(
+            since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        providers = resource_provider.list(
+            self.client,
+            name=parsed_args.name,
+            uuid=parsed_args.uuid,
+            matching=filters.parsed(self.client, vars(parsed_args)),
+        )
+        return columns.PROVIDER.rows(providers, self.version)
+
+
+class CreateProvider(base.ShowOne):
+    """Create a resource provider.
+
+    Example:
+
+      openstack resource provider create compute1_numa0 --parent-provider compute1
+    """
+
+    endpoint = endpoints.CREATE_PROVIDER
+    options = (
+        Option('name', metavar='<name>', help='Name of the resource provider'),
+        Option(
+            '--parent-provider',
+            metavar='<provider>',
+            since='1.14',
+            help='Name or UUID of the provider below which it shall be; without it, it is a root',
+        ),
+        Option('--uuid', metavar='<uuid>', help='UUID that it shall have'),
+        Option(
+            '--or-show',
+            action='store_true',
+            help='Show the provider of that name, as it is, where there is one',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        parent = parsed_args.parent_provider
+        try:
+            provider = resource_provider.create(
+                self.client,
+                parsed_args.name,
+                uuid=parsed_args.uuid,
+                parent_provider_uuid=parent and resource_provider.find(self.client, parent),
+            )
+        except errors.Conflict:
+            found = parsed_args.or_show and resource_provider.list(
+                self.client, name=parsed_args.name
+            )
+            if not found:
+                raise
+            provider = found[0]
+        return columns.PROVIDER.fields(provider, self.version)
+
+
+class ShowProvider(base.ShowOne):
+    """Show a resource provider.
+
+    Example:
+
+      openstack resource provider show compute1 --allocations
+    """
+
+    endpoint = endpoints.SHOW_PROVIDER
+    options = (
+        base.PROVIDER,
+        Option('--allocations', action='store_true', help='Show too what is allocated of it'),
+        base.LONG,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        shown = resource_provider.show(self.client, uuid)
+        output = columns.PROVIDER.fields(shown.value, self.version)
+        if parsed_args.allocations:
+            holdings = allocation.list_of_provider(self.client, uuid).value
+            names, values = output
+            output = (*names, 'allocations'), (*values, columns.by_consumer(holdings))
+        return base.with_last_modified(output, shown) if parsed_args.long else output
+
+
+class SetProvider(base.ShowOne):
+    """Rename a resource provider, or move it below another parent.
+
+    Example:
+
+      openstack resource provider set compute1_numa0 --parent-provider compute2
+    """
+
+    endpoint = endpoints.SET_PROVIDER
+    options = (
+        base.PROVIDER,
+        Option('--name', metavar='<name>', help='New name'),
+        Option(
+            '--parent-provider',
+            metavar='<provider>',
+            since='1.14',
+            help='Name or UUID of the new parent; below API version 1.37 only for a root',
+        ),
+        Option('--no-parent', action='store_true', since='1.37', help='Make it a root'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        parent = parsed_args.parent_provider
+        if parent and parsed_args.no_parent:
+            raise errors.UsageError('--parent-provider and --no-parent contradict each other')
+        if not (parsed_args.name or parent or parsed_args.no_parent):
+            raise errors.UsageError('the following arguments are required: --name')
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        provider = resource_provider.set(
+            self.client,
+            uuid,
+            parsed_args.name or resource_provider.show(self.client, uuid).value.name,
+            parent_provider_uuid=parent and resource_provider.find(self.client, parent),
+            orphan=parsed_args.no_parent,
+        )
+        return columns.PROVIDER.fields(provider, self.version)
+
+
+class DeleteProvider(base.Command):
+    """Delete a resource provider with its inventory. Nothing may be allocated of it.
+
+    Example:
+
+      openstack resource provider delete compute1_numa0
+    """
+
+    endpoint = endpoints.DELETE_PROVIDER
+    options = (base.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        resource_provider.delete(self.client, uuid)

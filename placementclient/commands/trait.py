@@ -1,0 +1,165 @@
+"""Traits, and those of resource providers."""
+
+from __future__ import annotations
+
+import argparse
+
+from placementclient import endpoints
+from placementclient.api import resource_provider, trait
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.model.freshness import Read
+from placementclient.render import columns
+from placementclient.render.columns import Output
+
+_NAME = Option('name', metavar='<name>', help='Name of the trait')
+
+
+class ListTrait(base.Lister):
+    """List the traits that exist.
+
+    Example:
+
+      openstack trait list --name startswith:CUSTOM_ --associated
+    """
+
+    endpoint = endpoints.LIST_TRAITS
+    options = (
+        Option(
+            '--name',
+            metavar='<name>',
+            help='startswith:PREFIX, or in:NAME,NAME for those of the named ones that exist',
+        ),
+        Option(
+            '--associated',
+            action='store_const',
+            const=True,
+            help='Only traits that some resource provider has',
+        ),
+        Option(
+            '--no-associated',
+            action='store_const',
+            const=False,
+            dest='associated',
+            help='Only traits that no resource provider has',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        traits = trait.list(
+            self.client, name=parsed_args.name, associated=parsed_args.associated
+        )
+        return columns.NAME.rows(traits)
+
+
+class ShowTrait(base.ShowOne):
+    """Show whether a trait exists.
+
+    Example:
+
+      openstack trait show HW_CPU_X86_AVX2
+    """
+
+    endpoint = endpoints.SHOW_TRAIT
+    options = (_NAME, base.LONG)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        shown = trait.show(self.client, parsed_args.name)
+        output = columns.NAME.fields(shown.value)
+        return base.with_last_modified(output, shown) if parsed_args.long else output
+
+
+class CreateTrait(base.Command):
+    """Create a custom trait unless it exists. Its name begins with CUSTOM_.
+
+    Example:
+
+      openstack trait create CUSTOM_NVIDIA_A40
+    """
+
+    endpoint = endpoints.CREATE_TRAIT
+    options = (_NAME,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        trait.create(self.client, parsed_args.name)
+
+
+class DeleteTrait(base.Command):
+    """Delete a custom trait. No resource provider may have it.
+
+    Example:
+
+      openstack trait delete CUSTOM_NVIDIA_A40
+    """
+
+    endpoint = endpoints.DELETE_TRAIT
+    options = (_NAME,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        trait.delete(self.client, parsed_args.name)
+
+
+class ListProviderTrait(base.Lister):
+    """List the traits of a resource provider.
+
+    Example:
+
+      openstack resource provider trait list compute1
+    """
+
+    endpoint = endpoints.LIST_PROVIDER_TRAITS
+    options = (base.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        return columns.NAME.rows(trait.list_of_provider(self.client, uuid).value)
+
+
+class SetProviderTrait(base.Lister):
+    """Give a resource provider these traits and no others.
+
+    Example:
+
+      openstack resource provider trait set compute1 --trait HW_CPU_X86_AVX2
+    """
+
+    endpoint = endpoints.SET_PROVIDER_TRAITS
+    options = (
+        base.PROVIDER,
+        Option(
+            '--trait',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='Name of a trait; may be repeated; without it, it will have none',
+        ),
+        base.generation(),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+
+        def write(generation: int) -> Read[list[str]]:
+            return trait.set_on_provider(self.client, uuid, parsed_args.trait, generation)
+
+        def read() -> int:
+            return resource_provider.generation(self.client, uuid)
+
+        written = base.guarded(write, parsed_args.generation, read)
+        return columns.NAME.rows(written.value)
+
+
+class DeleteProviderTrait(base.Command):
+    """Take all traits off a resource provider, whoever else changes it at the moment.
+
+    Example:
+
+      openstack resource provider trait delete compute1
+    """
+
+    endpoint = endpoints.DELETE_PROVIDER_TRAITS
+    options = (base.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        trait.delete_from_provider(self.client, uuid)

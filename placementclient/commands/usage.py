@@ -1,0 +1,79 @@
+"""Usages, of resource providers and of projects."""
+
+from __future__ import annotations
+
+import argparse
+
+from placementclient import endpoints
+from placementclient.api import resource_provider, usage
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.microversion import Microversion
+from placementclient.render import columns
+from placementclient.render.columns import Output
+
+_BY_TYPE = Microversion(1, 38)
+
+
+class ShowProviderUsage(base.Lister):
+    """Show how much of each resource class of a resource provider is used.
+
+    Example:
+
+      openstack resource provider usage show compute1
+    """
+
+    endpoint = endpoints.SHOW_PROVIDER_USAGES
+    options = (base.PROVIDER, base.LONG)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        used = usage.of_provider(self.client, uuid)
+        output = columns.USAGE.rows(used.value.items())
+        return base.with_last_modified(output, used, one=False) if parsed_args.long else output
+
+
+class ShowUsage(base.Lister):
+    """Show how much of each resource class a project uses.
+
+    From API version 1.38 on there is a row for each type of consumer. With --consumer-type there is
+    one for each type and class, with the number of consumers.
+
+    Example:
+
+      openstack resource usage show 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --consumer-type all
+    """
+
+    endpoint = endpoints.SHOW_USAGES
+    options = (
+        Option('project', metavar='<project>', help='ID of the project'),
+        Option('--user-id', metavar='<user>', help='Only what this user of it uses, by ID'),
+        Option(
+            '--consumer-type',
+            metavar='<consumer_type>',
+            since='1.38',
+            help='Only consumers of this type; all for the sum, unknown for those without a type',
+        ),
+        base.LONG,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        typed = parsed_args.consumer_type is not None
+        version = self.client.microversion if typed else self.version
+        used = usage.of_project(
+            self.client,
+            parsed_args.project,
+            user_id=parsed_args.user_id,
+            consumer_type=parsed_args.consumer_type,
+            version=version,
+        )
+        if typed:
+            output = columns.usage_by_type(used.value)
+        elif version >= _BY_TYPE:
+            output = columns.USAGE.rows(
+                (kind.consumer_type, {**kind.resources, 'consumer_count': kind.consumer_count})
+                for kind in used.value
+            )
+        else:
+            output = columns.USAGE.rows(used.value[0].resources.items())
+        return base.with_last_modified(output, used, one=False) if parsed_args.long else output

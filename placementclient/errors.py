@@ -1,0 +1,215 @@
+"""Every exception of this package, what the service's answers become, and the exit statuses."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class ExitStatus(enum.IntEnum):
+    """How a command ends: a contract with the scripts that call it."""
+
+    DONE = 0
+    ERROR = 1
+    USAGE = 2
+    DIFFERS = 3
+    INFEASIBLE = 4
+    UNDECIDED = 5
+    PARTIAL = 6
+
+
+class PlacementError(Exception):
+    """The root of everything that this package raises on purpose."""
+
+    exit_status = ExitStatus.ERROR
+
+
+class BadArgument(PlacementError):
+    """The value of an argument is not of the form that it should have."""
+
+
+class UsageError(PlacementError):
+    """Arguments that contradict each other or cannot mean anything."""
+
+    exit_status = ExitStatus.USAGE
+
+
+class UnsafePath(PlacementError):
+    """A part of a URL's path that could lead to another URL."""
+
+
+class UnsupportedVersion(PlacementError):
+    """The microversion in use lacks what was asked for, or client and service share none."""
+
+
+class NoSuchProvider(PlacementError):
+    """No resource provider has the name that was given."""
+
+
+class BadFile(PlacementError):
+    """A file that cannot be read as what it should be.
+
+    :param path: the file
+    :param reason: what is wrong, a sentence without its full stop
+    :param line: where, from 1
+    """
+
+    def __init__(self, path: str, reason: str, line: int | None = None) -> None:
+        self.path, self.reason, self.line = path, reason, line
+        super().__init__(f'{path}{f":{line}" if line else ""}: {reason}')
+
+
+class DirectError(PlacementError):
+    """The embedded service cannot be used: not installed, or no usable database."""
+
+
+class Unconfirmed(PlacementError):
+    """The operator did not agree to something that destroys or moves."""
+
+
+class Differs(PlacementError):
+    """What is there is not what was expected."""
+
+    exit_status = ExitStatus.DIFFERS
+
+
+class Partial(PlacementError):
+    """Some of the work is done, some is not."""
+
+    exit_status = ExitStatus.PARTIAL
+
+
+class InvalidAnswer(PlacementError):
+    """A success by its status, but not an answer of the Placement service."""
+
+
+class HTTPError(PlacementError):
+    """The service, or something in front of it, refused.
+
+    :param status: the HTTP status
+    :param sentence: what it said, or what can be said if it was nothing readable
+    :param code: the error code of the Placement API, from 1.23
+    :param request_id: identifies the request in the service's log
+    """
+
+    def __init__(
+        self, status: int, sentence: str, code: str | None = None, request_id: str | None = None
+    ) -> None:
+        self.status, self.sentence = status, sentence
+        self.code, self.request_id = code, request_id
+        facts = ', '.join(fact for fact in (code, request_id) if fact)
+        super().__init__(f'{sentence} (HTTP {status})' + (f' [{facts}]' if facts else ''))
+
+
+class BadRequest(HTTPError):
+    """400: the service does not understand the request."""
+
+
+class Unauthorized(HTTPError):
+    """401: no valid token."""
+
+
+class Forbidden(HTTPError):
+    """403: the policy does not allow it."""
+
+
+class NotFound(HTTPError):
+    """404."""
+
+
+class NotAcceptable(HTTPError):
+    """406: the service does not know the microversion."""
+
+
+class Conflict(HTTPError):
+    """409: the state of the service does not admit the change."""
+
+
+class ServerError(HTTPError):
+    """5xx, from the service or from a proxy."""
+
+
+class ConcurrentUpdate(Conflict):
+    """Somebody else changed the provider or the consumer: read it again."""
+
+
+class InventoryInUse(Conflict):
+    """Allocations exist against the inventory."""
+
+
+class DuplicateName(Conflict):
+    """A provider of that name or UUID exists."""
+
+
+class ProviderInUse(Conflict):
+    """Allocations exist against the provider."""
+
+
+class CannotDeleteParent(Conflict):
+    """The provider has children."""
+
+
+class ProviderNotFound(BadRequest):
+    """The reshaper was given inventories of a provider that does not exist."""
+
+
+#: Conflicts look alike but for their code (from 1.23).
+BY_CODE: Mapping[str, type[HTTPError]] = {
+    'placement.concurrent_update': ConcurrentUpdate,
+    'placement.inventory.inuse': InventoryInUse,
+    'placement.duplicate_name': DuplicateName,
+    'placement.resource_provider.inuse': ProviderInUse,
+    'placement.resource_provider.cannot_delete_parent': CannotDeleteParent,
+    'placement.resource_provider.not_found': ProviderNotFound,
+}
+BY_STATUS: Mapping[int, type[HTTPError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    406: NotAcceptable,
+    409: Conflict,
+}
+#: The code that the service gives where it has nothing to say; no news for a reader.
+UNDEFINED_CODE = 'placement.undefined_code'
+
+
+def from_answer(
+    status: int, reason: str | None, body: Any, headers: Mapping[str, str]
+) -> HTTPError:
+    """The exception for an answer with a status of 400 or more.
+
+    :param body: the decoded JSON, or ``None`` if it is none: a proxy's HTML, an empty body
+    """
+    fault = _first_fault(body)
+    code = fault.get('code')
+    kind = BY_CODE.get(code) if isinstance(code, str) else None
+    if kind is None:
+        kind = BY_STATUS.get(status, ServerError if status >= 500 else HTTPError)
+    return kind(
+        status,
+        _sentence(fault) or _unreadable(reason),
+        code if isinstance(code, str) else None,
+        str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
+    )
+
+
+def _first_fault(body: Any) -> Mapping[str, Any]:
+    faults = body.get('errors') if isinstance(body, Mapping) else None
+    if isinstance(faults, Sequence) and faults and isinstance(faults[0], Mapping):
+        return faults[0]
+    return {}
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
+    detail = str(fault.get('detail') or fault.get('title') or '')
+    paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
+    useful = [part for part in paragraphs if part]
+    return useful[-1] if useful else ''
+
+
+def _unreadable(reason: str | None) -> str:
+    return f'{reason or "Unknown status"}: the answer is not one of the Placement service'

@@ -1,0 +1,227 @@
+"""The client: sends a request to an endpoint of the service and reads what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from placementclient import endpoints, errors, microversion
+from placementclient.endpoints import Endpoint
+from placementclient.microversion import Microversion
+
+#: Query parameters; a list sends its parameter once for each element.
+Query = Mapping[str, str | int | list[str] | None]
+
+#: Wherever a keystoneauth session is made for this package, it introduces itself so.
+USER_AGENT = 'python-placementclient'
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the service said to a request that it granted."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+    @property
+    def last_modified(self) -> str | None:
+        """The Last-Modified header, an HTTP date; sent from microversion 1.15 on."""
+        return self.headers.get('last-modified')
+
+
+class Client:
+    """One Placement service, reached through a keystoneauth session.
+
+    :param session: a ``keystoneauth1.session.Session``
+    :param version: the microversion to use; ``None`` uses the highest that both sides know
+    :param endpoint_filter: what selects the endpoint in the catalog: ``service_type``,
+        ``interface``, ``region_name``
+    """
+
+    def __init__(
+        self, session: Any, version: Microversion | None = None, **endpoint_filter: str | None
+    ) -> None:
+        self.session = session
+        self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
+        #: Whether the operator chose the microversion, or left it to the client.
+        self.version_is_chosen = version is not None
+        self._settled = version
+        self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
+
+    @property
+    def microversion(self) -> Microversion:
+        """The microversion in use; costs a request where it is still open.
+
+        It is open only until the first answer: a request that was granted at the highest version
+        settles it.
+        """
+        if self._settled is None:
+            lowest, highest = self.supported()
+            self._settle(microversion.negotiate(lowest, highest))
+        assert self._settled is not None
+        return self._settled
+
+    @property
+    def assumed_microversion(self) -> Microversion:
+        """The microversion in use, or the highest while it is still open; costs no request."""
+        return self._settled or microversion.HIGHEST
+
+    def supported(self) -> tuple[Microversion, Microversion]:
+        """The lowest and the highest microversion that the service knows.
+
+        The version document is asked for without a version: every release answers that.
+        """
+        answer = self._request(endpoints.SHOW_API, endpoints.SHOW_API.path(), None, None, None)
+        try:
+            document = answer.body['versions'][0]
+            lowest, highest = document['min_version'], document['max_version']
+        except (IndexError, TypeError):
+            raise errors.InvalidAnswer('What answers is not a Placement service') from None
+        return Microversion.parse(lowest), Microversion.parse(highest)
+
+    @property
+    def url(self) -> str | None:
+        """Where the service is."""
+        url: str | None = self.session.get_endpoint(**self.endpoint_filter)
+        return url
+
+    def require(
+        self, what: str, since: Microversion, until: Microversion | None = None
+    ) -> None:
+        """Refuse what the microversion in use lacks, before anything is sent.
+
+        Where the version is still open the highest is assumed, and the requirement is checked
+        again when it is settled.
+
+        :param what: an option or a command, as the operator knows it
+        :param since: the first version that has it
+        :param until: the last one, where a later version took it away
+        :raises errors.UnsupportedVersion: if the version in use is not one of them
+        """
+        if since > microversion.LOWEST or until is not None:
+            self._requirements.append((what, since, until))
+        _check(self.assumed_microversion, what, since, until)
+
+    def send(
+        self,
+        endpoint: Endpoint,
+        parts: Mapping[str, str] | None = None,
+        *,
+        query: Query | None = None,
+        body: Any = None,
+        version: Microversion | None = None,
+    ) -> Answer:
+        """Send one request.
+
+        :param endpoint: a row of :mod:`placementclient.endpoints`
+        :param parts: the parts of its path
+        :param query: the query parameters; those that are ``None`` are left out
+        :param body: what to send as JSON
+        :param version: the microversion of this request, where it must not be the one in use
+        :raises errors.HTTPError: if the answer's status is 400 or more
+        :raises errors.InvalidAnswer: if it is a success but not JSON
+        :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
+        """
+        path = endpoint.path(**(parts or {}))
+        _check(version or self.assumed_microversion, str(endpoint), endpoint.since)
+        try:
+            answer = self._request(
+                endpoint, path, query, body, version or self.assumed_microversion
+            )
+        except errors.NotAcceptable as refusal:
+            if version is not None or self._settled is not None:
+                raise self._not_known(version or self._settled, refusal) from refusal
+            # Nothing was carried out: the service looks at the version first.
+            self._settle(microversion.negotiate(*self.supported()))
+            return self.send(endpoint, parts, query=query, body=body)
+        if self._settled is None and version is None:
+            self._settle(microversion.HIGHEST)
+        return answer
+
+    def _settle(self, version: Microversion) -> None:
+        for what, since, until in self._requirements:
+            _check(version, what, since, until)
+        self._settled = version
+
+    def _not_known(
+        self, version: Microversion | None, refusal: errors.NotAcceptable
+    ) -> errors.PlacementError:
+        try:
+            lowest, highest = self.supported()
+        except errors.PlacementError:
+            return refusal
+        return errors.UnsupportedVersion(
+            f'The service supports microversions {lowest} to {highest}, not {version}'
+        )
+
+    def _request(
+        self,
+        endpoint: Endpoint,
+        path: str,
+        query: Query | None,
+        body: Any,
+        version: Microversion | None,
+    ) -> Answer:
+        response = self.session.request(
+            path,
+            endpoint.method,
+            params=list(_pairs(query or {})),
+            json=body,
+            headers={'Accept': 'application/json'},
+            microversion=str(version) if version else None,
+            endpoint_filter=self.endpoint_filter,
+            user_agent=USER_AGENT,
+            raise_exc=False,
+        )
+        decoded = _decoded(response)
+        if response.status_code >= 400:
+            raise errors.from_answer(
+                response.status_code, response.reason, decoded, response.headers
+            )
+        if response.content and decoded is None:
+            raise errors.InvalidAnswer(
+                f'{endpoint} was answered with HTTP {response.status_code} but without JSON: '
+                'what answers is not a Placement service'
+            )
+        return Answer(response.status_code, decoded, response.headers)
+
+
+def _check(
+    version: Microversion, what: str, since: Microversion, until: Microversion | None = None
+) -> None:
+    if version < since:
+        raise errors.UnsupportedVersion(
+            f'{what} is not supported with version {version}; requires at least version {since}'
+        )
+    if until is not None and version > until:
+        raise errors.UnsupportedVersion(
+            f'{what} is not supported with version {version}; requires at most version {until}'
+        )
+
+
+def _pairs(query: Query) -> Iterable[tuple[str, str]]:
+    for key, value in query.items():
+        if isinstance(value, list):
+            yield from ((key, element) for element in value)
+        elif value is not None:
+            yield key, str(value)
+
+
+class Document(dict[str, Any]):
+    """A JSON object of an answer; a key that is missing tells that something else answered."""
+
+    def __missing__(self, key: str) -> Any:
+        raise errors.InvalidAnswer(
+            f'The answer has no {key!r}: what answers is not a Placement service'
+        )
+
+
+def _decoded(response: Any) -> Document | None:
+    """The JSON object of an answer; ``None`` where there is none, whatever the headers say."""
+    try:
+        decoded = response.json(object_hook=Document)
+        return decoded if isinstance(decoded, Document) else None
+    except ValueError:
+        return None

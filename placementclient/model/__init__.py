@@ -1,0 +1,1 @@
+"""What Placement knows, as values. Nothing here does I/O."""

@@ -1,0 +1,113 @@
+"""Consumers and what is allocated to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Amounts by resource class.
+Resources = Mapping[str, int]
+#: Amounts by provider UUID, then by resource class.
+Allocations = Mapping[str, Resources]
+
+#: How the service shows, from 1.38 on, that a consumer's type was never set. No body may say it.
+UNKNOWN_TYPE = 'unknown'
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A consumer with all that it holds, everywhere.
+
+    :param allocations: ``{provider UUID: {resource class: amount}}``
+    :param project_id: from microversion 1.12
+    :param user_id: from microversion 1.12
+    :param generation: from microversion 1.28; ``None`` for a consumer that does not exist yet
+    :param type: from microversion 1.38; ``None`` where it was never set
+    :param provider_generations: of the providers, when this was read
+    """
+
+    uuid: str
+    allocations: Allocations = field(default_factory=dict)
+    project_id: str | None = None
+    user_id: str | None = None
+    generation: int | None = None
+    type: str | None = None
+    provider_generations: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for a file."""
+        return {
+            'allocations': {
+                provider: dict(sorted(resources.items()))
+                for provider, resources in sorted(self.allocations.items())
+            },
+            'project_id': self.project_id,
+            'user_id': self.user_id,
+            'generation': self.generation,
+            'type': self.type,
+        }
+
+    @classmethod
+    def from_json(cls, uuid: str, record: Mapping[str, Any]) -> Consumer:
+        """What :meth:`to_json` wrote."""
+        return cls(
+            uuid,
+            record['allocations'],
+            record['project_id'],
+            record['user_id'],
+            record['generation'],
+            record['type'],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What one consumer holds on one provider."""
+
+    consumer_uuid: str
+    resources: Resources
+    consumer_generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to satisfy a request for resources.
+
+    :param allocations: what to allocate, ``{provider UUID: {resource class: amount}}``
+    :param mappings: which providers serve which request group, from microversion 1.34
+    """
+
+    allocations: Allocations
+    mappings: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a candidate's provider has and what of it is used.
+
+    :param resources: ``{resource class: (used, capacity)}``
+    :param traits: from microversion 1.17
+    :param parent_provider_uuid: from microversion 1.29
+    :param root_provider_uuid: from microversion 1.29
+    """
+
+    resources: Mapping[str, tuple[int, int]]
+    traits: tuple[str, ...] = ()
+    parent_provider_uuid: str | None = None
+    root_provider_uuid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a project uses, of consumers of one type.
+
+    :param consumer_type: from microversion 1.38; ``None`` below
+    :param consumer_count: from microversion 1.38; ``None`` below
+    """
+
+    resources: Resources
+    consumer_type: str | None = None
+    consumer_count: int | None = None
+
+

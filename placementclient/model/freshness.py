@@ -1,0 +1,22 @@
+"""A value, and what tells whether it is still so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar('T')
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[T]):
+    """What the service answered.
+
+    :param generation: of the provider at that moment: a write that was decided on this value
+        carries it, so that it fails where somebody else came first
+    :param last_modified: an HTTP date, from microversion 1.15
+    """
+
+    value: T
+    generation: int | None = None
+    last_modified: str | None = None

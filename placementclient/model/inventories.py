@@ -1,0 +1,53 @@
+"""Inventories: how much of a resource class a provider has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+#: The largest integer that the service stores; what it takes for a max_unit that is left out.
+UNLIMITED = 2147483647
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The inventory of one resource class on one provider; the defaults are the service's own.
+
+    :param total: what the provider has, in units of the class
+    :param reserved: what it keeps for itself
+    :param min_unit: the smallest amount that one allocation may have
+    :param max_unit: the largest
+    :param step_size: an allocation's amount has to be a multiple of it
+    :param allocation_ratio: what is left after ``reserved`` counts so many times
+    """
+
+    total: int
+    reserved: int = 0
+    min_unit: int = 1
+    max_unit: int = UNLIMITED
+    step_size: int = 1
+    allocation_ratio: float = 1.0
+
+    @property
+    def capacity(self) -> int:
+        """What can be allocated in all, floored as the service does it."""
+        return int((self.total - self.reserved) * self.allocation_ratio)
+
+    def admits(self, amount: int) -> bool:
+        """Whether one allocation may have this amount, as far as the units go."""
+        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
+
+    def to_json(self) -> dict[str, int | float]:
+        """All fields, as the API has them."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Inventory:
+        """Read the API's representation; fields of no concern are passed over."""
+        return cls(**{name: record[name] for name in FIELDS if name in record})
+
+
+#: The fields of an inventory, in the order in which they are shown.
+FIELDS = ('allocation_ratio', 'min_unit', 'max_unit', 'reserved', 'step_size', 'total')
+assert set(FIELDS) == {field.name for field in fields(Inventory)}

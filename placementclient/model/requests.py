@@ -1,0 +1,49 @@
+"""What one can ask of providers, in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What providers must have; one group of a request for candidates, or a filter on a list.
+
+    :param resources: amounts by resource class
+    :param required: each element is a trait, or traits joined by commas of which one is enough
+        (from 1.39)
+    :param forbidden: traits that must be absent
+    :param member_of: each element is an aggregate, or some joined by commas of which one is enough
+    :param forbidden_member_of: aggregates to stay out of, in the same form
+    :param in_tree: UUID of any provider of the tree
+    """
+
+    resources: Mapping[str, int] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    member_of: tuple[str, ...] = ()
+    forbidden_member_of: tuple[str, ...] = ()
+    in_tree: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRequest:
+    """A request for allocation candidates.
+
+    :param common: what the tree as a whole must satisfy: the group without a suffix
+    :param groups: what one provider must satisfy alone, by suffix; from 1.25
+    :param group_policy: ``'isolate'`` or ``'none'``
+    :param same_subtree: sets of suffixes whose providers have an ancestor among them; from 1.36
+    :param root_required: traits of the root, from 1.35
+    :param root_forbidden: traits that the root must not have
+    :param limit: at most so many candidates; from 1.16
+    """
+
+    common: Filter = Filter()
+    groups: Mapping[str, Filter] = field(default_factory=dict)
+    group_policy: str | None = None
+    same_subtree: tuple[tuple[str, ...], ...] = ()
+    root_required: tuple[str, ...] = ()
+    root_forbidden: tuple[str, ...] = ()
+    limit: int | None = None

@@ -1,0 +1,42 @@
+"""What OpenStackClient asks of a plugin; the program ``placement`` asks the same."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from placementclient import microversion
+from placementclient.http import Client
+
+API_NAME = 'placement'
+API_VERSION_OPTION = 'os_placement_api_version'
+API_VERSIONS = microversion.CHOICES
+DEFAULT_API_VERSION = microversion.NEGOTIATE
+
+
+def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Add the option that all commands of the plugin share."""
+    parser.add_argument(
+        '--os-placement-api-version',
+        metavar='<placement-api-version>',
+        default=os.environ.get('OS_PLACEMENT_API_VERSION', DEFAULT_API_VERSION),
+        help='Microversion of the Placement API: 1 for the highest that this client and the '
+        f'service both know, or one of {microversion.LOWEST} to {microversion.HIGHEST}; '
+        f'default={DEFAULT_API_VERSION} (Env: OS_PLACEMENT_API_VERSION)',
+    )
+    return parser
+
+
+def make_client(instance: Any) -> Client:
+    """The client of a session.
+
+    :param instance: OpenStackClient's ClientManager, or :class:`placementclient.shell.Connection`
+    :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
+    """
+    return Client(
+        instance.session,
+        microversion.requested(instance._api_version[API_NAME]),
+        interface=instance.interface,
+        region_name=instance.region_name,
+    )

@@ -1,0 +1,1 @@
+"""Model and plan into rows, text and pictures. Nothing here does I/O."""

@@ -1,0 +1,175 @@
+"""The columns of every table that a command prints.
+
+Names and order are a contract: scripts select columns by name and read values by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from placementclient.microversion import LOWEST, Microversion
+from placementclient.model.consumers import Candidate, Holding, Summary, Usage
+from placementclient.model.inventories import FIELDS
+
+#: What cliff takes from a command.
+Output = tuple[tuple[str, ...], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, or a field of a single thing.
+
+    :param name: its heading
+    :param value: takes the value out of what is shown; the attribute of that name if not given
+    :param since: the first microversion that has it
+    """
+
+    name: str
+    value: Callable[[Any], Any] | None = None
+    since: Microversion = LOWEST
+
+    def of(self, item: Any) -> Any:
+        """The value of one item."""
+        return (self.value or attrgetter(self.name))(item)
+
+
+class Columns:
+    """Some columns in their order."""
+
+    def __init__(self, *columns: Column) -> None:
+        self._columns = columns
+
+    def __add__(self, other: Columns) -> Columns:
+        return Columns(*self._columns, *other._columns)
+
+    def rows(self, items: Iterable[Any], version: Microversion = LOWEST) -> Output:
+        """A table of several items, with the columns that a microversion has."""
+        columns = self._known(version)
+        values = [tuple(column.of(item) for column in columns) for item in items]
+        return tuple(column.name for column in columns), values
+
+    def fields(self, item: Any, version: Microversion = LOWEST) -> Output:
+        """The fields of one item, those that a microversion has."""
+        columns = self._known(version)
+        return (
+            tuple(column.name for column in columns),
+            tuple(column.of(item) for column in columns),
+        )
+
+    def _known(self, version: Microversion) -> list[Column]:
+        return [column for column in self._columns if version >= column.since]
+
+
+def _key(name: str, position: int, since: Microversion = LOWEST) -> Column:
+    """A column of items that are tuples."""
+    return Column(name, lambda item: item[position], since)
+
+
+def _field(name: str) -> Column:
+    """A column of items that are mappings."""
+    return Column(name, lambda item: item.get(name, ''))
+
+
+def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
+    """Who holds what, as the service says it; the consumers' generations where it gives them."""
+    return {
+        holding.consumer_uuid: {'resources': dict(holding.resources)}
+        | (
+            {}
+            if holding.consumer_generation is None
+            else {'consumer_generation': holding.consumer_generation}
+        )
+        for holding in holdings
+    }
+
+
+def candidates(
+    found: Iterable[Candidate],
+    summaries: Mapping[str, Summary],
+    version: Microversion,
+    *,
+    long: bool,
+) -> Output:
+    """A row for each provider of each candidate; the candidates are numbered from 1.
+
+    :param long: with what each provider serves, and where it stands in its tree
+    """
+    items = [
+        (number, uuid, resources, candidate, summaries[uuid])
+        for number, candidate in enumerate(found, 1)
+        for uuid, resources in candidate.allocations.items()
+    ]
+    return (CANDIDATE + CANDIDATE_TREE if long else CANDIDATE).rows(items, version)
+
+
+def _served(item: Any) -> list[str]:
+    _, uuid, _, candidate, _ = item
+    return [group for group, providers in candidate.mappings.items() if uuid in providers]
+
+
+def _used_of_capacity(item: Any) -> str:
+    resources = item[4].resources.items()
+    return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
+
+
+def usage_by_type(usages: Iterable[Usage]) -> Output:
+    """What the consumers of each type use, class by class."""
+    rows = [
+        (usage.consumer_type, usage.consumer_count, name, amount)
+        for usage in usages
+        for name, amount in usage.resources.items()
+    ]
+    return ('consumer_type', 'consumer_count', 'resource_class', 'usage'), rows
+
+
+_TREES = Microversion(1, 14)
+#: Items are names.
+NAME = Columns(Column('name', str))
+#: Items are UUIDs.
+UUID = Columns(Column('uuid', str))
+PROVIDER = Columns(
+    Column('uuid'),
+    Column('name'),
+    Column('generation'),
+    Column('root_provider_uuid', since=_TREES),
+    Column('parent_provider_uuid', since=_TREES),
+)
+#: Items are mappings of an inventory's fields; '' where one has not been given.
+INVENTORY = Columns(*(_field(name) for name in FIELDS))
+INVENTORY_OF_CLASS = Columns(_field('resource_class')) + INVENTORY
+INVENTORY_OF_PROVIDER = Columns(_field('resource_provider')) + INVENTORY_OF_CLASS
+USED_INVENTORY = INVENTORY + Columns(_field('used'))
+USED_INVENTORY_OF_CLASS = INVENTORY_OF_CLASS + Columns(_field('used'))
+#: Items are (resource class, amount).
+USAGE = Columns(_key('resource_class', 0), _key('usage', 1))
+#: Items are (provider UUID, resources, consumer).
+ALLOCATION = Columns(
+    _key('resource_provider', 0),
+    Column('generation', lambda item: item[2].provider_generations[item[0]]),
+    Column('resources', lambda item: dict(item[1])),
+    Column('project_id', lambda item: item[2].project_id, Microversion(1, 12)),
+    Column('user_id', lambda item: item[2].user_id, Microversion(1, 12)),
+    Column('consumer_type', lambda item: item[2].type, Microversion(1, 38)),
+)
+#: Items are (number, provider UUID, resources, candidate, summary of the provider).
+CANDIDATE = Columns(
+    _key('#', 0),
+    Column('allocation', lambda item: ','.join(f'{name}={n}' for name, n in item[2].items())),
+    _key('resource provider', 1),
+    Column('inventory used/capacity', _used_of_capacity),
+    Column('traits', lambda item: ','.join(item[4].traits), Microversion(1, 17)),
+)
+CANDIDATE_TREE = Columns(
+    Column('groups', _served, Microversion(1, 34)),
+    Column('parent_provider_uuid', lambda item: item[4].parent_provider_uuid, Microversion(1, 29)),
+    Column('root_provider_uuid', lambda item: item[4].root_provider_uuid, Microversion(1, 29)),
+)
+#: Items are :class:`placementclient.model.consumers.Holding`.
+HOLDING = Columns(
+    Column('consumer', attrgetter('consumer_uuid')),
+    Column('resources', lambda holding: dict(holding.resources)),
+    Column('consumer_generation', since=Microversion(1, 28)),
+)
