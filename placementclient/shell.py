@@ -36,12 +36,14 @@ class Connection:
     """What OpenStackClient's ClientManager is for a plugin: a session and what selects the service.
 
     Nothing is loaded and nobody is authenticated before a command asks for it.
+
+    :param session: a session to use instead of one that the options describe
     """
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, session: Any = None) -> None:
         self._options = options
         self._api_version = {plugin.API_NAME: options.os_placement_api_version}
-        self._session: Any = None
+        self._session = session
         self._client: http.Client | None = None
         self.interface: str = options.os_interface
         self.region_name: str | None = options.os_region_name
@@ -79,12 +81,17 @@ class Connection:
 
 
 class Shell(app.App):
-    """The application, for cliff."""
+    """The application, for cliff.
+
+    :param argv: the arguments: they say which options of authentication there are
+    :param session: a session to use instead of one that the arguments describe
+    """
 
     NAME = 'placement'
+    LOG = logging.getLogger(__name__)
 
-    def __init__(self, argv: Iterable[str]) -> None:
-        self._argv = list(argv)
+    def __init__(self, argv: Iterable[str], session: Any = None) -> None:
+        self._argv, self._session = list(argv), session
         super().__init__(
             description='Resource providers, inventories, traits and allocations of OpenStack '
             'Placement. The commands are those of the OpenStackClient plugin.',
@@ -113,13 +120,19 @@ class Shell(app.App):
         return parser
 
     def configure_logging(self) -> None:
-        super().configure_logging()
-        level = logging.DEBUG if self.options.debug else logging.WARNING
-        for name in ('keystoneauth', 'urllib3', 'stevedore', 'cliff', 'asyncio'):
-            logging.getLogger(name).setLevel(level)
+        """Send to stderr what is asked for, as OpenStackClient does."""
+        levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
+        level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
+        logging.basicConfig(
+            format=self.CONSOLE_MESSAGE_FORMAT, level=level, stream=self.stderr, force=True
+        )
+        if self.options.log_file:
+            handler = logging.FileHandler(self.options.log_file)
+            handler.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
+            logging.getLogger().addHandler(handler)
 
     def initialize_app(self, argv: list[str]) -> None:
-        self.client_manager = Connection(self.options)
+        self.client_manager = Connection(self.options, self._session)
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         if self.options.timing and self.client_manager._session is not None:
@@ -133,14 +146,17 @@ class Shell(app.App):
         self.print_help_if_requested()
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, *, session: Any = None) -> int:
     """Run one command.
 
+    :param argv: the arguments; those of the process if not given
+    :param session: a ``keystoneauth1.session.Session`` to use instead of the one that the
+        arguments and the environment describe
     :return: an :class:`placementclient.errors.ExitStatus`
     """
     argv = sys.argv[1:] if argv is None else argv
     try:
-        return Shell(argv).run(argv)
+        return Shell(argv, session).run(argv)
     except exceptions.NoMatchingPlugin as failure:
         print(failure, file=sys.stderr)
         return errors.ExitStatus.USAGE

@@ -1,0 +1,105 @@
+"""The real Placement service, in this process and over HTTP."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import http, microversion, shell
+from placementclient.direct import Direct
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended and what it printed."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+Placement = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test sees the cloud settings or the home of who runs it."""
+    for name in [name for name in os.environ if name.startswith('OS_')]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'data'))
+    monkeypatch.setenv('COLUMNS', '200')
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    """A session with a Placement of its own."""
+    with Direct.scratch() as service:
+        yield Session(auth=service)
+
+
+@pytest.fixture
+def client(session: Session) -> http.Client:
+    """A client that uses the highest microversion."""
+    return http.Client(session, microversion.HIGHEST)
+
+
+@pytest.fixture
+def placement(session: Session, capsys: pytest.CaptureFixture[str]) -> Placement:
+    """Runs the program ``placement``: ``placement('resource', 'provider', 'list')``.
+
+    A single string is split as a shell does.
+    """
+
+    def run(*argv: str, microversion: str = '1') -> Result:
+        arguments = shlex.split(argv[0]) if len(argv) == 1 else list(argv)
+        capsys.readouterr()
+        try:
+            status = shell.main(
+                ['--os-placement-api-version', microversion, *arguments], session=session
+            )
+        except SystemExit as exit:
+            status = int(exit.code or 0)
+        return Result(status, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(scope='session')
+def service_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a real Placement answers over HTTP, in a process of its own."""
+    with socket.create_server(('127.0.0.1', 0)) as probe:
+        port = probe.getsockname()[1]
+    database = tmp_path_factory.mktemp('service') / 'placement.sqlite'
+    script = Path(__file__).with_name('service.py')
+    process = subprocess.Popen([sys.executable, str(script), str(port), str(database)])
+    url = f'http://127.0.0.1:{port}'
+    try:
+        _wait(url, process)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(300):
+        assert process.poll() is None, 'the service has ended'
+        try:
+            urllib.request.urlopen(url).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError(f'nothing answers at {url}')

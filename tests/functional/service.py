@@ -1,0 +1,39 @@
+"""A real Placement service over HTTP, without Keystone: ``service.py PORT SQLITE_FILE``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import waitress
+from oslo_config import cfg
+from placement import conf, db_api, deploy
+from placement.db.sqlalchemy import migration
+
+
+def application(database: Path) -> Callable[..., Iterable[bytes]]:
+    """The service on a database, which is created; whoever asks is admin and service."""
+    file = database.with_suffix('.conf')
+    file.write_text(
+        f'[placement_database]\nconnection = sqlite:///{database}\n[api]\nauth_strategy = noauth2\n'
+    )
+    options = cfg.ConfigOpts()
+    conf.register_opts(options)
+    options([], default_config_files=[str(file)], default_config_dirs=[])
+    db_api.configure(options)
+    migration.upgrade('head')
+    service = deploy.loadapp(options)
+
+    def trusting(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        environ.setdefault('HTTP_X_AUTH_TOKEN', 'admin')
+        environ.setdefault('HTTP_X_ROLES', 'admin,service')
+        return service(environ, start_response)
+
+    return trusting
+
+
+if __name__ == '__main__':
+    port, path = sys.argv[1:]
+    waitress.serve(application(Path(path)), host='127.0.0.1', port=int(port), threads=8)
