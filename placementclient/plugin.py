@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from placementclient import microversion
+from placementclient import coexistence, microversion
 from placementclient.http import Client
 
 API_NAME = 'placement'
@@ -14,9 +14,18 @@ API_VERSION_OPTION = 'os_placement_api_version'
 API_VERSIONS = microversion.CHOICES
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 
+if coexistence.is_needed():
+    coexistence.take_precedence()
+
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Add the option that all commands of the plugin share."""
+    # OpenStackClient takes no authentication without any setting for one; with placement_direct
+    # nothing has to be set. See direct.DirectLoader.
+    parser.set_defaults(placement_default_roles='admin,service')
+    if coexistence.is_loaded():
+        coexistence.notify()
+        return parser
     parser.add_argument(
         '--os-placement-api-version',
         metavar='<placement-api-version>',

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from osc_lib.command import command
 
-from placementclient import errors
+from placementclient import coexistence, errors, plugin
 from placementclient.api.conflict import retried
 from placementclient.endpoints import Endpoint
 from placementclient.http import Client
@@ -134,8 +134,15 @@ class _Placement(command.Command):
     @property
     def client(self) -> Client:
         """The client of this run of the program."""
-        client: Client = self.app.client_manager.placement
-        return client
+        manager = self.app.client_manager
+        if not coexistence.is_needed():
+            client: Client = manager.placement
+            return client
+        # There it may be the client of osc-placement.
+        if not hasattr(manager, '_placementclient'):
+            manager._placementclient = plugin.make_client(manager)
+        ours: Client = manager._placementclient
+        return ours
 
     @property
     def version(self) -> Microversion:

@@ -1,0 +1,51 @@
+"""What to do where osc-placement is installed beside this package.
+
+Both have commands of the same names, and OpenStackClient loads both: which of two it runs would
+depend on the order of a folder listing. So ours take precedence, and a line says so.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from importlib import metadata, util
+
+PEER = 'osc_placement'
+COMMANDS = 'openstack.placement.v1'
+NOTICE = (
+    'osc-placement is installed beside python-placementclient, which replaces it and takes '
+    'precedence. To remove it: pip uninstall osc-placement'
+)
+
+
+def is_needed() -> bool:
+    """Whether osc-placement is installed."""
+    return util.find_spec(PEER) is not None
+
+
+def is_loaded() -> bool:
+    """Whether its plugin is loaded too: it has the same global option, and adds it itself."""
+    return f'{PEER}.plugin' in sys.modules
+
+
+def take_precedence() -> None:
+    """Have OpenStackClient load our commands, not those of osc-placement."""
+    from stevedore import ExtensionManager
+
+    ours = [
+        point
+        for point in metadata.entry_points(group=COMMANDS)
+        if point.module.partition('.')[0] != PEER
+    ]
+    ExtensionManager.ENTRY_POINT_CACHE[COMMANDS] = ours
+    # With two plugins for one API the same commands are loaded twice; the notice says enough.
+    logging.getLogger('cliff.commandmanager').addFilter(_is_not_ours)
+
+
+def notify() -> None:
+    """Say how to mend it."""
+    print(NOTICE, file=sys.stderr)
+
+
+def _is_not_ours(record: logging.LogRecord) -> bool:
+    return __package__ not in record.getMessage()
