@@ -99,8 +99,10 @@ class HTTPError(PlacementError):
     ) -> None:
         self.status, self.sentence = status, sentence
         self.code, self.request_id = code, request_id
-        facts = ', '.join(fact for fact in (code, request_id) if fact)
-        super().__init__(f'{sentence} (HTTP {status})' + (f' [{facts}]' if facts else ''))
+        facts = ', '.join(fact for fact in (code, request_id) if fact and fact != UNDEFINED_CODE)
+        text = f'{sentence} (HTTP {status})' + (f' [{facts}]' if facts else '')
+        # Whatever a proxy put into the facts, it is one line.
+        super().__init__(' '.join(text.split()))
 
 
 class BadRequest(HTTPError):

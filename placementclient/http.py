@@ -19,7 +19,10 @@ USER_AGENT = 'python-placementclient'
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the service said to a request that it granted."""
+    """What the service said to a request that it granted.
+
+    :param body: the JSON object; empty where there was none
+    """
 
     status: int
     body: Any
@@ -77,9 +80,9 @@ class Client:
         try:
             document = answer.body['versions'][0]
             lowest, highest = document['min_version'], document['max_version']
-        except (IndexError, TypeError):
+            return Microversion.parse(lowest), Microversion.parse(highest)
+        except (IndexError, TypeError, errors.UnsupportedVersion):
             raise errors.InvalidAnswer('What answers is not a Placement service') from None
-        return Microversion.parse(lowest), Microversion.parse(highest)
 
     @property
     def url(self) -> str | None:
@@ -119,7 +122,8 @@ class Client:
         :param parts: the parts of its path
         :param query: the query parameters; those that are ``None`` are left out
         :param body: what to send as JSON
-        :param version: the microversion of this request, where it must not be the one in use
+        :param version: the microversion of this request, where it must not be the one in use; an
+            older service is asked at its highest, where the version in use is still open
         :raises errors.HTTPError: if the answer's status is 400 or more
         :raises errors.InvalidAnswer: if it is a success but not JSON
         :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
@@ -131,11 +135,13 @@ class Client:
                 endpoint, path, query, body, version or self.assumed_microversion
             )
         except errors.NotAcceptable as refusal:
-            if version is not None or self._settled is not None:
+            if self._settled is not None:
                 raise self._not_known(version or self._settled, refusal) from refusal
             # Nothing was carried out: the service looks at the version first.
-            self._settle(microversion.negotiate(*self.supported()))
-            return self.send(endpoint, parts, query=query, body=body)
+            highest = microversion.negotiate(*self.supported())
+            self._settle(highest)
+            lower = min(version, highest) if version else None
+            return self.send(endpoint, parts, query=query, body=body, version=lower)
         if self._settled is None and version is None:
             self._settle(microversion.HIGHEST)
         return answer
@@ -180,12 +186,12 @@ class Client:
             raise errors.from_answer(
                 response.status_code, response.reason, decoded, response.headers
             )
-        if response.content and decoded is None:
+        if response.status_code >= 300 or (response.content and decoded is None):
             raise errors.InvalidAnswer(
                 f'{endpoint} was answered with HTTP {response.status_code} but without JSON: '
                 'what answers is not a Placement service'
             )
-        return Answer(response.status_code, decoded, response.headers)
+        return Answer(response.status_code, decoded or Document(), response.headers)
 
 
 def _check(
@@ -223,5 +229,5 @@ def _decoded(response: Any) -> Document | None:
     try:
         decoded = response.json(object_hook=Document)
         return decoded if isinstance(decoded, Document) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

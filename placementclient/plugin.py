@@ -29,7 +29,7 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
     parser.add_argument(
         '--os-placement-api-version',
         metavar='<placement-api-version>',
-        default=os.environ.get('OS_PLACEMENT_API_VERSION', DEFAULT_API_VERSION),
+        default=os.environ.get('OS_PLACEMENT_API_VERSION') or DEFAULT_API_VERSION,
         help='Microversion of the Placement API: 1 for the highest that this client and the '
         f'service both know, or one of {microversion.LOWEST} to {microversion.HIGHEST}; '
         f'default={DEFAULT_API_VERSION} (Env: OS_PLACEMENT_API_VERSION)',

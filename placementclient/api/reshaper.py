@@ -6,7 +6,7 @@ from typing import Any
 
 from placementclient import endpoints, errors
 from placementclient.http import Client
-from placementclient.microversion import KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.microversion import Microversion
 
 #: The role that the service's default policy asks for.
 ROLE = 'service'
@@ -41,7 +41,7 @@ def allowed(client: Client) -> bool:
     with 403 or with 400.
     """
     try:
-        client.send(endpoints.RESHAPE, body={}, version=KEEPS_CONSUMER_TYPE)
+        client.send(endpoints.RESHAPE, body={}, version=endpoints.RESHAPE.since)
     except errors.Forbidden:
         return False
     except errors.BadRequest:

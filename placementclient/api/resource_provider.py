@@ -39,10 +39,11 @@ def find(client: Client, name_or_uuid: str) -> str:
     """
     if is_uuid(name_or_uuid):
         return name_or_uuid
-    found = list(client, name=name_or_uuid)
-    if not found:
-        raise errors.NoSuchProvider(f'No resource provider has the name {name_or_uuid!r}')
-    return found[0].uuid
+    for provider in list(client, name=name_or_uuid):
+        # To the service an empty name is no condition: it lists all providers.
+        if provider.name == name_or_uuid:
+            return provider.uuid
+    raise errors.NoSuchProvider(f'No resource provider has the name {name_or_uuid!r}')
 
 
 def create(
@@ -56,7 +57,7 @@ def create(
     """
     body = _given(name=name, uuid=uuid, parent_provider_uuid=parent_provider_uuid)
     answer = client.send(endpoints.CREATE_PROVIDER, body=body)
-    if answer.body is not None:
+    if answer.body:
         return _provider(answer.body)
     # Below 1.20 the answer says no more than where the provider is.
     return show(client, answer.headers['location'].rpartition('/')[2]).value

@@ -14,7 +14,6 @@ from placementclient.commands.base import Option
 from placementclient.commands.filters import whole
 from placementclient.http import Client
 from placementclient.microversion import Microversion
-from placementclient.migration import files
 from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
 from placementclient.render import columns
@@ -255,6 +254,8 @@ class ReplaceAllocation(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient.migration import files  # takes long to load
+
         allocation.replace(self.client, files.read_document(parsed_args.file))
 
 

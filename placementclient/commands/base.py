@@ -60,7 +60,8 @@ class Option:
     def is_given(self, parsed_args: argparse.Namespace) -> bool:
         """Whether the operator gave it."""
         value = getattr(parsed_args, self.dest)
-        return value not in (None, False, [], self.settings.get('default'))
+        # By identity where 0 is meant: it equals False.
+        return value is not False and value not in (None, [], self.settings.get('default'))
 
     def is_required(self, version: Microversion) -> bool:
         """Whether the service cannot do without it at a microversion."""

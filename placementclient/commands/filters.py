@@ -88,7 +88,7 @@ def parsed(client: Client, given: Mapping[str, Any]) -> Filter:
         tuple(given.get('forbidden') or ()),
         tuple(given.get('member_of') or ()),
         tuple(given.get('forbidden_member_of') or ()),
-        resource_provider.find(client, in_tree) if in_tree else None,
+        resource_provider.find(client, in_tree) if in_tree is not None else None,
     )
 
 

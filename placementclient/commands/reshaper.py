@@ -8,7 +8,6 @@ from placementclient import endpoints
 from placementclient.api import reshaper
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.migration import files
 
 
 class SubmitReshape(base.Command):
@@ -29,4 +28,6 @@ class SubmitReshape(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient.migration import files  # takes long to load
+
         reshaper.submit(self.client, files.read_document(parsed_args.file))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 
 from placementclient import endpoints
 from placementclient.api import resource_provider, usage
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
+from placementclient.model.consumers import Usage
 from placementclient.render import columns
 from placementclient.render.columns import Output
 
@@ -70,10 +72,13 @@ class ShowUsage(base.Lister):
         if typed:
             output = columns.usage_by_type(used.value)
         elif version >= _BY_TYPE:
-            output = columns.USAGE.rows(
-                (kind.consumer_type, {**kind.resources, 'consumer_count': kind.consumer_count})
-                for kind in used.value
-            )
+            output = columns.USAGE.rows((kind.consumer_type, _as_sent(kind)) for kind in used.value)
         else:
             output = columns.USAGE.rows(used.value[0].resources.items())
         return base.with_last_modified(output, used, one=False) if parsed_args.long else output
+
+
+def _as_sent(usage: Usage) -> dict[str, int | None]:
+    """The usage of a type in the order in which the service sends it."""
+    amounts = iter(usage.resources.items())
+    return dict([*itertools.islice(amounts, 1), ('consumer_count', usage.consumer_count), *amounts])

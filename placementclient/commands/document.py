@@ -1,0 +1,58 @@
+"""Commands that print a text as a person reads it, or the same as data."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from cliff.formatters import base as formatters
+
+from placementclient.commands import base
+from placementclient.render.columns import Output
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Something to print.
+
+    :param data: its fields, for ``-f json`` and ``-f yaml``
+    :param lines: the text
+    """
+
+    data: Mapping[str, Any]
+    lines: Iterable[str]
+
+
+class TextFormatter(formatters.SingleFormatter):
+    """``-f text``: what the command itself has written."""
+
+    def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
+        """It has no options."""
+
+    def emit_one(
+        self,
+        column_names: Sequence[str],
+        data: Any,
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
+    ) -> None:
+        """Print the lines, as they come."""
+        for line in parsed_args.text.lines:
+            stdout.write(f'{line}\n')
+
+
+class Document(base.ShowOne):
+    """A command that prints a text; a subclass says which in :meth:`text`."""
+
+    formatter_namespace = 'placementclient.formatter.document'
+    formatter_default = 'text'
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        parsed_args.text = text = self.text(parsed_args)
+        return tuple(text.data), tuple(text.data.values())
+
+    def text(self, parsed_args: argparse.Namespace) -> Text:
+        """What to print."""
+        raise NotImplementedError

@@ -1,0 +1,199 @@
+"""What keystoneauth sees: the loader, the plugin, and the transport that it gives to sessions."""
+
+from __future__ import annotations
+
+import functools
+import io
+import shutil
+import tempfile
+import threading
+import uuid
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import requests
+import urllib3
+from keystoneauth1 import loading, plugin
+from requests.adapters import HTTPAdapter
+
+from placementclient import errors
+
+if TYPE_CHECKING:
+    from placementclient.direct.service import Service
+
+#: The default policy wants an administrator, and of ``POST /reshaper`` a service.
+ROLES = 'admin,service'
+#: What noauth2 takes for the token, the user and the project.
+CALLER = 'admin'
+
+
+class DirectLoader(loading.BaseLoader['Direct']):
+    """Loads `Direct` from options, for ``--os-auth-type placement_direct``."""
+
+    @property
+    def plugin_class(self) -> type[Direct]:
+        return Direct
+
+    def get_options(self) -> list[Any]:
+        return [
+            *super().get_options(),
+            loading.Opt(
+                'placement-database',
+                help='URL of the database of the embedded Placement; never created or migrated',
+            ),
+            loading.Opt(
+                'placement-conf',
+                help='placement.conf of the deployment that the embedded Placement stands in for',
+            ),
+            loading.Opt(
+                'placement-roles',
+                default=ROLES,
+                help=f'Roles that the embedded Placement sees; default={ROLES}',
+            ),
+        ]
+
+
+class Direct(plugin.FixedEndpointPlugin):
+    """Placement in this process, on one database.
+
+    The service starts with the first request. Without arguments it works on a SQLite file in the
+    user's data directory, which it creates and migrates; a database that is named is never
+    created or migrated. Requests raise `placementclient.errors.DirectError` where the service
+    cannot start.
+
+    :param placement_database: an SQLAlchemy URL; wins over the connection in the file
+    :param placement_conf: a deployment's ``placement.conf``: its options and its policy apply,
+        but nobody is authenticated
+    :param placement_roles: the roles of the caller, with commas between
+    """
+
+    def __init__(
+        self,
+        placement_database: str | None = None,
+        placement_conf: str | None = None,
+        placement_roles: str | None = None,
+    ) -> None:
+        # HTTP, because requests encodes nothing in URLs of schemes that it does not know.
+        super().__init__(f'http://{uuid.uuid4().hex}.placement-direct.invalid')
+        self._headers = {'X-Auth-Token': CALLER, 'X-Roles': placement_roles or ROLES}
+        self._transport = _Transport(
+            functools.partial(_start, 'start', placement_database, placement_conf)
+        )
+
+    @classmethod
+    def scratch(cls) -> Direct:
+        """Placement on an empty database of its own, which is removed with the instance."""
+        direct = cls()
+        direct._transport = _ScratchTransport()
+        return direct
+
+    def close(self) -> None:
+        """Let go of the database, and remove a scratch one; requests are refused from now on."""
+        self._transport.stop()
+
+    def __enter__(self) -> Direct:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def get_headers(self, session: Any) -> dict[str, str]:
+        """What makes the service trust the caller."""
+        return dict(self._headers)
+
+    def get_endpoint(self, session: Any, *args: Any, **kwargs: Any) -> Any:
+        """The service's URL, whatever is asked for."""
+        self._mount(session)
+        return super().get_endpoint(session, *args, **kwargs)
+
+    def get_endpoint_data(self, session: Any, **kwargs: Any) -> Any:
+        """What discovery finds at the service's URL."""
+        self._mount(session)
+        return super().get_endpoint_data(session, **kwargs)
+
+    def get_connection_params(self, session: Any) -> Any:
+        """None; but a session asks before each request, even if it knows the URL already."""
+        self._mount(session)
+        return super().get_connection_params(session)
+
+    def get_user_id(self, session: Any) -> str:
+        """The user that the service sees."""
+        return CALLER
+
+    def get_project_id(self, session: Any) -> str:
+        """The project that the service sees."""
+        return CALLER
+
+    def _mount(self, session: Any) -> None:
+        adapters = session.session.adapters
+        if self.endpoint not in adapters:
+            # Not mount(): it moves the adapters about while other threads may look through them.
+            session.session.adapters = type(adapters)(
+                [(self.endpoint, self._transport), *adapters.items()]
+            )
+
+
+class _Transport(HTTPAdapter):
+    """Carries requests to the service, which it starts for the first one."""
+
+    def __init__(self, start: Callable[[], Service]) -> None:
+        super().__init__()
+        self._start = start
+        self._starting = threading.Lock()
+        self._service: Service | None = None
+
+    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        """Answer as the server at the other end of a socket would."""
+        with self._starting:
+            service = self._service = self._service or self._start()
+        answer = service.answer(request)
+        raw = urllib3.HTTPResponse(
+            body=io.BytesIO(b'' if request.method == 'HEAD' else answer.body),
+            headers=answer.headerlist,
+            status=answer.status_int,
+            reason=answer.status.partition(' ')[2],
+            preload_content=False,
+        )
+        return self.build_response(request, raw)
+
+    def close(self) -> None:
+        """Nothing: a session closes its adapters, but others may use this one."""
+
+    def stop(self) -> None:
+        """Close the service and start it no more."""
+        with self._starting:
+            service, self._service, self._start = self._service, None, _refuse
+        if service:
+            service.close()
+
+
+class _ScratchTransport(_Transport):
+    """Reaches a service whose database lives as long as this does."""
+
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix='placement-')
+        super().__init__(functools.partial(_start, 'start_scratch', Path(folder)))
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+
+    def stop(self) -> None:
+        super().stop()
+        self._remove()
+
+
+def _start(how: str, *args: Any) -> Service:
+    """Call a function of the module that needs the server's libraries, which load slowly."""
+    try:
+        from placementclient.direct import service
+    except ImportError as error:
+        raise errors.DirectError(
+            'The embedded Placement needs: pip install "python-placementclient[direct]" '
+            f'({error})'
+        ) from error
+    start: Callable[..., Service] = getattr(service, how)
+    return start(*args)
+
+
+def _refuse() -> Service:
+    raise errors.DirectError('The embedded Placement has been closed')

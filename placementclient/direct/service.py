@@ -1,0 +1,291 @@
+"""The server on one database: how it starts there, and how it answers."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Iterator
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import webob
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.script import ScriptDirectory
+from oslo_concurrency import lockutils
+from oslo_config import cfg
+from oslo_context import context
+from sqlalchemy import URL, event
+
+from placementclient import errors
+from placementclient.direct.modules import PrivateModules
+
+if util.find_spec('placement') is None:
+    raise ModuleNotFoundError("No module named 'placement'", name='placement')
+
+LOG = logging.getLogger(__name__)
+
+#: How long a request waits for others that write to the same SQLite file, in seconds.
+PATIENCE = 300
+
+_READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
+_MIGRATING = threading.Lock()
+
+
+def start(database: str | None, conf_file: str | None) -> Service:
+    """The service on the operator's database, or on the user's own if none is named.
+
+    :raises placementclient.errors.DirectError: the database is not there, or not as the server
+        needs it
+    """
+    if not (database or conf_file):
+        return _start_own()
+    with _explained(_without_password(database) if database else str(conf_file)):
+        service = Service(database, conf_file)
+        service.check()
+        service.load()
+        return service
+
+
+def start_scratch(folder: Path) -> Service:
+    """The service on an empty database in a folder."""
+    with _explained(str(folder)):
+        path = folder / 'placement.sqlite'
+        path.write_bytes(_template())
+        service = Service(_sqlite(path), durable=False)
+        service.load()
+        return service
+
+
+def _start_own() -> Service:
+    data = os.environ.get('XDG_DATA_HOME') or Path.home() / '.local' / 'share'
+    folder = Path(data, 'placementclient')
+    with _explained(str(folder)):
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        return _start_migrated(folder / 'placement.sqlite')
+
+
+def _start_migrated(path: Path, durable: bool = True) -> Service:
+    """The service on a SQLite file that is created, or brought up to date, where needed."""
+    service = Service(_sqlite(path), durable=durable)
+    # One process, because SQLite's locks do not span a migration; and one thread, because Alembic
+    # keeps the migration that runs in a global.
+    with _MIGRATING, lockutils.external_lock('migration.lock', lock_path=str(path.parent)):
+        service.migrate()
+        service.load()
+    return service
+
+
+@functools.cache
+def _template() -> bytes:
+    """A current SQLite database without providers, made once for each process."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, 'placement.sqlite')
+        _start_migrated(path, durable=False).close()
+        return path.read_bytes()
+
+
+@contextlib.contextmanager
+def _explained(where: str) -> Iterator[None]:
+    """Make one line of whatever keeps the service from starting."""
+    try:
+        yield
+    except errors.DirectError:
+        raise
+    except Exception as error:
+        LOG.debug('The embedded Placement does not start', exc_info=True)
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if isinstance(error, ModuleNotFoundError):
+            reason += ', the driver of this database'
+        raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from error
+
+
+def _sqlite(path: Path) -> str:
+    return URL.create('sqlite', database=str(path)).render_as_string()
+
+
+def _without_password(database: str) -> str:
+    return re.sub(r'(://[^:@/]*):.*@', r'\1:***@', database)
+
+
+class _Turn(threading.local):
+    """What this thread's request does to a SQLite database."""
+
+    writes = False
+    writer: Any = None
+
+
+class Service:
+    """The server's modules, engine and application for one database.
+
+    :param database: wins over the connection in the file
+    :param conf_file: a ``placement.conf``
+    :param durable: whether the database must survive a crash of the machine
+    """
+
+    def __init__(
+        self, database: str | None, conf_file: str | None = None, durable: bool = True
+    ) -> None:
+        self._turn = _Turn()
+        self._modules = PrivateModules('placement')
+        self._conf = self._configure(database, conf_file, durable)
+        self._migration = self._modules.load('placement.db.sqlalchemy.migration')
+        db_api = self._modules.load('placement.db_api')
+        db_api.configure(self._conf)
+        db_api.placement_context_manager.append_on_engine_create(self._order_writers)
+        self._engine = db_api.get_placement_engine()
+        self._application: Any = None
+
+    def check(self) -> None:
+        """Refuse a database that does not have the schema of the installed server."""
+        url, sync = self._engine.url, 'run `placement-manage db sync`'
+        if url.get_backend_name() == 'sqlite' and url.database not in (None, '', ':memory:'):
+            path = Path(url.database.removeprefix('file:'))
+            if not path.exists():  # SQLite would create it
+                raise errors.DirectError(f'There is no database {path}: {sync}')
+        _, scripts = self._migrations()
+        revision, head = self._revision(), scripts.get_current_head()
+        if revision == head:
+            return
+        if revision is None:
+            fault = f'has no schema of Placement: {sync}'
+        elif revision in {script.revision for script in scripts.walk_revisions()}:
+            fault = f'has an old schema ({revision}, not {head}): {sync}'
+        else:
+            fault = f'has a schema that this openstack-placement does not know ({revision})'
+        raise errors.DirectError(f'The database {url.render_as_string()} {fault}')
+
+    def migrate(self) -> None:
+        """Create the schema, or bring it up to date."""
+        config, scripts = self._migrations()
+        if self._revision() == scripts.get_current_head():
+            return
+
+        def steps(revision: Any, _context: Any) -> Any:
+            return scripts._upgrade_revs('head', revision)
+
+        self._turn.writes = True
+        # What the server's own env.py does; but that would import another server's engine.
+        with (
+            self._engine.connect() as connection,
+            EnvironmentContext(config, scripts, fn=steps) as environment,
+        ):
+            environment.configure(connection=connection)
+            with environment.begin_transaction():
+                environment.run_migrations()
+
+    def load(self) -> None:
+        """Start the server, which adds the standard traits and classes that are missing."""
+        self._turn.writes = True
+        self._application = self._modules.load('placement.deploy').loadapp(self._conf)
+
+    def answer(self, request: Any) -> webob.Response:
+        """What the server answers to a prepared request."""
+        caller = context.get_current()
+        self._turn.writes, self._turn.writer = request.method not in _READING, None
+        try:
+            answer = _wsgi_request(request).get_response(self._application)
+            answer.body  # noqa: B018 - it is made now, so that it fails now
+        except Exception as error:
+            LOG.exception('The embedded Placement failed')
+            fault = {'status': 500, 'title': 'Internal Server Error', 'detail': str(error)}
+            return webob.Response(status=500, json_body={'errors': [fault]})
+        finally:
+            if caller:
+                caller.update_store()  # the server has put its own in place of the thread's
+        return answer
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    def _configure(self, database: str | None, conf_file: str | None, durable: bool) -> Any:
+        """The server's configuration: reads no file but the named one, sets up no logging."""
+        conf = cfg.ConfigOpts()
+        self._modules.load('placement.conf').register_opts(conf)
+        # As it is, the server tries for 100 seconds to reach a database that does not answer.
+        settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
+        if database:
+            settings |= {
+                'connection': database.replace('$', '$$'),
+                'connection_parameters': '',
+                'slave_connection': None,
+            }
+        if not durable:
+            settings['sqlite_synchronous'] = False
+        for name, value in settings.items():
+            conf.set_override(name, value, 'placement_database')
+        conf.set_override('auth_strategy', 'noauth2', 'api')
+        if not conf_file:
+            # Else oslo.policy takes what it finds in the home directory and in /etc.
+            conf.set_override('policy_file', os.devnull, 'oslo_policy')
+            conf.set_override('policy_dirs', [], 'oslo_policy')
+        conf(
+            args=[],
+            prog='placement',
+            project='placement',
+            default_config_files=[conf_file] if conf_file else [],
+            default_config_dirs=[],
+            use_env=bool(conf_file),
+        )
+        return conf
+
+    def _migrations(self) -> tuple[Config, ScriptDirectory]:
+        config = Config(str(Path(str(self._migration.__file__)).with_name('alembic.ini')))
+        return config, ScriptDirectory.from_config(config)
+
+    def _revision(self) -> str | None:
+        revision: str | None = self._migration.version(engine=self._engine)
+        return revision
+
+    def _order_writers(self, engine: Any) -> None:
+        """Make those who write to the same SQLite file wait for each other.
+
+        The server's transactions begin by reading. Where somebody else has written since, SQLite
+        refuses at once to let them write (``database is locked``). So those of a request that may
+        write begin as writers; but only the outermost, within which the server opens a second one
+        to read.
+        """
+        if engine.dialect.name != 'sqlite':
+            return
+        turn = self._turn
+
+        @event.listens_for(engine, 'connect')
+        def be_patient(connection: Any, _record: Any) -> None:
+            connection.execute(f'PRAGMA busy_timeout = {PATIENCE * 1000}')
+
+        @event.listens_for(engine, 'before_cursor_execute', retval=True)
+        def begin(
+            connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any
+        ) -> tuple[str, Any]:
+            if statement == 'BEGIN' and turn.writes and turn.writer is None:
+                turn.writer = connection
+                statement = 'BEGIN IMMEDIATE'
+            return statement, parameters
+
+        @event.listens_for(engine, 'commit')
+        @event.listens_for(engine, 'rollback')
+        def end(connection: Any) -> None:
+            if turn.writer is connection:
+                turn.writer = None
+
+
+def _wsgi_request(request: Any) -> webob.Request:
+    body = request.body or b''
+    if isinstance(body, str):
+        body = body.encode()
+    elif not isinstance(body, bytes):
+        body = b''.join(body)
+    headers = {
+        name: value.decode('latin-1') if isinstance(value, bytes) else value
+        for name, value in request.headers.items()
+        if name.lower() not in ('content-length', 'transfer-encoding')
+    }
+    return webob.Request.blank(request.url, method=request.method, headers=headers, body=body)

@@ -1,0 +1,623 @@
+"""The service in this process: on which database, for whom, and what it leaves alone."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import gc
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import requests_mock
+from keystoneauth1 import adapter, loading, noauth, session
+
+from placementclient import direct, errors
+
+pytest.importorskip('placement')
+
+SYNC = 'placement-manage db sync'
+#: An early revision of the server's schema.
+OLD = '611cd6dffd7b'
+
+
+def connect(auth: Any, **options: Any) -> adapter.Adapter:
+    return adapter.Adapter(
+        session.Session(auth=auth),
+        service_type='placement',
+        default_microversion='1.39',
+        raise_exc=False,
+        **options,
+    )
+
+
+def create(service: adapter.Adapter, *names: str) -> None:
+    for name in names:
+        answer = service.post('/resource_providers', json={'name': name})
+        assert answer.status_code == 200, answer.text
+
+
+def names(service: adapter.Adapter) -> set[str]:
+    answer = service.get('/resource_providers')
+    assert answer.status_code == 200, answer.text
+    return {provider['name'] for provider in answer.json()['resource_providers']}
+
+
+@pytest.fixture
+def scratch():
+    with direct.Direct.scratch() as auth:
+        yield connect(auth)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch) -> Path:
+    """Where the user's own database is, or will be."""
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'share'))
+    return tmp_path / 'share' / 'placementclient' / 'placement.sqlite'
+
+
+@pytest.fixture
+def database(own) -> Path:
+    """A database with a current schema."""
+    connect(direct.Direct()).get('/')
+    return own
+
+
+def execute(path: Path, statement: str) -> list[Any]:
+    connection = sqlite3.connect(path)
+    with connection:
+        rows = connection.execute(statement).fetchall()
+    connection.close()
+    return rows
+
+
+def sync(path: Path, revision: str) -> None:
+    """What ``placement-manage db sync`` does, to a revision of choice."""
+    program = textwrap.dedent("""
+        import sys
+        from oslo_config import cfg
+        from placement import conf, db_api
+        from placement.db.sqlalchemy import migration
+        config = cfg.ConfigOpts()
+        conf.register_opts(config)
+        config.set_override('connection', f'sqlite:///{sys.argv[1]}', 'placement_database')
+        config([], default_config_files=[])
+        db_api.configure(config)
+        migration.upgrade(sys.argv[2])
+    """)
+    subprocess.run([sys.executable, '-c', program, str(path), revision], check=True, timeout=60)
+
+
+def revision(path: Path) -> str:
+    ((found,),) = execute(path, 'SELECT version_num FROM alembic_version')
+    return str(found)
+
+
+# The user's own database
+
+
+def test_the_first_request_creates_the_users_own_database(own):
+    service = connect(direct.Direct())
+    service.get_endpoint()
+    assert not own.exists()
+    create(service, 'node')
+    assert stat.S_IMODE(own.parent.stat().st_mode) == 0o700
+    assert names(connect(direct.Direct())) == {'node'}
+
+
+def test_standard_traits_and_classes_are_there(scratch):
+    assert scratch.get('/traits/HW_CPU_X86_AVX').status_code == 204
+    assert scratch.get('/resource_classes/VGPU').status_code == 200
+
+
+def test_the_users_own_database_is_migrated(own):
+    own.parent.mkdir(parents=True)
+    sync(own, OLD)
+    create(connect(direct.Direct()), 'node')
+    assert revision(own) != OLD
+    assert names(connect(direct.Direct())) == {'node'}
+
+
+def test_processes_that_create_it_at_the_same_moment(own):
+    program = textwrap.dedent("""
+        import sys
+        from keystoneauth1 import adapter, session
+        from placementclient import direct
+        FILTER = {'service_type': 'placement'}
+        service = adapter.Adapter(session.Session(auth=direct.Direct()), service_type='placement')
+        service.post('/resource_providers', json={'name': sys.argv[1]},
+                     headers={'OpenStack-API-Version': 'placement 1.39'})
+    """)
+    processes = [
+        subprocess.Popen([sys.executable, '-c', program, f'node-{number}'])
+        for number in range(4)
+    ]
+    assert [process.wait(60) for process in processes] == [0] * 4
+    assert names(connect(direct.Direct())) == {f'node-{number}' for number in range(4)}
+
+
+def test_threads_that_create_it_at_the_same_moment(own):
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda name: create(connect(direct.Direct()), name), 'abcd'))
+    assert names(connect(direct.Direct())) == set('abcd')
+
+
+# A database that the operator names
+
+
+def test_a_named_database_is_used(database, tmp_path, monkeypatch):
+    create(connect(direct.Direct()), 'node')
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / 'elsewhere'))
+    assert names(connect(direct.Direct(f'sqlite:///{database}'))) == {'node'}
+    assert not (tmp_path / 'elsewhere').exists()
+
+
+@pytest.mark.parametrize('url', ['sqlite:///{}', 'sqlite:///file:{}?uri=true'])
+def test_a_named_database_is_not_created(url, tmp_path):
+    path = tmp_path / 'missing.sqlite'
+    with pytest.raises(errors.DirectError, match=SYNC):
+        connect(direct.Direct(url.format(path))).get('/')
+    assert not path.exists()
+
+
+def test_a_named_database_without_schema_stays_so(tmp_path):
+    path = tmp_path / 'empty.sqlite'
+    path.touch()
+    with pytest.raises(errors.DirectError, match=f'no schema of Placement.*{SYNC}'):
+        connect(direct.Direct(f'sqlite:///{path}')).get('/')
+    assert path.stat().st_size == 0
+
+
+def test_a_named_database_is_not_migrated(tmp_path):
+    path = tmp_path / 'old.sqlite'
+    sync(path, OLD)
+    before = path.read_bytes()
+    with pytest.raises(errors.DirectError, match=f'old schema.*{SYNC}'):
+        connect(direct.Direct(f'sqlite:///{path}')).get('/')
+    assert path.read_bytes() == before
+
+
+def test_a_named_database_that_is_current(tmp_path):
+    path = tmp_path / 'current.sqlite'
+    sync(path, 'head')
+    create(connect(direct.Direct(f'sqlite:///{path}')), 'node')
+
+
+def test_a_schema_from_the_future(database):
+    execute(database, "UPDATE alembic_version SET version_num = 'f00000000000'")
+    with pytest.raises(errors.DirectError, match='does not know') as caught:
+        connect(direct.Direct(f'sqlite:///{database}')).get('/')
+    assert SYNC not in str(caught.value)
+
+
+def test_missing_traits_are_added_to_each_database(database, tmp_path):
+    copy = tmp_path / 'copy.sqlite'
+    copy.write_bytes(database.read_bytes())
+    for path in (database, copy):
+        execute(path, 'DELETE FROM traits')
+        service = connect(direct.Direct(f'sqlite:///{path}'))
+        assert service.get('/traits/HW_CPU_X86_AVX').status_code == 204
+
+
+@pytest.mark.parametrize('folder', ['a $b', '$$HOME', 'größe', 'a%20b', ':x@y'])
+def test_folders_with_characters_that_mean_something_elsewhere(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv('XDG_DATA_HOME', str(tmp_path / folder))
+    create(connect(direct.Direct()), 'node')
+    path = tmp_path / folder / 'placementclient' / 'placement.sqlite'
+    assert execute(path, 'SELECT name FROM resource_providers') == [('node',)]
+
+
+def test_a_named_database_with_a_dollar(database, tmp_path):
+    path = tmp_path / 'a $b.sqlite'
+    path.write_bytes(database.read_bytes())
+    create(connect(direct.Direct(f'sqlite:///{path}')), 'node')
+    assert execute(path, 'SELECT name FROM resource_providers') == [('node',)]
+
+
+@pytest.mark.parametrize(
+    'url',
+    [
+        'nonsense',
+        'nosuch://user:secret@host/placement',
+        'mysql+nosuchdriver://user:secret@host/placement',
+        'sqlite:////proc/version',
+    ],
+)
+def test_a_database_that_cannot_be_used_is_one_line(url):
+    with pytest.raises(errors.DirectError) as caught:
+        connect(direct.Direct(url)).get('/')
+    assert '\n' not in str(caught.value)
+    assert 'secret' not in str(caught.value)
+
+
+def test_a_start_that_failed_is_tried_again(database, tmp_path):
+    path = tmp_path / 'later.sqlite'
+    service = connect(direct.Direct(f'sqlite:///{path}'))
+    with pytest.raises(errors.DirectError):
+        service.get('/')
+    path.write_bytes(database.read_bytes())
+    assert names(service) == set()
+
+
+# A deployment's placement.conf
+
+
+@pytest.fixture
+def conf(database, tmp_path) -> Path:
+    path = tmp_path / 'etc' / 'placement.conf'
+    path.parent.mkdir()
+    path.write_text(
+        textwrap.dedent(f"""
+            [api]
+            auth_strategy = keystone
+            [placement_database]
+            connection = sqlite:///{database}
+            sync_on_startup = true
+            [placement]
+            max_allocation_candidates = 1
+            [oslo_policy]
+            policy_file = policy.yaml
+        """)
+    )
+    return path
+
+
+def test_the_conf_names_the_database(conf):
+    create(connect(direct.Direct()), 'node')
+    assert names(connect(direct.Direct(placement_conf=str(conf)))) == {'node'}
+
+
+def test_the_conf_has_options_of_the_service(conf):
+    service = connect(direct.Direct(placement_conf=str(conf)))
+    create(service, 'a', 'b')
+    for provider in service.get('/resource_providers').json()['resource_providers']:
+        body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 8}}}
+        service.put(f'/resource_providers/{provider["uuid"]}/inventories', json=body)
+    answer = service.get('/allocation_candidates?resources=VCPU:1')
+    assert len(answer.json()['allocation_requests']) == 1
+
+
+def test_the_policy_of_the_conf_is_that_instances_alone(conf, scratch):
+    (conf.parent / 'policy.yaml').write_text('"placement:traits:list": "role:nobody"\n')
+    service = connect(direct.Direct(placement_conf=str(conf)))
+    assert service.get('/traits').status_code == 403
+    assert scratch.get('/traits').status_code == 200
+    assert service.get('/traits').status_code == 403
+
+
+def test_the_named_database_wins_over_the_conf(conf, database, tmp_path):
+    other = tmp_path / 'other.sqlite'
+    other.write_bytes(database.read_bytes())
+    with conf.open('a') as file:
+        file.write('[placement_database]\nconnection_parameters = charset=utf8\n')
+    create(connect(direct.Direct(f'sqlite:///{other}', str(conf))), 'node')
+    assert names(connect(direct.Direct())) == set()
+
+
+def test_a_conf_does_not_migrate(conf, database):
+    execute(database, "UPDATE alembic_version SET version_num = '611cd6dffd7b'")
+    with pytest.raises(errors.DirectError, match=SYNC):
+        connect(direct.Direct(placement_conf=str(conf))).get('/')
+
+
+@pytest.mark.parametrize(
+    ('text', 'reason'),
+    [(None, 'find'), ('[placement]\n', 'connection'), ('no = section\n[', 'parse')],
+)
+def test_a_conf_that_does_not_do(text, reason, tmp_path):
+    path = tmp_path / 'placement.conf'
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(errors.DirectError, match=reason):
+        connect(direct.Direct(placement_conf=str(path))).get('/')
+
+
+# Side by side
+
+
+def test_two_databases_in_one_session():
+    shared = session.Session()
+    one, other = (
+        adapter.Adapter(
+            shared, auth=auth, service_type='placement', default_microversion='1.39'
+        )
+        for auth in (direct.Direct.scratch(), direct.Direct.scratch())
+    )
+    create(one, 'one')
+    create(other, 'other')
+    assert (names(one), names(other)) == ({'one'}, {'other'})
+
+
+def test_two_databases_in_threads():
+    services = [connect(direct.Direct.scratch()) for _ in range(2)]
+
+    def work(number: int) -> None:
+        for step in range(10):
+            create(services[number % 2], f'{number % 2}-{number}-{step}')
+
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
+    for number, service in enumerate(services):
+        found = names(service)
+        assert len(found) == 30
+        assert {name[0] for name in found} == {str(number)}
+
+
+def test_a_session_that_speaks_http_goes_on_doing_so():
+    plain = requests.Session()
+    shared = session.Session(session=plain)
+    urls = ('http://host/', 'https://host/')
+    before = [plain.get_adapter(url) for url in urls]
+    shared.get('/', auth=direct.Direct.scratch(), endpoint_filter={'service_type': 'placement'})
+    assert [plain.get_adapter(url) for url in urls] == before
+    with requests_mock.Mocker(session=plain) as network:
+        network.get('http://host/', text='over HTTP')
+        answer = shared.get('http://host/', auth=noauth.NoAuth())
+        assert answer.text == 'over HTTP'
+
+
+def test_a_program_that_uses_the_server_itself_is_left_alone():
+    program = textwrap.dedent("""
+        import sys
+        from oslo_config import cfg
+        from oslo_context import context
+        import placement.db_api, placement.policy, placement.objects.trait
+        from keystoneauth1 import session
+        from placementclient import direct
+        FILTER = {'service_type': 'placement'}
+        modules = {name for name in sys.modules if name.startswith('placement.')}
+        factory = placement.db_api.placement_context_manager._factory
+        mine = context.RequestContext()
+        api = session.Session(auth=direct.Direct.scratch())
+        assert api.get('/resource_providers', endpoint_filter=FILTER).status_code == 200
+        assert context.get_current() is mine
+        assert placement.db_api.placement_context_manager._factory is factory
+        assert not factory.is_started
+        assert placement.policy._ENFORCER is None
+        assert not placement.objects.trait._TRAITS_SYNCED
+        assert modules == {name for name in sys.modules if name.startswith('placement.')}
+    """)
+    subprocess.run([sys.executable, '-c', program], check=True, timeout=60)
+
+
+def test_loading_the_plugin_loads_nothing_of_the_server():
+    program = (
+        'import sys, placementclient.direct as direct; direct.Direct(); '
+        'assert not {"placement", "sqlalchemy", "oslo_config", "webob"} & set(sys.modules)'
+    )
+    subprocess.run([sys.executable, '-c', program], check=True, timeout=60)
+
+
+def test_nothing_on_the_terminal_and_no_logging_set_up(own):
+    program = textwrap.dedent("""
+        import logging, sys
+        from keystoneauth1 import session
+        from placementclient import direct
+        FILTER = {'service_type': 'placement'}
+        sys.argv = ['program', '--config-file', '/nonexistent']
+        api = session.Session(auth=direct.Direct())
+        assert api.get('/resource_providers', endpoint_filter=FILTER).status_code == 200
+        assert not logging.getLogger().handlers
+    """)
+    ended = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, '', '')
+
+
+def test_without_the_extra(own):
+    program = textwrap.dedent("""
+        import sys
+        sys.modules['alembic'] = None
+        from keystoneauth1 import session
+        from placementclient import direct, errors
+        FILTER = {'service_type': 'placement'}
+        try:
+            session.Session(auth=direct.Direct()).get('/', endpoint_filter=FILTER)
+        except errors.DirectError as error:
+            print(error)
+    """)
+    ended = subprocess.run(
+        [sys.executable, '-c', program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert 'pip install "python-placementclient[direct]"' in ended.stdout
+
+
+# Many at once
+
+
+def test_eight_threads_write(scratch):
+    def work(number: int) -> None:
+        for step in range(8):
+            create(scratch, f'{number}-{step}')
+            assert scratch.get('/resource_providers').status_code == 200
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert len(names(scratch)) == 64
+
+
+def test_eight_threads_allocate_from_one_provider(scratch):
+    create(scratch, 'node')
+    (node,) = scratch.get('/resource_providers').json()['resource_providers']
+    body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 64}}}
+    scratch.put(f'/resource_providers/{node["uuid"]}/inventories', json=body)
+
+    def allocate(number: int) -> int:
+        consumer = f'{number:08}-0000-4000-8000-000000000000'
+        body = {
+            'allocations': {node['uuid']: {'resources': {'VCPU': 1}}},
+            'project_id': 'p', 'user_id': 'u', 'consumer_generation': None,
+            'consumer_type': 'INSTANCE',
+        }
+        return int(scratch.put(f'/allocations/{consumer}', json=body).status_code)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(allocate, range(64))) == {204}
+
+
+def test_a_writer_waits_for_another_program(database):
+    service = connect(direct.Direct())
+    service.get('/')
+    connection = sqlite3.connect(database, isolation_level=None, check_same_thread=False)
+    connection.execute('BEGIN IMMEDIATE')
+    threading.Timer(1, connection.rollback).start()
+    begun = time.monotonic()
+    create(service, 'node')
+    assert time.monotonic() - begun > 0.5
+
+
+# A scratch database
+
+
+def test_a_scratch_database_goes_with_close():
+    auth = direct.Direct.scratch()
+    service = connect(auth)
+    create(service, 'node')
+    folder = Path(auth._transport._service._engine.url.database).parent
+    assert folder.exists()
+    auth.close()
+    auth.close()
+    assert not folder.exists()
+    with pytest.raises(errors.DirectError, match='closed'):
+        service.get('/')
+
+
+def test_a_scratch_database_goes_with_the_last_reference():
+    auth = direct.Direct.scratch()
+    service = connect(auth)
+    service.get('/')
+    folder = Path(auth._transport._service._engine.url.database).parent
+    del auth, service
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_scratch_databases_are_made_fast(scratch):
+    names(scratch)
+    begun = time.monotonic()
+    for _ in range(5):
+        assert names(connect(direct.Direct.scratch())) == set()
+    assert time.monotonic() - begun < 5
+
+
+# The transport
+
+
+def test_the_version_document_and_discovery(scratch):
+    assert scratch.get('/').json()['versions'][0]['max_version']
+    data = scratch.get_endpoint_data()
+    assert (data.api_version, data.max_microversion >= (1, 39)) == ((1, 0), True)
+    assert scratch.get_api_major_version() == (1, 0)
+
+
+def test_an_answer_is_like_one_from_a_socket(scratch):
+    answer = scratch.get('/resource_providers')
+    assert (answer.status_code, answer.reason) == (200, 'OK')
+    assert answer.headers['content-type'] == 'application/json'
+    assert answer.headers['x-openstack-request-id'].startswith('req-')
+    assert answer.url.endswith('/resource_providers')
+    assert answer.request.method == 'GET'
+    assert answer.elapsed.total_seconds() > 0
+    assert b''.join(answer.iter_content(3)) == answer.content
+
+
+def test_a_session_that_knows_the_url(scratch):
+    auth = scratch.session.auth
+    other = session.Session(auth=auth)
+    assert other.get(f'{auth.endpoint}/resource_providers').status_code == 200
+
+
+@pytest.mark.parametrize('name', ['a b', 'a/b?c=d&e', 'größe', '100%', "';--", '日本'])
+def test_what_is_encoded_in_urls_is_decoded(scratch, name):
+    create(scratch, name)
+    answer = scratch.get('/resource_providers', params={'name': name})
+    assert [provider['name'] for provider in answer.json()['resource_providers']] == [name]
+
+
+def test_paths_are_decoded_once(scratch):
+    assert scratch.put('/traits/CUSTOM%5FGOLD').status_code == 201
+    assert scratch.get('/traits/CUSTOM_GOLD').status_code == 204
+    assert scratch.get('/traits/CUSTOM%255FGOLD').status_code == 404
+    assert scratch.get('/resource%5Fproviders/gr%C3%B6%C3%9Fe').status_code == 404
+
+
+@pytest.mark.parametrize(
+    'body', [b'{"name": "node"}', '{"name": "node"}', [b'{"name": ', b'"node"}']]
+)
+def test_bodies(scratch, body):
+    answer = scratch.post(
+        '/resource_providers', data=iter(body) if isinstance(body, list) else body,
+        headers={'Content-Type': 'application/json'},
+    )  # fmt: skip
+    assert answer.status_code == 200, answer.text
+
+
+def test_what_fails_inside_is_answered(scratch):
+    names(scratch)
+    database = scratch.session.auth._transport._service._engine.url.database
+    execute(Path(database), 'DROP TABLE resource_providers')
+    answer = scratch.get('/resource_providers')
+    assert answer.status_code == 500
+    assert answer.json()['errors'][0]['status'] == 500
+
+
+def test_what_fails_outside_the_application_is_answered_too(scratch):
+    names(scratch)
+    service = scratch.session.auth._transport._service
+
+    def broken(environ: Any, start_response: Any) -> Any:
+        raise RuntimeError('broken')
+
+    service._application = broken
+    answer = scratch.get('/resource_providers')
+    assert answer.status_code == 500
+    assert answer.json()['errors'][0]['detail'] == 'broken'
+
+
+# The caller
+
+
+def test_the_reshaper_is_allowed(scratch):
+    assert scratch.post('/reshaper', json={}).status_code == 400
+
+
+def test_other_roles():
+    service = connect(direct.Direct(placement_roles='admin'))
+    service.session.auth._transport = direct.Direct.scratch()._transport
+    assert names(service) == set()
+    assert service.post('/reshaper', json={}).status_code == 403
+
+
+def test_nobody_is_nobody(scratch):
+    assert scratch.get('/traits', authenticated=False).status_code == 401
+
+
+def test_loaded_from_options(database):
+    create(connect(direct.Direct()), 'node')
+    options = {'placement_database': f'sqlite:///{database}'}
+    loader = direct.DirectLoader()
+    assert {option.dest for option in loader.get_options()} == {
+        'placement_database', 'placement_conf', 'placement_roles',
+    }  # fmt: skip
+    auth = loader.load_from_options_getter(lambda option: options.get(option.dest))
+    assert names(connect(auth)) == {'node'}
+
+
+def test_loaded_by_name(own):
+    if 'placement_direct' not in loading.get_available_plugin_names():
+        pytest.skip('the distribution is not installed')
+    auth = loading.get_plugin_loader('placement_direct').load_from_options()
+    service = connect(auth)
+    assert names(service) == set()
+    assert service.session.get_project_id() == service.session.get_user_id() == 'admin'
+    assert service.session.get_token() == 'admin'
+    assert os.path.exists(own)
