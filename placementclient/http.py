@@ -39,18 +39,26 @@ class Client:
 
     :param session: a ``keystoneauth1.session.Session``
     :param version: the microversion to use; ``None`` uses the highest that both sides know
+    :param endpoint_override: the URL of the service, where the catalog's is not to be used
     :param endpoint_filter: what selects the endpoint in the catalog: ``service_type``,
         ``interface``, ``region_name``
     """
 
     def __init__(
-        self, session: Any, version: Microversion | None = None, **endpoint_filter: str | None
+        self,
+        session: Any,
+        version: Microversion | None = None,
+        *,
+        endpoint_override: str | None = None,
+        **endpoint_filter: str | None,
     ) -> None:
         self.session = session
+        self.endpoint_override = endpoint_override
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.
         self.version_is_chosen = version is not None
         self._settled = version
+        self._supported: tuple[Microversion, Microversion] | None = None
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
 
     @property
@@ -76,18 +84,23 @@ class Client:
 
         The version document is asked for without a version: every release answers that.
         """
+        if self._supported is not None:
+            return self._supported
         answer = self._request(endpoints.SHOW_API, endpoints.SHOW_API.path(), None, None, None)
         try:
             document = answer.body['versions'][0]
             lowest, highest = document['min_version'], document['max_version']
-            return Microversion.parse(lowest), Microversion.parse(highest)
+            self._supported = Microversion.parse(lowest), Microversion.parse(highest)
+        return self._supported
         except (IndexError, TypeError, errors.UnsupportedVersion):
             raise errors.InvalidAnswer('What answers is not a Placement service') from None
 
     @property
     def url(self) -> str | None:
         """Where the service is."""
-        url: str | None = self.session.get_endpoint(**self.endpoint_filter)
+        url: str | None = self.endpoint_override or self.session.get_endpoint(
+            **self.endpoint_filter
+        )
         return url
 
     def require(
@@ -178,6 +191,7 @@ class Client:
             headers={'Accept': 'application/json'},
             microversion=str(version) if version else None,
             endpoint_filter=self.endpoint_filter,
+            endpoint_override=self.endpoint_override,
             user_agent=USER_AGENT,
             raise_exc=False,
         )

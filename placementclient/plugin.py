@@ -40,12 +40,24 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
 def make_client(instance: Any) -> Client:
     """The client of a session.
 
-    :param instance: OpenStackClient's ClientManager, or :class:`placementclient.shell.Connection`
+    :param instance: OpenStackClient's ClientManager, or
+        :class:`placementclient.connection.Connection`
     :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
     """
+    session = instance.session
     return Client(
-        instance.session,
+        session,
         microversion.requested(instance._api_version[API_NAME]),
+        endpoint_override=_endpoint_override(instance),
         interface=instance.interface,
         region_name=instance.region_name,
     )
+
+
+def _endpoint_override(instance: Any) -> str | None:
+    """The URL that ``placement_endpoint_override`` of ``clouds.yaml`` gives."""
+    if hasattr(instance, 'endpoint_override'):
+        override: str | None = instance.endpoint_override
+    else:
+        override = instance.get_configuration().get('placement_endpoint_override')
+    return override

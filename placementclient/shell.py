@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import logging
-import os
 import sys
 from collections.abc import Iterable
 from typing import Any
 
 from cliff import app, commandmanager
-from keystoneauth1 import exceptions, loading
 
-from placementclient import errors, http, plugin
+from placementclient import connection, errors, plugin
 
 DISTRIBUTION = 'python-placementclient'
 COMMANDS = 'openstack.placement.v1'
@@ -30,54 +28,6 @@ class CommandManager(commandmanager.CommandManager):
         points = importlib.metadata.distribution(DISTRIBUTION).entry_points
         for point in points.select(group=namespace):
             self.commands[point.name.replace('_', ' ')] = point
-
-
-class Connection:
-    """What OpenStackClient's ClientManager is for a plugin: a session and what selects the service.
-
-    Nothing is loaded and nobody is authenticated before a command asks for it.
-
-    :param session: a session to use instead of one that the options describe
-    """
-
-    def __init__(self, options: argparse.Namespace, session: Any = None) -> None:
-        self._options = options
-        self._api_version = {plugin.API_NAME: options.os_placement_api_version}
-        self._session = session
-        self._client: http.Client | None = None
-        self.interface: str = options.os_interface
-        self.region_name: str | None = options.os_region_name
-
-    @property
-    def session(self) -> Any:
-        """An authenticated ``keystoneauth1.session.Session``."""
-        if self._session is None:
-            self._session = self._from_cloud() if self._options.os_cloud else self._from_options()
-        return self._session
-
-    @property
-    def placement(self) -> http.Client:
-        """The client of the Placement service."""
-        if self._client is None:
-            self._client = plugin.make_client(self)
-        return self._client
-
-    def _from_options(self) -> Any:
-        auth = loading.load_auth_from_argparse_arguments(self._options)
-        return loading.load_session_from_argparse_arguments(
-            self._options, auth=auth, collect_timing=self._options.timing
-        )
-
-    def _from_cloud(self) -> Any:
-        # Only clouds.yaml needs the SDK, which takes longer to load than all the rest.
-        from openstack import config
-
-        region = config.OpenStackConfig().get_one(
-            cloud=self._options.os_cloud, argparse=self._options
-        )
-        self.interface = region.get_interface('placement') or self.interface
-        self.region_name = region.get_region_name('placement')
-        return region.get_session()
 
 
 class Shell(app.App):
@@ -104,19 +54,13 @@ class Shell(app.App):
         parser: argparse.ArgumentParser = super().build_option_parser(*args, **kwargs)
         parser.allow_abbrev = False
         plugin.build_option_parser(parser)
-        for flag, variable, default, help in (
-            ('--os-cloud', 'OS_CLOUD', None, 'A cloud of clouds.yaml'),
-            ('--os-region-name', 'OS_REGION_NAME', None, 'The region of the service'),
-            ('--os-interface', 'OS_INTERFACE', 'public', 'public, internal or admin'),
-        ):
-            parser.add_argument(
-                flag, default=os.environ.get(variable, default), help=f'{help} (Env: {variable})'
-            )
         parser.add_argument(
             '--timing', action='store_true', help='Print how long each request took'
         )
-        loading.register_session_argparse_arguments(parser)
-        loading.register_auth_argparse_arguments(parser, self._argv, default='password')
+        if self._session is None:
+            connection.add_options(parser, self._argv)
+        else:
+            parser.set_defaults(os_interface=None, os_region_name=None)
         return parser
 
     def configure_logging(self) -> None:
@@ -132,11 +76,11 @@ class Shell(app.App):
             logging.getLogger().addHandler(handler)
 
     def initialize_app(self, argv: list[str]) -> None:
-        self.client_manager = Connection(self.options, self._session)
+        self.client_manager = connection.Connection(self.options, self._session)
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
-        if self.options.timing and self.client_manager._session is not None:
-            for timing in self.client_manager.session.get_timings():
+        if self.options.timing:
+            for timing in self.client_manager.timings():
                 seconds = timing.elapsed.total_seconds()
                 print(f'{timing.method} {timing.url} {seconds:.3f}', file=self.stderr)
 
@@ -157,6 +101,6 @@ def main(argv: list[str] | None = None, *, session: Any = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     try:
         return Shell(argv, session).run(argv)
-    except exceptions.NoMatchingPlugin as failure:
+    except errors.PlacementError as failure:
         print(failure, file=sys.stderr)
-        return errors.ExitStatus.USAGE
+        return failure.exit_status
