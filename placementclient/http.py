@@ -91,9 +91,9 @@ class Client:
             document = answer.body['versions'][0]
             lowest, highest = document['min_version'], document['max_version']
             self._supported = Microversion.parse(lowest), Microversion.parse(highest)
-        return self._supported
         except (IndexError, TypeError, errors.UnsupportedVersion):
             raise errors.InvalidAnswer('What answers is not a Placement service') from None
+        return self._supported
 
     @property
     def url(self) -> str | None:
