@@ -12,6 +12,8 @@ from placementclient.http import Client
 API_NAME = 'placement'
 API_VERSION_OPTION = 'os_placement_api_version'
 API_VERSIONS = microversion.CHOICES
+#: Of the user that the embedded service sees.
+ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 
 if coexistence.is_needed():
@@ -20,9 +22,15 @@ if coexistence.is_needed():
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Add the option that all commands of the plugin share."""
-    # OpenStackClient takes no authentication without any setting for one; with placement_direct
-    # nothing has to be set. See direct.DirectLoader.
-    parser.set_defaults(placement_default_roles='admin,service')
+    # OpenStackClient refuses a way to authenticate for which nothing is set, but placement_direct
+    # needs no setting. Of two options with one dest the first one's default counts, and OpenStackClient
+    # adds --os-placement-roles after this.
+    parser.add_argument(
+        '--os-placement-default-roles',
+        dest='placement_roles',
+        default=os.environ.get('OS_PLACEMENT_ROLES', ROLES),
+        help=argparse.SUPPRESS,
+    )
     if coexistence.is_loaded():
         coexistence.notify()
         return parser

@@ -20,6 +20,8 @@ from placementclient.render import columns
 from placementclient.render.columns import Output
 
 _OWNED = Microversion(1, 8)
+#: Below, what a consumer holds cannot be read with its owner, and so cannot be written back.
+_SHOWS_OWNER = Microversion(1, 12)
 _GUARDED = Microversion(1, 28)
 _TYPED = Microversion(1, 38)
 
@@ -176,8 +178,7 @@ class UnsetAllocation(_ConsumerLister):
         --provider compute1 --resource-class VGPU
     """
 
-    # Its own version need: below, an allocation cannot be written back with its owner.
-    endpoint = replace(endpoints.SET_ALLOCATIONS, since=Microversion(1, 12))
+    endpoint = endpoints.SET_ALLOCATIONS
     options = (
         Option('consumer', metavar='<consumer>', help='UUID of the consumer'),
         Option(
@@ -196,6 +197,9 @@ class UnsetAllocation(_ConsumerLister):
         ),
         _GENERATION,
     )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return _SHOWS_OWNER
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         providers = {

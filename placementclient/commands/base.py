@@ -151,12 +151,15 @@ class _Placement(command.Command):
         version = self.client.assumed_microversion
         return version if self.client.version_is_chosen else min(version, STABLE)
 
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        """The first microversion with which the command can do what is asked."""
+        return self.endpoint.since if self.endpoint else LOWEST
+
     def _check(self, parsed_args: argparse.Namespace) -> None:
         """Compare what is asked for with the microversion, before anything is sent."""
         if not self.auth_required:
             return
-        if self.endpoint:
-            self.client.require('Operation or argument', self.endpoint.since)
+        self.client.require('Operation or argument', self.since(parsed_args))
         missing = []
         for option in self.options:
             if option.is_given(parsed_args):

@@ -104,7 +104,11 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
             raise errors.BadArgument(
                 'Arguments to --resource must be of form <resource_class>=<value>'
             )
-        amounts[name] = whole(amount)
+        if not amount.isdecimal():
+            raise errors.BadArgument(
+                f'Requested resource {name} expected positive integer amount. Got: {amount}.'
+            )
+        amounts[name] = int(amount)
     return amounts
 
 

@@ -77,11 +77,13 @@ class SetClass(base.Command):
         base.Option('--name', dest='new_name', metavar='<name>', help='New name', until='1.6'),
     )
 
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return super().since(parsed_args) if parsed_args.new_name else _CREATE_OR_VALIDATE
+
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.new_name:
             resource_class.rename(self.client, parsed_args.name, parsed_args.new_name)
         else:
-            self.client.require('Operation or argument', _CREATE_OR_VALIDATE)
             resource_class.ensure(self.client, parsed_args.name)
 
 

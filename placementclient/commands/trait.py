@@ -47,7 +47,7 @@ class ListTrait(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         traits = trait.list(
-            self.client, name=parsed_args.name, associated=parsed_args.associated
+            self.client, name=parsed_args.name or None, associated=parsed_args.associated
         )
         return columns.NAME.rows(traits)
 

@@ -107,6 +107,17 @@ def _explained(where: str) -> Iterator[None]:
         raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from error
 
 
+@contextlib.contextmanager
+def _no_handler_added() -> Iterator[None]:
+    """Keep oslo.log, as it registers options, from making an unconfigured root logger talk."""
+    root, silent = logging.getLogger(), logging.NullHandler()
+    root.addHandler(silent)
+    try:
+        yield
+    finally:
+        root.removeHandler(silent)
+
+
 def _sqlite(path: Path) -> str:
     return URL.create('sqlite', database=str(path)).render_as_string()
 
@@ -209,7 +220,8 @@ class Service:
     def _configure(self, database: str | None, conf_file: str | None, durable: bool) -> Any:
         """The server's configuration: reads no file but the named one, sets up no logging."""
         conf = cfg.ConfigOpts()
-        self._modules.load('placement.conf').register_opts(conf)
+        with _no_handler_added():
+            self._modules.load('placement.conf').register_opts(conf)
         # As it is, the server tries for 100 seconds to reach a database that does not answer.
         settings: dict[str, Any] = {'max_retries': 0, 'sync_on_startup': False}
         if database:

@@ -262,7 +262,7 @@ def conf(database, tmp_path) -> Path:
             connection = sqlite:///{database}
             sync_on_startup = true
             [placement]
-            max_allocation_candidates = 1
+            incomplete_consumer_project_id = nobody
             [oslo_policy]
             policy_file = policy.yaml
         """)
@@ -277,12 +277,17 @@ def test_the_conf_names_the_database(conf):
 
 def test_the_conf_has_options_of_the_service(conf):
     service = connect(direct.Direct(placement_conf=str(conf)))
-    create(service, 'a', 'b')
-    for provider in service.get('/resource_providers').json()['resource_providers']:
-        body = {'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 8}}}
-        service.put(f'/resource_providers/{provider["uuid"]}/inventories', json=body)
-    answer = service.get('/allocation_candidates?resources=VCPU:1')
-    assert len(answer.json()['allocation_requests']) == 1
+    create(service, 'node')
+    (node,) = service.get('/resource_providers').json()['resource_providers']
+    body: dict[str, Any] = {
+        'resource_provider_generation': 0, 'inventories': {'VCPU': {'total': 8}}
+    }  # fmt: skip
+    service.put(f'/resource_providers/{node["uuid"]}/inventories', json=body)
+    consumer = '/allocations/00000000-0000-4000-8000-000000000001'
+    allocation = {'resource_provider': {'uuid': node['uuid']}, 'resources': {'VCPU': 1}}
+    # Before 1.8 an allocation names no project: the option says whose it is.
+    service.put(consumer, json={'allocations': [allocation]}, microversion='1.7')
+    assert service.get(consumer).json()['project_id'] == 'nobody'
 
 
 def test_the_policy_of_the_conf_is_that_instances_alone(conf, scratch):

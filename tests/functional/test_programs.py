@@ -1,0 +1,127 @@
+"""The programs as a user starts them: ``openstack`` and ``placement``, over HTTP, side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+#: A plugin that stands for osc-placement: of its name, with its option, without its commands.
+PEER = """
+API_NAME = 'placement'
+API_VERSION_OPTION = 'os_placement_api_version'
+API_VERSIONS = ('1',)
+DEFAULT_API_VERSION = '1'
+
+def make_client(instance):
+    raise AssertionError('the client of osc-placement is used')
+
+def build_option_parser(parser):
+    parser.add_argument('--os-placement-api-version', default='1')
+    return parser
+"""
+PEER_POINTS = """
+[openstack.cli.extension]
+placement = osc_placement.plugin
+[openstack.placement.v1]
+resource_provider_list = osc_placement.plugin:NoSuchCommand
+"""
+
+
+def run(program: str, *argv: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a program of this environment."""
+    return subprocess.run(
+        [BIN / program, *argv],
+        env={**os.environ, 'PYTHONWARNINGS': 'ignore', **environment},
+        capture_output=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def cloud(service_url: str) -> dict[str, str]:
+    """The settings that lead to the service over HTTP."""
+    return {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': service_url}
+
+
+@pytest.fixture
+def provider(cloud: dict[str, str]) -> str:
+    """The name of a provider."""
+    name = f'compute-{uuid.uuid4()}'
+    assert run('placement', 'resource', 'provider', 'create', name, **cloud).returncode == 0
+    return name
+
+
+@pytest.mark.parametrize('format', ['table', 'json', 'yaml', 'csv', 'value'])
+def test_both_programs_print_the_same_bytes(
+    cloud: dict[str, str], provider: str, format: str
+) -> None:
+    argv = ('resource', 'provider', 'list', '-f', format)
+    lean, whole = (run(program, *argv, **cloud) for program in ('placement', 'openstack'))
+    assert provider.encode() in lean.stdout
+    assert (lean.returncode, lean.stdout, lean.stderr) == (
+        whole.returncode,
+        whole.stdout,
+        whole.stderr,
+    )
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_a_failure_is_one_line_and_an_exit_status(cloud: dict[str, str], program: str) -> None:
+    ended = run(program, 'resource', 'provider', 'show', str(uuid.uuid4()), **cloud)
+    assert ended.returncode == 1
+    assert ended.stdout == b''
+    assert ended.stderr.count(b'\n') == 1
+    assert b'(HTTP 404)' in ended.stderr
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_no_argument_reaches_another_url(
+    cloud: dict[str, str], provider: str, program: str
+) -> None:
+    other = json.loads(
+        run(
+            'placement', 'resource', 'provider', 'create', f'{provider}-2', '-f', 'json', **cloud
+        ).stdout
+    )['uuid']
+    for path in (f'../../{other}', f'..%2F..%2F{other}', '..', '.', '', f'x/../../{other}'):
+        ended = run(
+            program, 'resource', 'provider', 'inventory', 'delete', provider,
+            '--resource-class', path, **cloud,
+        )  # fmt: skip
+        assert ended.returncode == 1, path
+        assert ended.stderr.count(b'\n') == 1
+    assert run('placement', 'resource', 'provider', 'show', other, **cloud).returncode == 0
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_the_embedded_placement_needs_no_setting(program: str) -> None:
+    environment = {'OS_AUTH_TYPE': 'placement_direct'}
+    created = run(program, 'resource', 'provider', 'create', 'compute1', **environment)
+    assert (created.returncode, created.stderr) == (0, b'')
+    listed = run(program, 'resource', 'provider', 'list', '-c', 'name', '-f', 'value', **environment)
+    assert (listed.returncode, listed.stdout) == (0, b'compute1\n')
+
+
+def test_osc_placement_beside_it_breaks_nothing(
+    cloud: dict[str, str], provider: str, tmp_path: Path
+) -> None:
+    package = tmp_path / 'peer' / 'osc_placement'
+    package.mkdir(parents=True)
+    (package / '__init__.py').touch()
+    (package / 'plugin.py').write_text(PEER)
+    metadata = tmp_path / 'peer' / 'osc_placement-4.9.1.dist-info'
+    metadata.mkdir()
+    (metadata / 'METADATA').write_text('Metadata-Version: 2.1\nName: osc-placement\nVersion: 4.9.1\n')
+    (metadata / 'entry_points.txt').write_text(PEER_POINTS)
+    argv = ('resource', 'provider', 'list', '--name', provider, '-c', 'name', '-f', 'value')
+    ended = run('openstack', *argv, **cloud, PYTHONPATH=str(tmp_path / 'peer'))
+    assert (ended.returncode, ended.stdout) == (0, provider.encode() + b'\n')
+    assert ended.stderr.count(b'\n') == 1
+    assert b'pip uninstall osc-placement' in ended.stderr
