@@ -215,3 +215,35 @@ def _sentence(fault: Mapping[str, Any]) -> str:
 
 def _unreadable(reason: str | None) -> str:
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'
+
+
+class Infeasible(PlacementError):
+    """No assignment satisfies all constraints, or the trees do not suit the specification.
+
+    :param causes: why, one or more for each tree; each can say itself
+    :param slack: the room that was left in each target when the search ended
+    """
+
+    exit_status = ExitStatus.INFEASIBLE
+
+    def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:
+        self.causes, self.slack = tuple(causes), tuple(slack)
+        super().__init__(_first_of(self.causes, 'Infeasible'))
+
+
+class Undecided(PlacementError):
+    """Rows have several places to go to, and only the operator knows the true one.
+
+    :param rows: each with its choices
+    """
+
+    exit_status = ExitStatus.UNDECIDED
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self.rows = tuple(rows)
+        super().__init__(_first_of(self.rows, f'Undecided, {len(self.rows)} rows'))
+
+
+def _first_of(facts: Sequence[Any], heading: str) -> str:
+    shown = '; '.join(str(fact) for fact in facts[:3])
+    return f'{heading}: {shown}' + (f'; and {len(facts) - 3} more' if len(facts) > 3 else '')

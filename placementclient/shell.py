@@ -52,7 +52,7 @@ class Shell(app.App):
 
     def build_option_parser(self, *args: Any, **kwargs: Any) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().build_option_parser(*args, **kwargs)
-        parser.allow_abbrev = False
+        parser.prog, parser.allow_abbrev = self.NAME, False
         plugin.build_option_parser(parser)
         parser.add_argument(
             '--timing', action='store_true', help='Print how long each request took'

@@ -84,12 +84,13 @@ def delete(client: Client, consumer_uuid: str) -> None:
     client.send(endpoints.DELETE_ALLOCATIONS, {'consumer': consumer_uuid})
 
 
-def replace(client: Client, body: Any) -> None:
+def replace(client: Client, body: Any, *, version: Microversion | None = None) -> None:
     """Replace what several consumers hold, in one transaction; from 1.13.
 
-    :param body: as the API wants it at the version in use: ``{consumer UUID: {…}}``
+    :param body: as the API wants it at the version: ``{consumer UUID: {…}}``
+    :param version: the microversion to send it at, where it must not be the one in use
     """
-    client.send(endpoints.REPLACE_ALLOCATIONS, body=body)
+    client.send(endpoints.REPLACE_ALLOCATIONS, body=body, version=version)
 
 
 def version_for(client: Client, consumer: Consumer) -> Microversion:

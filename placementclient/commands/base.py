@@ -101,6 +101,7 @@ def generation(since: str | None = None) -> Option:
     )
 
 
+YES = Option('--yes', action='store_true', help='Do not ask')
 LONG = Option('--long', action='store_true', since='1.15', help='Print last_modified too')
 
 
@@ -113,6 +114,10 @@ class _Placement(command.Command):
     #: The route of the service that the command stands for; None for what combines several.
     endpoint: ClassVar[Endpoint | None] = None
     options: ClassVar[Sequence[Option]] = ()
+    #: OpenStackClient authenticates nobody for a command that says False.
+    auth_required = True
+    #: How the command ends where nothing is raised.
+    exit_status = errors.ExitStatus.DONE
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
@@ -130,7 +135,21 @@ class _Placement(command.Command):
         except errors.PlacementError as failure:
             self.log.error(str(failure), exc_info=self.app.options.debug)
             return failure.exit_status
-        return status
+        return status or self.exit_status
+
+    def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
+        """Ask before something that is hard to take back, unless ``--yes`` was given.
+
+        :raises errors.UsageError: if there is nobody to ask
+        :raises errors.Unconfirmed: if the answer is no
+        """
+        if parsed_args.yes:
+            return
+        if not self.app.stdin.isatty():
+            raise errors.UsageError(f'{question} Give --yes where nobody can be asked')
+        print(f'{question} [y/N] ', end='', file=self.app.stderr, flush=True)
+        if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
+            raise errors.Unconfirmed('Nothing was done')
 
     @property
     def client(self) -> Client:
@@ -170,10 +189,6 @@ class _Placement(command.Command):
             raise errors.UsageError(
                 f'the following arguments are required: {", ".join(missing)}'
             )
-
-    #: OpenStackClient authenticates nobody for a command that says False.
-    auth_required = True
-
 
 class Command(_Placement):
     """A command that prints nothing of its own."""

@@ -104,11 +104,12 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
             raise errors.BadArgument(
                 'Arguments to --resource must be of form <resource_class>=<value>'
             )
-        if not amount.isdecimal():
+        try:
+            amounts[name] = int(amount)
+        except ValueError:
             raise errors.BadArgument(
                 f'Requested resource {name} expected positive integer amount. Got: {amount}.'
-            )
-        amounts[name] = int(amount)
+            ) from None
     return amounts
 
 

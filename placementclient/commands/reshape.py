@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
 from placementclient.commands.snapshot import TREE, workers
+from placementclient.render import columns
 from placementclient.render.columns import Output
 
+if TYPE_CHECKING:
+    from placementclient.migration.outcome import Outcome, TreeResult
+
 _PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
-_YES = Option('--yes', action='store_true', help='Do not ask')
 
 
 class PlanReshape(base.ShowOne):
@@ -126,7 +130,23 @@ class ShowReshape(Document):
         return Text(plan.to_json(), plans.lines(plan))
 
 
-class ApplyReshape(base.Lister):
+class _Run(base.Lister):
+    """A command that works on trees and tells how each one ended."""
+
+    def report(self, result: TreeResult) -> None:
+        """Tell of a tree that has ended, while others go on."""
+        reason = f': {result.reason}' if result.reason else ''
+        self.log.info(f'{result.root_provider_name}: {result.state.value}{reason}')
+
+    def output(self, outcome: Outcome) -> Output:
+        """How all trees have ended; the exit status follows from it."""
+        self.exit_status = outcome.exit_status
+        if outcome.stopped is not None:
+            self.log.error(str(outcome.stopped))
+        return columns.TREE_RESULT.rows(outcome.trees)
+
+
+class ApplyReshape(_Run):
     """Carry a plan out, tree by tree.
 
     Every step is noted in <plan>.journal before it is taken. Killed at any moment, the same command
@@ -148,5 +168,46 @@ class ApplyReshape(base.Lister):
             type=int,
             help='Begin no further tree after so many have failed',
         ),
-        _YES,
+        base.YES,
     )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import execute, files
+
+        plan = files.read_plan(parsed_args.plan)
+        count = len(plan.selected(parsed_args.tree))
+        self.confirm(f'Change {count} trees as {parsed_args.plan} says?', parsed_args)
+        outcome = execute.apply(
+            self.client,
+            plan,
+            f'{parsed_args.plan}.journal',
+            trees=parsed_args.tree,
+            limit=parsed_args.limit,
+            workers=parsed_args.workers,
+            max_failures=parsed_args.max_failures,
+            report=self.report,
+        )
+        return self.output(outcome)
+
+
+class VerifyReshape(base.Lister):
+    """Read everything back and compare it with a plan that was applied.
+
+    What is allocated and where, inventories, traits, and that what the plan does not name is as it
+    was. Prints the differences, and ends with exit status 3 if there are any.
+
+    Example:
+
+      openstack resource provider reshape verify plan.json
+    """
+
+    options = (_PLAN, TREE)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import files, verify
+
+        plan = files.read_plan(parsed_args.plan)
+        differences = verify.verify(self.client, plan, trees=parsed_args.tree)
+        if differences:
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return columns.DIFFERENCE.rows(differences)

@@ -173,3 +173,9 @@ HOLDING = Columns(
     Column('resources', lambda holding: dict(holding.resources)),
     Column('consumer_generation', since=Microversion(1, 28)),
 )
+#: Items are :class:`placementclient.migration.outcome.TreeResult`.
+TREE_RESULT = Columns(
+    Column('tree', attrgetter('root_provider_name')),
+    Column('state', attrgetter('state.value')),
+    Column('reason'),
+)
