@@ -14,6 +14,7 @@ from placementclient.endpoints import Endpoint
 from placementclient.http import Client
 from placementclient.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.freshness import Read
+from placementclient.render import failures
 from placementclient.render.columns import Output
 
 T = TypeVar('T')
@@ -133,7 +134,9 @@ class _Placement(command.Command):
             self._check(parsed_args)
             status: int = super().run(parsed_args)
         except errors.PlacementError as failure:
-            self.log.error(str(failure), exc_info=self.app.options.debug)
+            self.log.error(
+                '\n'.join(failures.lines(failure)), exc_info=self.app.options.debug
+            )
             return failure.exit_status
         return status or self.exit_status
 

@@ -114,7 +114,8 @@ class _Demo:
         from placementclient import shell
 
         print(f'$ {self._program} {command}', file=self._stdout, flush=True)
-        ended = shell.main(shlex.split(command), session=self._session)
+        with contextlib.redirect_stderr(self._stdout):
+            ended = shell.main(shlex.split(command), session=self._session)
         if ended != status:
             raise errors.PlacementError(f'the demo has failed: exit status {ended}')
         print(f'(exit status {int(status)})\n' if status else '', file=self._stdout, flush=True)

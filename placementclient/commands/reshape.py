@@ -194,7 +194,8 @@ class VerifyReshape(base.Lister):
     """Read everything back and compare it with a plan that was applied.
 
     What is allocated and where, inventories, traits, and that what the plan does not name is as it
-    was. Prints the differences, and ends with exit status 3 if there are any.
+    was. Ends with exit status 3 if the reshape is not complete or not right; what others have changed
+    since, as they may, is only told.
 
     Example:
 
@@ -208,6 +209,6 @@ class VerifyReshape(base.Lister):
 
         plan = files.read_plan(parsed_args.plan)
         differences = verify.verify(self.client, plan, trees=parsed_args.tree)
-        if differences:
+        if any(difference.is_damage for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
-        return columns.DIFFERENCE.rows(differences)
+        return columns.verification(plan.selected(parsed_args.tree), differences)

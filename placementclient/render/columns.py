@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.model.consumers import Candidate, Holding, Summary, Usage
 from placementclient.model.inventories import FIELDS
+
+if TYPE_CHECKING:
+    from placementclient.planner.plan import TreePlan
 
 #: What cliff takes from a command.
 Output = tuple[tuple[str, ...], Any]
@@ -113,6 +116,23 @@ def _served(item: Any) -> list[str]:
 def _used_of_capacity(item: Any) -> str:
     resources = item[4].resources.items()
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
+
+
+def verification(trees: Iterable[TreePlan], differences: Iterable[Any]) -> Output:
+    """A row for each difference from a plan, and one for each tree that has none.
+
+    :param differences: of the kind :class:`placementclient.migration.verify.Difference`
+    """
+    by_tree: dict[str, list[Any]] = {}
+    for difference in differences:
+        by_tree.setdefault(difference.tree, []).append(difference)
+    rows = []
+    for tree in trees:
+        found = by_tree.get(tree.root_provider_name, [])
+        rows += [(each.tree, each.kind, each.message, each.is_damage) for each in found] or [
+            (tree.root_provider_name, 'as planned', '', False)
+        ]
+    return ('tree', 'kind', 'message', 'is_damage'), rows
 
 
 def usage_by_type(usages: Iterable[Usage]) -> Output:

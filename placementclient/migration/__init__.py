@@ -1,0 +1,1 @@
+"""Capture, files, execution, verification: the only code that makes sequences of requests."""

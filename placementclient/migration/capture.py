@@ -1,0 +1,284 @@
+"""Read a Placement, or some of its trees, as a snapshot."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from placementclient import errors
+from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.http import Client
+from placementclient.microversion import Microversion
+from placementclient.model.consumers import Consumer, Holding
+from placementclient.model.providers import Provider
+from placementclient.model.requests import Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: From here on the listing of a provider's allocations has the consumers' generations.
+SINCE = Microversion(1, 28)
+#: How often a tree is read before it is given up.
+ATTEMPTS = 6
+
+T = TypeVar('T')
+U = TypeVar('U')
+
+
+class Restless(errors.PlacementError):
+    """A tree changes faster than it can be read.
+
+    :param provider: the name of its root
+    :param attempts: how often it was read
+    """
+
+    def __init__(self, provider: str, attempts: int) -> None:
+        self.provider, self.attempts = provider, attempts
+        super().__init__(
+            f'The tree of {provider} changed each of the {attempts} times that it was read: '
+            'try again when less is going on there'
+        )
+
+
+def capture(
+    client: Client,
+    trees: Sequence[str] = (),
+    *,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> Snapshot:
+    """Read whole trees, each as it was at one moment.
+
+    A tree is read again where somebody changed it meanwhile. The generations tell that, but for
+    allocations that are freed: these bump no provider's generation, so what a provider lists and
+    what its consumers say of themselves is compared too.
+
+    :param trees: names or UUIDs of providers, of which the whole trees are read; none: everything
+    :param workers: how many trees are read at a time
+    :param progress: told the name of the root of each tree that has been read
+    :raises errors.NoSuchProvider: if there is no such provider
+    :raises Restless: if a tree cannot be read consistently
+    :raises errors.UnsupportedVersion: below microversion 1.28
+    """
+    client.require('a snapshot', SINCE)
+    reader = _Reader(client)
+    captured: list[_Tree] = []
+    for tree in parallel(reader.tree, _members(client, trees), workers):
+        captured.append(tree)
+        if progress and tree.states:
+            progress(tree.name)
+    for _ in range(ATTEMPTS):
+        contradicting = _contradicting(captured, reader.consumers)
+        if not contradicting:
+            return Snapshot(
+                (state for tree in captured for state in tree.states),
+                {consumer.uuid: consumer for tree in captured for consumer in tree.consumers}
+                .values(),
+            )
+        for index in contradicting:
+            captured[index] = reader.tree([state.provider for state in captured[index].states])
+    raise Restless(captured[contradicting[0]].name, ATTEMPTS)
+
+
+def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
+    """The results of a function, in order; what has not begun is dropped after a failure."""
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield from pool.map(function, items)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _members(client: Client, trees: Sequence[str]) -> list[list[Provider]]:
+    """The providers of each tree."""
+    if trees:
+        listed = dict(_tree_of(client, name) for name in trees)
+        return list(listed.values())
+    by_root: dict[str | None, list[Provider]] = {}
+    for provider in resource_provider.list(client):
+        by_root.setdefault(provider.root_provider_uuid, []).append(provider)
+    return list(by_root.values())
+
+
+def _tree_of(client: Client, name_or_uuid: str) -> tuple[str | None, list[Provider]]:
+    provider_uuid = resource_provider.find(client, name_or_uuid)
+    members = resource_provider.list(client, matching=Filter(in_tree=provider_uuid))
+    if not members:
+        raise errors.NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
+    return members[0].root_provider_uuid, members
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A tree as it was at one moment, and its consumers as they were then."""
+
+    states: tuple[ProviderState, ...]
+    consumers: tuple[Consumer, ...]
+
+    @property
+    def name(self) -> str:
+        """The root's."""
+        return next(s.name for s in self.states if s.provider.parent_provider_uuid is None)
+
+
+class _Moved(Exception):
+    """Somebody has changed a tree while it was read."""
+
+
+class _Reader:
+    """Reads trees, and each consumer once, wherever it holds something."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.consumers: dict[str, Consumer] = {}
+        # Two threads that need the same consumer wait for each other; others rarely do.
+        self._turns = [threading.Lock() for _ in range(61)]
+        self._interned: dict[object, object] = {}
+
+    def tree(self, members: Sequence[Provider]) -> _Tree:
+        """Read a tree until it held still; without providers, if it does not exist any more."""
+        name, any_provider = members[0].name, members[0].uuid
+        for provider in members:
+            if provider.parent_provider_uuid is None:
+                name, any_provider = provider.name, provider.uuid
+        hidden: list[tuple[str, Counter[str]]] | None = None
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                # With jitter, so that a writer with a rhythm is not met each time.
+                time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
+                members = self._list(any_provider)
+                if not members:
+                    return _Tree((), ())
+            try:
+                tree, unlisted = self._read(members, any_provider)
+            except (_Moved, errors.NotFound):
+                continue
+            # Used but listed nowhere: freed just between the two answers, or an allocation whose
+            # consumer has no record. That one is there the next time too.
+            if not unlisted or unlisted == hidden:
+                return tree
+            hidden = unlisted
+        raise Restless(name, ATTEMPTS)
+
+    def _list(self, provider_uuid: str) -> list[Provider]:
+        return resource_provider.list(self._client, matching=Filter(in_tree=provider_uuid))
+
+    def _read(
+        self, members: Sequence[Provider], any_provider: str
+    ) -> tuple[_Tree, list[tuple[str, Counter[str]]]]:
+        states: list[ProviderState] = []
+        listed: dict[str, dict[str, Holding]] = {}
+        for provider in members:
+            state, holdings = self._provider(provider)
+            states.append(state)
+            for holding in holdings:
+                listed.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
+        own = {provider.uuid for provider in members}
+        consumers = tuple(
+            self._consumer(uuid, own, holdings) for uuid, holdings in listed.items()
+        )
+        closing = {provider.uuid: provider for provider in self._list(any_provider)}
+        if {uuid: provider.generation for uuid, provider in closing.items()} != {
+            state.uuid: state.provider.generation for state in states
+        }:
+            raise _Moved
+        # A new parent moves no generation, so what was listed first may be out of date.
+        current = tuple(replace(state, provider=closing[state.uuid]) for state in states)
+        return _Tree(current, consumers), list(_unlisted(current, consumers))
+
+    def _provider(self, provider: Provider) -> tuple[ProviderState, list[Holding]]:
+        client, uuid = self._client, provider.uuid
+        inventories = inventory.list(client, uuid)
+        traits = trait.list_of_provider(client, uuid)
+        aggregates = aggregate.list(client, uuid)
+        usages = usage.of_provider(client, uuid)
+        holdings = allocation.list_of_provider(client, uuid)
+        generations = {
+            read.generation for read in (inventories, traits, aggregates, usages, holdings)
+        }
+        if len(generations) > 1 or inventories.generation is None:
+            raise _Moved
+        state = ProviderState(
+            replace(provider, generation=inventories.generation),
+            {
+                sys.intern(name): self._shared(value) for name, value in inventories.value.items()
+            },
+            self._shared(frozenset(traits.value)),
+            self._shared(frozenset(aggregates.value)),
+            usages.value,
+        )
+        return state, holdings.value
+
+    def _shared(self, value: T) -> T:
+        """One object for all that are equal: the hosts of a cloud are alike."""
+        return self._interned.setdefault(value, value)  # type: ignore[return-value]
+
+    def _consumer(self, uuid: str, own: set[str], holdings: Mapping[str, Holding]) -> Consumer:
+        """A consumer that says of itself what the providers of a tree say of it."""
+        with self._turns[hash(uuid) % len(self._turns)]:
+            known = self.consumers.get(uuid)
+            if known is not None and _agrees(known, own, holdings):
+                return known
+            consumer = allocation.show(self._client, uuid).value
+            self.consumers[uuid] = _lean(consumer)
+            if not _agrees(consumer, own, holdings):
+                raise _Moved
+            return self.consumers[uuid]
+
+
+def _agrees(consumer: Consumer, own: set[str], holdings: Mapping[str, Holding]) -> bool:
+    held = {uuid: held for uuid, held in consumer.allocations.items() if uuid in own}
+    return held == {uuid: holding.resources for uuid, holding in holdings.items()} and all(
+        holding.consumer_generation == consumer.generation for holding in holdings.values()
+    )
+
+
+def _lean(consumer: Consumer) -> Consumer:
+    """A consumer whose texts, which recur, take their room once."""
+    return replace(
+        consumer,
+        allocations={
+            sys.intern(uuid): {sys.intern(name): amount for name, amount in resources.items()}
+            for uuid, resources in consumer.allocations.items()
+        },
+        provider_generations={},
+    )
+
+
+def _unlisted(
+    states: Iterable[ProviderState], consumers: Iterable[Consumer]
+) -> Iterator[tuple[str, Counter[str]]]:
+    """What of each provider is used without a consumer that says so."""
+    listed: dict[str, Counter[str]] = {}
+    for consumer in consumers:
+        for uuid, resources in consumer.allocations.items():
+            listed.setdefault(uuid, Counter()).update(resources)
+    for state in states:
+        unlisted = Counter(state.usages)
+        unlisted.subtract(listed.get(state.uuid, {}))
+        if any(unlisted.values()):
+            yield state.uuid, +unlisted
+
+
+def _contradicting(captured: Sequence[_Tree], consumers: Mapping[str, Consumer]) -> list[int]:
+    """The trees that do not agree on a consumer of several of them, as it moved meanwhile."""
+    owner = {
+        state.uuid: index for index, tree in enumerate(captured) for state in tree.states
+    }
+    own_consumers: dict[int, set[str]] = {}
+    result: set[int] = set()
+    for index, tree in enumerate(captured):
+        for consumer in tree.consumers:
+            if consumers[consumer.uuid] is not consumer:
+                result.add(index)
+            for elsewhere in {owner.get(uuid, index) for uuid in consumer.allocations} - {index}:
+                if elsewhere not in own_consumers:
+                    own_consumers[elsewhere] = {c.uuid for c in captured[elsewhere].consumers}
+                if consumer.uuid not in own_consumers[elsewhere]:
+                    result |= {index, elsewhere}
+    return sorted(result)

@@ -1,0 +1,264 @@
+"""One tree from one side of its reshape to the other."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from keystoneauth1.exceptions.connection import ConnectionError as NoConnection
+
+from placementclient import errors
+from placementclient.api import resource_provider
+from placementclient.http import Client
+from placementclient.migration import again, live, verify
+from placementclient.migration.journal import Journal
+from placementclient.migration.live import Footing, LeftAlone, Side, View
+from placementclient.migration.outcome import State, TreeResult
+from placementclient.migration.steps import Names, Steps
+from placementclient.model.providers import Provider
+from placementclient.planner.operations import (
+    DeleteProvider,
+    Operation,
+    Reshape,
+    SetAggregates,
+    SetTraits,
+)
+from placementclient.planner.plan import Plan, TreePlan
+
+#: How often a tree is looked at again after a conflict or a lost answer.
+ATTEMPTS = 6
+
+
+class Unanswered(errors.PlacementError):
+    """The service does not answer: whether the last request was granted is not known."""
+
+
+class _Again(Exception):
+    """The tree has been planned again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the trees of one run share."""
+
+    client: Client
+    plan: Plan
+    journal: Journal
+    names: Names = field(default_factory=Names)
+
+
+@contextlib.contextmanager
+def answered() -> Iterator[None]:
+    """Make one kind of error of all answers that say nothing about what was done.
+
+    :raises Unanswered: for them
+    """
+    try:
+        yield
+    except (NoConnection, errors.ServerError, errors.InvalidAnswer) as reason:
+        raise Unanswered(f'No answer of the service: {reason}') from reason
+
+
+class Course:
+    """The way of one tree.
+
+    :param tree: as it was planned last
+    """
+
+    def __init__(self, run: Run, tree: TreePlan) -> None:
+        self._run, self.tree = run, tree
+        self._client, self._journal = run.client, run.journal
+        self._root_uuid = tree.root_provider_uuid
+        record = run.journal.of(self._root_uuid)
+        #: Whether the reshape is, or may be, the doing of this plan.
+        self._ours = record.begun and record.ended is None
+        self._is_as_planned = False
+
+    def forward(self, *, is_as_planned: bool = False) -> TreeResult:
+        """Apply the plan of the tree.
+
+        :param is_as_planned: whether it has been seen already that nothing has happened since
+        :raises Unanswered: if the service does not answer any more
+        :raises errors.Forbidden: if the policy does not allow it
+        """
+        self._is_as_planned = is_as_planned
+        return self._persistently(self._forward)
+
+    def backward(self) -> TreeResult:
+        """Take back what the plan has done to the tree.
+
+        :raises: what :meth:`forward` does
+        """
+        return self._persistently(self._backward)
+
+    def _persistently(
+        self, attempt: Callable[[errors.PlacementError | None], TreeResult]
+    ) -> TreeResult:
+        """Try until it is done, or it is certain that it cannot be done.
+
+        Each time that the service refuses because somebody came between, or does not answer, the
+        tree is read again, which tells whether the reshape has happened.
+        """
+        refusal: errors.PlacementError | None = None
+        refused = 0
+        for number in range(ATTEMPTS):
+            if number:
+                # With jitter, so that writers that met do not meet again.
+                time.sleep(random.uniform(0, 0.05 * 2**number))  # noqa: S311
+            try:
+                with answered():
+                    return attempt(refusal)
+            except _Again:
+                refusal = None
+            except (errors.ConcurrentUpdate, errors.InventoryInUse, errors.NotFound) as reason:
+                refusal = reason
+            except (live.Restless, Unanswered) as reason:
+                refusal = reason
+            except (errors.Conflict, errors.BadRequest) as reason:
+                refusal, refused = reason, refused + 1
+                if refused > 1:
+                    # And in between it was seen that everything is as it has to be.
+                    break
+            except LeftAlone as reason:
+                return self._leave_alone(State.LEFT_ALONE, reason)
+        assert refusal is not None
+        if isinstance(refusal, Unanswered):
+            raise refusal
+        return self._leave_alone(State.FAILED, refusal)
+
+    def _forward(self, refusal: errors.PlacementError | None) -> TreeResult:
+        if self._is_as_planned:
+            # What has happened since then is told by a conflict.
+            self._is_as_planned = False
+            footing = live.footing_as_planned(self.tree)
+        else:
+            view = live.look_at(self._client, self.tree, self._listed())
+            if view.side is Side.AFTER:
+                return self._complete(self.tree.operations())
+            if isinstance(refusal, errors.DuplicateName):
+                self._find_elsewhere(view)
+            footing = self._footing(view)
+        steps = self._steps(footing)
+        last: list[Operation] = []
+        for operation in self.tree.operations():
+            if last or self._reshaped(operation, steps):
+                last.append(operation)
+        return self._complete(last)
+
+    def _reshaped(self, operation: Operation, steps: Steps) -> bool:
+        """Take an operation; whether it was the reshape."""
+        steps.take(operation)
+        if isinstance(operation, Reshape):
+            self._ours = True
+        return isinstance(operation, Reshape)
+
+    def _footing(self, view: View) -> Footing:
+        """What to go on from; if what matters has changed, the tree is planned again."""
+        footing = live.footing(self._client, view)
+        if isinstance(footing, Footing):
+            return footing
+        self.tree = again.planned_again(self._client, self._run.plan, self.tree, footing)
+        self._journal.revise(self.tree)
+        raise _Again
+
+    def _find_elsewhere(self, view: View) -> None:
+        """Refuse, if a provider that is to be made exists in another tree."""
+        for change in self.tree.created():
+            for provider in resource_provider.list(self._client, name=change.name):
+                if provider.uuid not in view.listed:
+                    raise LeftAlone(
+                        f'{change.name} exists elsewhere: {provider.uuid}, '
+                        f'in the tree of {provider.root_provider_uuid}'
+                    )
+
+    def _listed(self) -> dict[str, Provider]:
+        return live.listing(self._client, live.roots_of(self.tree))
+
+    def _steps(self, footing: Footing) -> Steps:
+        return Steps(self._client, self._journal, self._run.names, self._root_uuid, footing)
+
+    def _complete(self, operations: Iterable[Operation]) -> TreeResult:
+        """What comes after the reshape: the traits that go, and a look at what has become of it.
+
+        :param operations: what may be left to do; the reshape itself is passed over
+        """
+        self._set(operations)
+        view = live.look_at(self._client, self.tree)
+        differences = verify.of_view(view)
+        wrong = [difference for difference in differences if difference.is_damage]
+        if wrong:
+            return self._ended(State.FAILED, f'verification: {wrong[0].message}')
+        state = State.APPLIED if self._ours else State.ALREADY_APPLIED
+        self._journal.end(self._root_uuid, State.APPLIED)
+        return self._ended(state, '; '.join(difference.message for difference in differences[:3]))
+
+    def _set(self, operations: Iterable[Operation]) -> None:
+        """Set traits and aggregates, each on what is there now.
+
+        The reshape moves generations by a step that is the service's own affair, so that only
+        reading tells whether somebody else has changed them since.
+        """
+        for operation in operations:
+            footing = Footing()
+            if isinstance(operation, SetTraits):
+                live.read_traits(self._client, operation.provider_uuid, footing)
+            elif isinstance(operation, SetAggregates):
+                live.read_aggregates(self._client, operation.provider_uuid, footing)
+            else:
+                continue
+            self._steps(footing).take(operation)
+
+    def _backward(self, _: errors.PlacementError | None) -> TreeResult:
+        listed = self._listed()
+        view = live.look_at(self._client, self.tree, listed)
+        begun = self._journal.of(self._root_uuid).begun
+        if view.side is not Side.BEFORE:
+            back = again.planned_back(self._client, self._run.plan, self.tree)
+            self._steps(live.footing_as_planned(back)).take(_reshape_of(back))
+            view = live.look_at(self._client, self.tree, listed)
+        elif not begun and not any(change.uuid in view.looks for change in self.tree.created()):
+            return self._ended(State.ALREADY_BACK)
+        self._retreat(view)
+        self._journal.end(self._root_uuid, State.ROLLED_BACK)
+        return self._ended(State.ROLLED_BACK)
+
+    def _retreat(self, view: View) -> None:
+        """Take back what surrounds the reshape: traits, aggregates, and the providers made."""
+        inverse = self.tree.inverse()
+        self._set(inverse)
+        steps = self._steps(Footing())
+        for operation in inverse:
+            if isinstance(operation, DeleteProvider):
+                look = view.looks.get(operation.uuid)
+                # The service would delete inventories with the provider.
+                if look is not None and not look.inventories and not look.holdings:
+                    steps.take(operation)
+                elif look is not None:
+                    raise LeftAlone(f'{operation.name} is not empty')
+
+    def _leave_alone(self, state: State, reason: errors.PlacementError) -> TreeResult:
+        """End without success; what was prepared is taken back, as far as nobody uses it."""
+        message = str(reason)
+        try:
+            with answered():
+                view = live.look_at(self._client, self.tree, self._listed())
+                if view.side is Side.BEFORE and self._journal.of(self._root_uuid).begun:
+                    self._retreat(view)
+        except (errors.HTTPError, LeftAlone, live.Restless, Unanswered) as obstacle:
+            message += f'; what was prepared is still there: {obstacle}'
+        self._journal.end(self._root_uuid, State.LEFT_ALONE, message)
+        return self._ended(state, message, reason)
+
+    def _ended(
+        self, state: State, reason: str = '', error: errors.PlacementError | None = None
+    ) -> TreeResult:
+        return TreeResult(
+            self._root_uuid, self.tree.root_provider_name, state, reason, error
+        )
+
+
+def _reshape_of(tree: TreePlan) -> Reshape:
+    return next(operation for operation in tree.operations() if isinstance(operation, Reshape))

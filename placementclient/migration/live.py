@@ -1,0 +1,319 @@
+"""What is there of a tree, against what its plan says."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from placementclient import errors
+from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
+from placementclient.http import Client
+from placementclient.model.consumers import Holding, Resources
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.requests import Filter
+from placementclient.planner.changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan import TreePlan
+
+#: How often a provider is read that changes while it is read.
+ATTEMPTS = 5
+
+
+class Restless(errors.PlacementError):
+    """A provider changes faster than it can be read."""
+
+
+class LeftAlone(errors.Differs):
+    """A tree is not as it was planned for, and it cannot be planned again for what it is."""
+
+
+class Side(enum.Enum):
+    """Which side of the reshape a tree is on."""
+
+    BEFORE = 'before'
+    AFTER = 'after'
+    NEITHER = 'neither'
+
+
+@dataclass(slots=True)
+class Footing:
+    """What the next requests for a tree are decided on.
+
+    :param generations: of the providers, as they were read, or answered to the last write
+    :param traits: of the providers of which they were read
+    :param aggregates: the same
+    :param consumers: as they were read, of those whose generations had moved
+    :param existing: providers that the plan makes, and that are there
+    """
+
+    generations: dict[str, int] = field(default_factory=dict)
+    traits: dict[str, frozenset[str]] = field(default_factory=dict)
+    aggregates: dict[str, frozenset[str]] = field(default_factory=dict)
+    consumers: dict[str, ConsumerChange] = field(default_factory=dict)
+    existing: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A provider and who holds what of it, at one moment."""
+
+    provider: Provider
+    generation: int
+    inventories: Mapping[str, Inventory]
+    holdings: Mapping[str, Holding]
+
+    def held(self, consumer_uuid: str) -> Resources:
+        """What a consumer holds here."""
+        holding = self.holdings.get(consumer_uuid)
+        return holding.resources if holding else {}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The providers of a plan that are there, by UUID.
+
+    :param listed: all providers of their trees
+    """
+
+    tree: TreePlan
+    looks: Mapping[str, Look]
+    listed: Mapping[str, Provider]
+
+    @property
+    def side(self) -> Side:
+        """Judged by the classes that move; whatever else has changed does not decide this."""
+        sides = {side for change in self.tree.providers for side in self._sides(change)}
+        if not sides:
+            # Nothing but traits or aggregates.
+            return Side.BEFORE
+        return sides.pop() if len(sides) == 1 else Side.NEITHER
+
+    def _sides(self, change: ProviderChange) -> Iterator[Side]:
+        look = self.looks.get(change.uuid)
+        there = look.inventories if look else {}
+        before, after = change.content_before.inventories, change.after.inventories
+        for name in moving_classes(change):
+            if there.get(name) == before.get(name):
+                yield Side.BEFORE
+            elif there.get(name) == after.get(name):
+                yield Side.AFTER
+            else:
+                yield Side.NEITHER
+
+
+def moving_classes(change: ProviderChange) -> set[str]:
+    """The classes whose inventory a plan changes on a provider."""
+    before, after = change.content_before.inventories, change.after.inventories
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+def listing(client: Client, roots: Iterable[str]) -> dict[str, Provider]:
+    """All providers of some trees, by UUID.
+
+    :param roots: the UUIDs of the roots; one that does not exist has no providers
+    """
+    return {
+        provider.uuid: provider
+        for root in roots
+        for provider in resource_provider.list(client, matching=Filter(in_tree=root))
+    }
+
+
+def roots_of(tree: TreePlan) -> list[str]:
+    """The UUIDs of the roots of all trees that a plan of one tree concerns; its own is first."""
+    others = {change.root_provider_uuid for change in tree.providers}
+    return [tree.root_provider_uuid, *sorted(others - {tree.root_provider_uuid})]
+
+
+def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
+    """Whether nothing has happened since the plan was made, but that allocations were freed.
+
+    These move no generation of a provider. The reshaper finds it out by the consumer's.
+    """
+    if tree.follows:
+        # Then it is planned for what others make of it, which generations cannot tell.
+        return False
+    names = {provider.name for provider in listed.values()}
+    for change in tree.providers:
+        provider = listed.get(change.uuid)
+        if change.before is None:
+            if provider is not None or change.name in names:
+                return False
+        elif provider is None or provider.generation != change.before.generation:
+            return False
+    return True
+
+
+def footing_as_planned(tree: TreePlan) -> Footing:
+    """What a plan is carried out on where nothing has happened since."""
+    result = Footing()
+    for change in tree.providers:
+        if change.before is not None and change.before.generation is not None:
+            result.generations[change.uuid] = change.before.generation
+    return result
+
+
+def look_at(
+    client: Client,
+    tree: TreePlan,
+    listed: Mapping[str, Provider] | None = None,
+    *,
+    holdings: bool = True,
+) -> View:
+    """Read the providers of a plan that are there.
+
+    :param listed: all providers of its trees; without it, those of the plan are asked for
+    :param holdings: whether to read who holds what of them, too
+    :raises Restless: if one does not hold still
+    """
+    if listed is None:
+        listed = {change.uuid: _provider(change) for change in tree.providers}
+    looks = {}
+    for change in tree.providers:
+        if change.uuid in listed:
+            look = read_provider(client, listed[change.uuid], holdings=holdings)
+            if look is not None:
+                looks[change.uuid] = look
+    return View(tree, looks, listed)
+
+
+def _provider(change: ProviderChange) -> Provider:
+    return Provider(
+        change.uuid, change.name, 0, change.parent_provider_uuid, change.root_provider_uuid
+    )
+
+
+def read_provider(client: Client, provider: Provider, *, holdings: bool = True) -> Look | None:
+    """What a provider has, and who holds what of it; ``None`` if it does not exist any more.
+
+    :raises Restless: if it does not hold still
+    """
+    try:
+        for _ in range(ATTEMPTS):
+            inventories = inventory.list(client, provider.uuid)
+            held = allocation.list_of_provider(client, provider.uuid) if holdings else None
+            if held is None or held.generation == inventories.generation:
+                assert inventories.generation is not None
+                return Look(
+                    provider,
+                    inventories.generation,
+                    inventories.value,
+                    {holding.consumer_uuid: holding for holding in held.value} if held else {},
+                )
+    except errors.NotFound:
+        return None
+    raise Restless(f'{provider.name} changed each of the {ATTEMPTS} times that it was read')
+
+
+def footing(client: Client, view: View) -> Footing | str:
+    """What the plan can be carried out on, if nothing that matters to it has changed.
+
+    :return: otherwise what has changed, a sentence without its full stop
+    :raises LeftAlone: if it is something that no other plan could take into account
+    """
+    result = Footing()
+    by_name = {provider.name: provider for provider in view.listed.values()}
+    for change in view.tree.providers:
+        look = view.looks.get(change.uuid)
+        if look is None:
+            if not change.is_created:
+                raise LeftAlone(f'{change.name} does not exist any more')
+            if change.name in by_name:
+                return f'{change.name} exists, with the UUID {by_name[change.name].uuid}'
+            continue
+        if change.is_created:
+            _check_empty(change, look)
+            result.existing.add(change.uuid)
+        elif look.inventories != change.content_before.inventories:
+            return f'the inventories of {change.name} have changed'
+        drift = _newcomer(view.tree, change, look)
+        if drift:
+            return drift
+        result.generations[change.uuid] = look.generation
+    drift = _consumers(client, view, result)
+    if drift:
+        return drift
+    _read_sets(client, view, result)
+    return result
+
+
+def _check_empty(change: ProviderChange, look: Look) -> None:
+    provider = look.provider
+    if (provider.name, provider.parent_provider_uuid) != (
+        change.name,
+        change.parent_provider_uuid,
+    ):
+        raise LeftAlone(
+            f'the provider {change.uuid} exists, but as {provider.name}, or below another parent'
+        )
+    if look.inventories or look.holdings:
+        raise LeftAlone(f'{change.name} exists already, and is not empty')
+
+
+def _newcomer(tree: TreePlan, change: ProviderChange, look: Look) -> str | None:
+    """Whether somebody whom the plan does not know holds a class that it moves."""
+    known = {consumer.uuid for consumer in tree.consumers}
+    moving = moving_classes(change)
+    for uuid, holding in look.holdings.items():
+        if uuid not in known and not moving.isdisjoint(holding.resources):
+            return f'consumer {uuid} is new on {change.name}'
+    return None
+
+
+def _consumers(client: Client, view: View, result: Footing) -> str | None:
+    """Take up the consumers as they are now; or say which holds something else than it did."""
+    for consumer in view.tree.consumers:
+        # What a tree before this one was to do to the consumer elsewhere may not have been done.
+        moved = bool(view.tree.follows)
+        for uuid, look in view.looks.items():
+            if look.held(consumer.uuid) != consumer.before.get(uuid, {}):
+                return f'consumer {consumer.uuid} does not hold on {look.provider.name} what it did'
+            holding = look.holdings.get(consumer.uuid)
+            moved = moved or (
+                holding is not None and holding.consumer_generation != consumer.generation
+            )
+        if moved:
+            current = allocation.show(client, consumer.uuid).value
+            if current.allocations != consumer.before:
+                return f'consumer {consumer.uuid} does not hold what it did'
+            # Whoever changed project or user since means it: the reshaper would overwrite them.
+            result.consumers[consumer.uuid] = replace(
+                consumer,
+                project_id=current.project_id,
+                user_id=current.user_id,
+                generation=current.generation,
+            )
+    return None
+
+
+def _read_sets(client: Client, view: View, result: Footing) -> None:
+    """Read the traits and aggregates that are to change.
+
+    The generation stays the one of the look, so that a conflict tells if the provider has moved.
+    """
+    for change in view.tree.providers:
+        if change.uuid not in view.looks:
+            continue
+        generation = result.generations[change.uuid]
+        if change.content_before.traits != change.after.traits:
+            read_traits(client, change.uuid, result)
+        if change.content_before.aggregates != change.after.aggregates:
+            read_aggregates(client, change.uuid, result)
+        result.generations[change.uuid] = generation
+
+
+def read_traits(client: Client, provider_uuid: str, result: Footing) -> None:
+    """Read the traits that a provider has, so that those of others are kept."""
+    traits = trait.list_of_provider(client, provider_uuid)
+    assert traits.generation is not None
+    result.traits[provider_uuid] = frozenset(traits.value)
+    result.generations[provider_uuid] = traits.generation
+
+
+def read_aggregates(client: Client, provider_uuid: str, result: Footing) -> None:
+    """Read the aggregates that a provider is in, so that those of others are kept."""
+    aggregates = aggregate.list(client, provider_uuid)
+    assert aggregates.generation is not None
+    result.aggregates[provider_uuid] = frozenset(aggregates.value)
+    result.generations[provider_uuid] = aggregates.generation

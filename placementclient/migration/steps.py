@@ -1,0 +1,183 @@
+"""One operation of a plan, as requests."""
+
+from __future__ import annotations
+
+import threading
+from functools import singledispatchmethod
+from typing import Any
+
+from placementclient import errors
+from placementclient.api import aggregate, reshaper, resource_class, resource_provider, trait
+from placementclient.http import Client
+from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.migration.journal import Journal
+from placementclient.migration.live import Footing
+from placementclient.planner.operations import (
+    CreateProvider,
+    DeleteProvider,
+    EnsureClass,
+    EnsureTrait,
+    Operation,
+    Reshape,
+    SetAggregates,
+    SetTraits,
+)
+
+
+class Names:
+    """The custom classes and traits that exist for sure, as this run has seen to it."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __contains__(self, name: str) -> bool:
+        with self._lock:
+            return name in self._known
+
+    def add(self, name: str) -> None:
+        """Note that one exists."""
+        with self._lock:
+            self._known.add(name)
+
+
+class Steps:
+    """Carries out operations for one tree, each noted in the journal.
+
+    :param footing: what is known of the tree; kept up to date with every answer
+    """
+
+    def __init__(
+        self, client: Client, journal: Journal, names: Names, root_uuid: str, footing: Footing
+    ) -> None:
+        self._client, self._journal, self._names = client, journal, names
+        self._root_uuid, self.footing = root_uuid, footing
+
+    def take(self, operation: Operation) -> None:
+        """Carry out an operation, unless it is done already.
+
+        :raises errors.HTTPError: if the service refuses
+        """
+        if self._is_done(operation):
+            return
+        self._journal.intend(self._root_uuid, operation.to_json())
+        try:
+            self._perform(operation)
+        except errors.HTTPError as refusal:
+            self._journal.note(self._root_uuid, f'refused: {refusal}')
+            raise
+        self._journal.note(self._root_uuid, 'done')
+
+    def _is_done(self, operation: Operation) -> bool:
+        match operation:
+            case EnsureClass(name) | EnsureTrait(name):
+                return name in self._names
+            case CreateProvider(uuid):
+                return uuid in self.footing.existing
+            case SetTraits(uuid):
+                return self._traits(operation) == self.footing.traits.get(uuid, operation.before)
+            case SetAggregates(uuid):
+                return self._aggregates(operation) == self.footing.aggregates.get(
+                    uuid, operation.before
+                )
+        return False
+
+    @singledispatchmethod
+    def _perform(self, operation: Operation) -> None:
+        raise NotImplementedError(operation)
+
+    @_perform.register
+    def _(self, operation: EnsureClass) -> None:
+        resource_class.ensure(self._client, operation.name)
+        self._names.add(operation.name)
+
+    @_perform.register
+    def _(self, operation: EnsureTrait) -> None:
+        trait.create(self._client, operation.name)
+        self._names.add(operation.name)
+
+    @_perform.register
+    def _(self, operation: CreateProvider) -> None:
+        provider = resource_provider.create(
+            self._client,
+            operation.name,
+            uuid=operation.uuid,
+            parent_provider_uuid=operation.parent_provider_uuid,
+        )
+        self.footing.existing.add(operation.uuid)
+        self.footing.generations[operation.uuid] = provider.generation
+
+    @_perform.register
+    def _(self, operation: DeleteProvider) -> None:
+        resource_provider.delete(self._client, operation.uuid)
+
+    @_perform.register
+    def _(self, operation: SetTraits) -> None:
+        uuid = operation.provider_uuid
+        answer = trait.set_on_provider(
+            self._client, uuid, sorted(self._traits(operation)), self.footing.generations[uuid]
+        )
+        self.footing.traits[uuid] = frozenset(answer.value)
+        self._moved_to(uuid, answer.generation)
+
+    @_perform.register
+    def _(self, operation: SetAggregates) -> None:
+        uuid = operation.provider_uuid
+        answer = aggregate.set(
+            self._client, uuid, sorted(self._aggregates(operation)), self.footing.generations[uuid]
+        )
+        self.footing.aggregates[uuid] = frozenset(answer.value)
+        self._moved_to(uuid, answer.generation)
+
+    @_perform.register
+    def _(self, operation: Reshape) -> None:
+        # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
+        # type, and this one leaves every type as it is stored.
+        reshaper.submit(self._client, self._body(operation), version=KEEPS_CONSUMER_TYPE)
+        # The service has moved them all, by how much is its own affair.
+        self.footing.generations.clear()
+
+    def _moved_to(self, provider_uuid: str, generation: int | None) -> None:
+        assert generation is not None
+        self.footing.generations[provider_uuid] = generation
+
+    def _traits(self, operation: SetTraits) -> frozenset[str]:
+        """What is there, with the plan's changes: what others have added or removed stays so."""
+        there = self.footing.traits.get(operation.provider_uuid, operation.before)
+        return (there - (operation.before - operation.after)) | (
+            operation.after - operation.before
+        )
+
+    def _aggregates(self, operation: SetAggregates) -> frozenset[str]:
+        there = self.footing.aggregates.get(operation.provider_uuid, operation.before)
+        return (there - (operation.before - operation.after)) | (
+            operation.after - operation.before
+        )
+
+    def _body(self, operation: Reshape) -> dict[str, Any]:
+        consumers = (
+            self.footing.consumers.get(change.uuid, change) for change in operation.consumers
+        )
+        return {
+            'inventories': {
+                change.provider_uuid: {
+                    'resource_provider_generation': self.footing.generations[change.provider_uuid],
+                    'inventories': {
+                        name: value.to_json() for name, value in sorted(change.after.items())
+                    },
+                }
+                for change in operation.inventories
+            },
+            'allocations': {
+                consumer.uuid: {
+                    'allocations': {
+                        uuid: {'resources': dict(resources)}
+                        for uuid, resources in consumer.after.items()
+                    },
+                    'project_id': consumer.project_id,
+                    'user_id': consumer.user_id,
+                    'consumer_generation': consumer.generation,
+                }
+                for consumer in consumers
+            },
+        }

@@ -1,0 +1,298 @@
+"""What has become of a plan: live state against it."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from placementclient.api import trait
+from placementclient.http import Client
+from placementclient.migration import journal, live
+from placementclient.migration.capture import capture, parallel
+from placementclient.migration.live import Look, Side, View
+from placementclient.migration.outcome import State
+from placementclient.model.consumers import Allocations, Holding
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan import Plan, TreePlan
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that is not as a plan made it.
+
+    :param tree: the name of the tree's root
+    :param kind: stable, for programs: ``inventory``, ``misplaced``, …
+    :param message: one sentence without its full stop
+    :param facts: the figures and names that the message is made of
+    :param is_damage: whether the reshape is not complete or not right; otherwise others have
+        changed something since, as they may
+    """
+
+    tree: str
+    kind: str
+    message: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    is_damage: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for a file or a program."""
+        return {
+            'tree': self.tree,
+            'kind': self.kind,
+            'message': self.message,
+            'facts': dict(self.facts),
+            'is_damage': self.is_damage,
+        }
+
+
+class Status(enum.StrEnum):
+    """Where a tree is."""
+
+    PENDING = 'pending'
+    APPLIED = 'applied'
+    ROLLED_BACK = 'rolled back'
+    DIFFERS = 'differs'
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStatus:
+    """Where one tree is.
+
+    :param reason: why it differs; without its full stop
+    """
+
+    root_provider_uuid: str
+    root_provider_name: str
+    status: Status
+    reason: str = ''
+
+
+def verify(
+    client: Client,
+    plan: Plan,
+    trees: Sequence[str] = (),
+    *,
+    journal_path: str | None = None,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> list[Difference]:
+    """Read everything back and compare it with the plan.
+
+    Inventories, traits and aggregates of every provider that the plan names, and all that each of
+    its consumers holds, everywhere; to whom the consumers belong and of what type they are.
+
+    :param trees: names or UUIDs of roots; none: all
+    :param journal_path: knows the trees that were planned again while the plan was applied
+    :param workers: how many trees are read at a time
+    :param progress: told the name of the root of each tree that has been read
+    """
+    if journal_path is not None:
+        plan = journal.revised(plan, journal_path)
+
+    def of_tree(tree: TreePlan) -> list[Difference]:
+        snapshot = capture(client, live.roots_of(tree))
+        return list(of_snapshot(tree, snapshot))
+
+    result = []
+    wanted = plan.selected(trees)
+    for tree, differences in zip(wanted, parallel(of_tree, wanted, workers), strict=True):
+        result += differences
+        if progress:
+            progress(tree.root_provider_name)
+    return result
+
+
+def status(
+    client: Client,
+    plan: Plan,
+    trees: Sequence[str] = (),
+    *,
+    journal_path: str | None = None,
+    workers: int = 1,
+) -> list[TreeStatus]:
+    """Where each tree is, with as few requests as tell that; none for each consumer.
+
+    :param trees: names or UUIDs of roots; none: all
+    :param journal_path: tells a tree that was rolled back from one that was never applied
+    :param workers: how many trees are read at a time
+    """
+    records: Mapping[str, journal.Record] = {}
+    if journal_path is not None:
+        records = journal.read(journal_path, plan)
+        plan = journal.revised(plan, journal_path)
+
+    def of_tree(tree: TreePlan) -> TreeStatus:
+        found, reason = _status(client, tree)
+        record = records.get(tree.root_provider_uuid)
+        if found is Status.PENDING and record and record.ended == State.ROLLED_BACK:
+            found = Status.ROLLED_BACK
+        return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)
+
+    return list(parallel(of_tree, plan.selected(trees), workers))
+
+
+def of_view(view: View) -> list[Difference]:
+    """What a look at the providers of a plan tells, right after the reshape."""
+    result = list(_of_inventories(view.tree, view.looks))
+    names = {change.uuid: change.name for change in view.tree.providers}
+    for consumer in view.tree.consumers:
+        there = {uuid: look.held(consumer.uuid) for uuid, look in view.looks.items()}
+        wanted = {uuid: held for uuid, held in consumer.after.items() if uuid in view.looks}
+        held = {uuid: resources for uuid, resources in there.items() if resources}
+        result += _of_consumer(view.tree, names, consumer, held, wanted)
+    return result
+
+
+def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Difference]:
+    """What is different in a snapshot of all trees that a plan of one tree concerns."""
+    looks = {
+        uuid: Look(
+            state.provider,
+            state.provider.generation,
+            state.inventories,
+            {
+                consumer.uuid: Holding(consumer.uuid, consumer.allocations[uuid])
+                for consumer in snapshot.consumers_on(uuid)
+            },
+        )
+        for uuid, state in snapshot.providers.items()
+    }
+    yield from _of_inventories(tree, looks)
+    for change in tree.providers:
+        if change.uuid in snapshot.providers:
+            yield from _of_sets(tree, change, snapshot)
+    names = {uuid: state.name for uuid, state in snapshot.providers.items()}
+    for consumer in tree.consumers:
+        there = snapshot.consumers.get(consumer.uuid)
+        held = there.allocations if there else {}
+        yield from _of_consumer(tree, names, consumer, held, consumer.after)
+        if there is not None and (there.project_id, there.user_id, there.type) != (
+            consumer.project_id,
+            consumer.user_id,
+            consumer.type,
+        ):
+            yield Difference(
+                tree.root_provider_name,
+                'owner',
+                f'consumer {consumer.uuid} has another project, user or type than before',
+                {'consumer_uuid': consumer.uuid},
+            )
+
+
+def _of_inventories(tree: TreePlan, looks: Mapping[str, Look]) -> Iterator[Difference]:
+    for change in tree.providers:
+        if change.uuid not in looks:
+            if change.after.inventories or not change.is_created:
+                yield Difference(
+                    tree.root_provider_name,
+                    'missing',
+                    f'{change.name} does not exist',
+                    {'provider': change.name},
+                )
+            continue
+        there, after = looks[change.uuid].inventories, change.after.inventories
+        moving = live.moving_classes(change)
+        for name in sorted({*there, *after}):
+            if there.get(name) != after.get(name):
+                yield Difference(
+                    tree.root_provider_name,
+                    'inventory',
+                    f'the inventory of {name} on {change.name} is not that of the plan',
+                    {
+                        'provider': change.name,
+                        'resource_class': name,
+                        'expected': _fields(after.get(name)),
+                        'actual': _fields(there.get(name)),
+                    },
+                    name in moving,
+                )
+
+
+def _fields(inventory: Inventory | None) -> dict[str, int | float] | None:
+    return None if inventory is None else inventory.to_json()
+
+
+def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iterator[Difference]:
+    """Traits and aggregates: those that the plan changes, and those of others."""
+    state, before = snapshot.providers[change.uuid], change.content_before
+    for kind, there, was, after in (
+        ('trait', state.traits, before.traits, change.after.traits),
+        ('aggregate', state.aggregates, before.aggregates, change.after.aggregates),
+    ):
+        for name in sorted(there ^ after):
+            verb = 'has' if name in there else 'lacks'
+            yield Difference(
+                tree.root_provider_name,
+                kind,
+                f'{change.name} {verb} the {kind} {name}',
+                {'provider': change.name, kind: name, 'present': name in there},
+                name in was ^ after,
+            )
+
+
+def _of_consumer(
+    tree: TreePlan,
+    names: Mapping[str, str],
+    consumer: ConsumerChange,
+    held: Allocations,
+    wanted: Allocations,
+) -> Iterator[Difference]:
+    if held == wanted:
+        return
+    facts = {'consumer_uuid': consumer.uuid, 'expected': dict(wanted), 'actual': dict(held)}
+    if not held:
+        kind, message, is_damage = 'gone', 'has gone since', False
+    elif _sums(held) != _sums(wanted):
+        kind, message = 'amount', 'holds other amounts than it was given'
+        # Who has more or less than before, but not what has moved, was resized since.
+        is_damage = _is_untouched(consumer, held)
+    else:
+        places = sorted(names.get(uuid, uuid) for uuid in held if held[uuid] != wanted.get(uuid))
+        kind, message = 'misplaced', f'is not where the plan put it, but on {", ".join(places)}'
+        is_damage = True
+    yield Difference(
+        tree.root_provider_name, kind, f'consumer {consumer.uuid} {message}', facts, is_damage
+    )
+
+
+def _sums(allocations: Allocations) -> Counter[str]:
+    result: Counter[str] = Counter()
+    for resources in allocations.values():
+        result.update(resources)
+    return result
+
+
+def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
+    """Whether it still holds something that the plan took off a provider."""
+    return any(
+        name in held.get(uuid, {})
+        for uuid, resources in consumer.before.items()
+        for name in resources
+        if name not in consumer.after.get(uuid, {})
+    )
+
+
+def _status(client: Client, tree: TreePlan) -> tuple[Status, str]:
+    listed = live.listing(client, live.roots_of(tree))
+    if live.is_as_planned(tree, listed):
+        return Status.PENDING, ''
+    for change in tree.providers:
+        if not change.is_created and change.uuid not in listed:
+            return Status.DIFFERS, f'{change.name} does not exist any more'
+    view = live.look_at(client, tree, listed, holdings=False)
+    if view.side is Side.BEFORE:
+        return Status.PENDING, ''
+    if view.side is Side.NEITHER:
+        damage = next((d for d in _of_inventories(tree, view.looks) if d.is_damage), None)
+        return Status.DIFFERS, damage.message if damage else ''
+    for change in tree.providers:
+        lost = change.content_before.traits - change.after.traits
+        if lost and not lost.isdisjoint(trait.list_of_provider(client, change.uuid).value):
+            names = ', '.join(sorted(lost))
+            return Status.DIFFERS, f'{change.name} still has {names}: apply the plan again'
+    return Status.APPLIED, ''

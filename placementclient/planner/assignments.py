@@ -1,0 +1,168 @@
+"""What is known of who holds what: rows of a CSV, JSON or YAML file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from placementclient import errors
+from placementclient.model.inventories import UNLIMITED
+from placementclient.planner.documents import Cursor, read
+
+COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
+_NEEDED = COLUMNS[:2]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One assignment: an amount of a class of a consumer belongs to a provider.
+
+    :param resource_class: its name on the source
+    :param amount: ``None``: all of it
+    :param to_provider: the target's name or UUID
+    :param evidence: free text
+    :param path: the file that it came from
+    :param line: where in it, from 1
+    """
+
+    consumer_uuid: str
+    resource_class: str
+    amount: int | None
+    to_provider: str
+    evidence: str | None = None
+    path: str = ''
+    line: int | None = None
+
+    def error(self, reason: str) -> errors.BadFile:
+        """The exception that says what is wrong with this row."""
+        return errors.BadFile(self.path, reason, self.line)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for a file."""
+        return {
+            'consumer_uuid': self.consumer_uuid,
+            'resource_class': self.resource_class,
+            'amount': self.amount,
+            'to_provider': self.to_provider,
+            'evidence': self.evidence,
+            'path': self.path,
+            'line': self.line,
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Row:
+        """What :meth:`to_json` wrote."""
+        return cls(**record)
+
+
+class Open(Protocol):
+    """A row that is undecided."""
+
+    @property
+    def consumer_uuid(self) -> str: ...
+    @property
+    def resource_class(self) -> str: ...
+    @property
+    def amount(self) -> int: ...
+    @property
+    def choices(self) -> Sequence[str]: ...
+
+
+def parse(text: str, path: str) -> list[Row]:
+    """Read assignments. Rows without ``to_provider`` are passed over: nobody has filled them in.
+
+    :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
+    :param path: the file that the text came from
+    :raises errors.BadFile: if it is none, or has a row twice; with the line
+    """
+    written = next((line for line in text.splitlines() if _is_written(line)), '')
+    is_csv = written.lstrip('\ufeff')[:1].isalpha() and ':' not in written
+    rows: dict[tuple[str, str, str], Row] = {}
+    for cells in _from_csv(text, path) if is_csv else _from_document(read(text, path)):
+        row = _row(cells)
+        if row is None:
+            continue
+        key = (row.consumer_uuid, row.resource_class, row.to_provider)
+        if key in rows:
+            where = f'line {rows[key].line}' if rows[key].line else 'above'
+            raise row.error(f'the same row as {where}: {", ".join(key)}')
+        rows[key] = row
+    return list(rows.values())
+
+
+def skeleton(undecided: Iterable[Open]) -> str:
+    """A CSV file of undecided rows to fill in, for :func:`parse`. Comments give the choices."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator='\n')
+    writer.writerow(COLUMNS)
+    choices: Sequence[str] | None = None
+    for row in undecided:
+        if row.choices != choices:
+            choices = row.choices
+            out.write(f'# to_provider is one of: {" | ".join(choices)}\n')
+        writer.writerow((row.consumer_uuid, row.resource_class, row.amount, '', ''))
+    return out.getvalue()
+
+
+def _is_written(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith('#')
+
+
+def _from_csv(text: str, path: str) -> Iterator[Mapping[str, Cursor]]:
+    header: list[str] | None = None
+    lines = (line if _is_written(line) else '\n' for line in text.lstrip('\ufeff').splitlines(True))
+    reader = csv.reader(lines, strict=True)
+    try:
+        for cells in reader:
+            if not any(cells):
+                continue
+            row = Cursor(cells, path, '', reader.line_num)
+            if header is None:
+                header = [cell.strip() for cell in cells]
+                Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(COLUMNS, COLUMNS[:4])
+            elif len(cells) != len(header):
+                raise row.error(f'{len(cells)} fields, the header has {len(header)}')
+            else:
+                yield {
+                    name: Cursor(cell.strip(), path, name, reader.line_num)
+                    for name, cell in zip(header, cells, strict=True)
+                    if cell.strip()
+                }
+    except csv.Error as reason:
+        raise errors.BadFile(path, str(reason), reader.line_num) from None
+
+
+def _from_document(document: Cursor) -> Iterator[Mapping[str, Cursor]]:
+    for item in document.items():
+        inside = item.keys(COLUMNS, _NEEDED)
+        yield {name: at for name, at in inside.items() if at.value not in (None, '')}
+
+
+def _row(cells: Mapping[str, Cursor]) -> Row | None:
+    if not cells:
+        return None
+    first = next(iter(cells.values()))
+    for name in _NEEDED:
+        if name not in cells:
+            raise errors.BadFile(first.path, f'{name} is empty', first.line)
+    if 'to_provider' not in cells:
+        return None
+    return Row(
+        cells['consumer_uuid'].uuid(),
+        cells['resource_class'].symbol(),
+        _amount(cells['amount']) if 'amount' in cells else None,
+        cells['to_provider'].text(),
+        cells['evidence'].text() if 'evidence' in cells else None,
+        first.path,
+        first.line,
+    )
+
+
+def _amount(cursor: Cursor) -> int:
+    value = cursor.value
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    return Cursor(value, cursor.path, cursor.name, cursor.line).integer(1, UNLIMITED)

@@ -1,0 +1,293 @@
+"""The independent check of a plan: nothing lost, nothing invented, nothing else touched.
+
+It uses nothing of what makes plans, only the plan itself, and runs before a plan is written and
+before it is applied. Its cost is linear in the plan's size.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from placementclient import errors
+from placementclient.model.consumers import Allocations
+from placementclient.model.inventories import Inventory
+from placementclient.planner.changes import Content, ProviderChange
+from placementclient.planner.operations import (
+    CreateProvider,
+    DeleteProvider,
+    EnsureClass,
+    EnsureTrait,
+    Operation,
+    Reshape,
+    SetAggregates,
+    SetTraits,
+)
+from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner.spec import Spec
+
+#: Amounts by provider UUID and class.
+Amounts = dict[tuple[str, str], int]
+
+
+class BadPlan(errors.PlacementError):
+    """A plan that would lose, invent or touch what it must not: a fault of the program, or a file
+    that somebody edited.
+
+    :param facts: every fault, a sentence each
+    """
+
+    def __init__(self, facts: list[str]) -> None:
+        self.facts = tuple(facts)
+        more = f'; and {len(facts) - 5} more' if len(facts) > 5 else ''
+        super().__init__(f'The plan does not hold: {"; ".join(facts[:5])}{more}')
+
+
+def check(plan: Plan) -> None:
+    """Check every tree of a plan.
+
+    :raises BadPlan: with every fault found
+    """
+    named = _named(plan.spec)
+    faults = [fault for tree in plan.trees for fault in _Inspector(tree, named).faults()]
+    roots = Counter(tree.root_provider_uuid for tree in plan.trees)
+    faults += [f'{root} is there twice' for root, count in roots.items() if count > 1]
+    if faults:
+        raise BadPlan(faults)
+
+
+def check_tree(tree: TreePlan, spec: Spec) -> None:
+    """Check the plan of one tree, as of one that was planned again.
+
+    :raises BadPlan: with every fault found
+    """
+    faults = list(_Inspector(tree, _named(spec)).faults())
+    if faults:
+        raise BadPlan(faults)
+
+
+class _Named:
+    """What a specification names, and so allows to change."""
+
+    def __init__(self, spec: Spec) -> None:
+        moved = [(name, move.name_at_target(name)) for move in spec.moves for name in move.resources]
+        self.pairs = set(moved)
+        self.moved = {name for pair in moved for name in pair}
+        self.stated = {name for entry in spec.providers for name in entry.inventories}
+        self.lost_traits = {trait for move in spec.moves for trait in move.traits}
+        self.traits = self.lost_traits.union(*(entry.traits for entry in spec.providers))
+        self.aggregates: set[str] = set().union(*(entry.aggregates for entry in spec.providers))
+
+
+def _named(spec: Spec) -> _Named:
+    return _Named(spec)
+
+
+class _Inspector:
+    def __init__(self, tree: TreePlan, named: _Named) -> None:
+        self._tree, self._named = tree, named
+        self._root = tree.root_provider_name
+        self._by_name = {change.name: change for change in tree.providers}
+        self._by_uuid = {change.uuid: change for change in tree.providers}
+
+    def faults(self) -> Iterator[str]:
+        """Every fault, a sentence each."""
+        for inspect in (
+            self._identities,
+            self._conservation,
+            self._scope,
+            self._capacities,
+            self._inverse,
+        ):
+            for fault in inspect():
+                yield f'{self._root}: {fault}'
+
+    def _identities(self) -> Iterator[str]:
+        """UUIDs fixed and unique, parents first, generations where there is something to have."""
+        tree = self._tree
+        if len(self._by_uuid) < len(tree.providers) or len(self._by_name) < len(tree.providers):
+            yield 'a provider is there twice'
+        if len({change.uuid for change in tree.consumers}) < len(tree.consumers):
+            yield 'a consumer is there twice'
+        seen: set[str] = set()
+        for change in tree.providers:
+            if change.is_created:
+                expected = uuid.uuid5(uuid.UUID(tree.root_provider_uuid), change.name)
+                if change.uuid != str(expected):
+                    yield f'{change.name} has not the UUID {expected}'
+                if change.parent_provider_uuid is None:
+                    yield f'{change.name} has no parent'
+                if change.root_provider_uuid != tree.root_provider_uuid:
+                    yield f'{change.name} is to be made in another tree'
+            elif change.before is not None and change.before.generation is None:
+                yield f'{change.name} has no generation'
+            parent = self._by_uuid.get(change.parent_provider_uuid or '')
+            if parent is not None and parent.uuid not in seen:
+                yield f'{change.name} comes before its parent'
+            if change.after.generation is not None:
+                yield f'{change.name} has a generation that nobody can know yet'
+            seen.add(change.uuid)
+
+    def _conservation(self) -> Iterator[str]:
+        """The rows, and they alone, lead from what consumers hold to what they are to hold."""
+        moves: dict[str, Amounts] = {}
+        for row in self._tree.rows:
+            source, target = self._by_name.get(row.from_provider), self._by_name.get(row.to_provider)
+            if source is None or target is None:
+                yield f'a row of {row.consumer_uuid} names a provider that is not in the plan'
+                continue
+            if row.amount <= 0:
+                yield f'a row of {row.consumer_uuid} moves {row.amount}'
+            stays = source is target and row.resource_class == row.to_resource_class
+            if not stays and (row.resource_class, row.to_resource_class) not in self._named.pairs:
+                yield f'no move makes {row.resource_class} {row.to_resource_class}'
+            sums = moves.setdefault(row.consumer_uuid, {})
+            _add(sums, (source.uuid, row.resource_class), -row.amount)
+            _add(sums, (target.uuid, row.to_resource_class), row.amount)
+        for consumer in self._tree.consumers:
+            expected = _amounts(consumer.before)
+            for where, amount in moves.pop(consumer.uuid, {}).items():
+                _add(expected, where, amount)
+            if {where: amount for where, amount in expected.items() if amount} != _amounts(
+                consumer.after
+            ):
+                yield f'what {consumer.uuid} is to hold is not what it holds and its rows move'
+            if any(amount <= 0 for amount in _amounts(consumer.after).values()):
+                yield f'{consumer.uuid} is to hold an amount that is none'
+            if consumer.generation is None:
+                yield f'{consumer.uuid} has no generation'
+        for uuid_, sums in moves.items():
+            if any(sums.values()):
+                yield f'{uuid_} has rows, but is not among the consumers'
+
+    def _scope(self) -> Iterator[str]:
+        """Nothing changes that the specification does not name."""
+        for change in self._tree.providers:
+            before, after = change.content_before, change.after
+            for name in before.inventories.keys() | after.inventories.keys():
+                if before.inventories.get(name) == after.inventories.get(name):
+                    continue
+                if name not in self._named.moved and name not in self._named.stated:
+                    yield f'{name} of {change.name} changes, the specification does not name it'
+            if not before.traits - after.traits <= self._named.lost_traits:
+                yield f'{change.name} loses traits that the specification does not name'
+            if not after.traits - before.traits <= self._named.traits:
+                yield f'{change.name} gets traits that the specification does not name'
+            if not before.aggregates <= after.aggregates:
+                yield f'{change.name} loses aggregates'
+            if not after.aggregates - before.aggregates <= self._named.aggregates:
+                yield f'{change.name} gets aggregates that the specification does not name'
+
+    def _capacities(self) -> Iterator[str]:
+        """No place gets more than it has room for, or an amount that its units refuse."""
+        gained: Amounts = {}
+        for consumer in self._tree.consumers:
+            before, after = _amounts(consumer.before), _amounts(consumer.after)
+            for where in before.keys() | after.keys():
+                difference = after.get(where, 0) - before.get(where, 0)
+                if not difference:
+                    continue
+                _add(gained, where, difference)
+                if difference > 0:
+                    yield from self._units(consumer.uuid, where, after[where])
+        for change in self._tree.providers:
+            yield from self._room(change, gained)
+        for provider_uuid, _ in gained:
+            if provider_uuid not in self._by_uuid:
+                yield f'allocations change on {provider_uuid}, which is not in the plan'
+
+    def _units(self, consumer_uuid: str, where: tuple[str, str], amount: int) -> Iterator[str]:
+        change = self._by_uuid.get(where[0])
+        inventory = change.after.inventories.get(where[1]) if change else None
+        if inventory is None:
+            yield f'{consumer_uuid} gets {where[1]} of {where[0]}, which will have none'
+        elif not (
+            inventory.min_unit <= amount <= inventory.max_unit and amount % inventory.step_size == 0
+        ):
+            yield f'{consumer_uuid} gets {amount} {where[1]}, which {where[0]} does not admit'
+
+    def _room(self, change: ProviderChange, gained: Amounts) -> Iterator[str]:
+        before, after = change.content_before.inventories, change.after.inventories
+        for name in before.keys() | after.keys():
+            was = change.usages.get(name, 0)
+            used = was + gained.get((change.uuid, name), 0)
+            room = _capacity(after[name]) if name in after else 0
+            over = was - (_capacity(before[name]) if name in before else 0)
+            is_changed = before.get(name) != after.get(name) or used != was
+            excess = max(0, over) if used <= was and name in after else 0
+            if is_changed and used > room + excess and not self._is_stated(name, used, was):
+                yield f'{change.name} has room for {room} {name}, {used} will be in use'
+
+    def _is_stated(self, name: str, used: int, was: int) -> bool:
+        """Whether an inventory changes only because the specification says so."""
+        return used == was and name in self._named.stated and name not in self._named.moved
+
+    def _inverse(self) -> Iterator[str]:
+        """The operations lead from before to after, and the inverse leads back."""
+        before = {
+            change.uuid: replace(change.before, generation=None)
+            for change in self._tree.providers
+            if change.before is not None
+        }
+        after = {change.uuid: change.after for change in self._tree.providers}
+        held = {change.uuid: change.before for change in self._tree.consumers}
+        state = _Simulation(dict(before), dict(held))
+        state.run(self._tree.operations())
+        if state.providers != after or state.consumers != {
+            change.uuid: change.after for change in self._tree.consumers
+        }:
+            yield 'the operations do not lead to what the plan says'
+        state.run(self._tree.inverse())
+        if state.providers != before or state.consumers != held:
+            yield 'the inverse does not lead back'
+
+
+class _Simulation:
+    """A Placement that only knows what a plan is about."""
+
+    def __init__(self, providers: dict[str, Content], consumers: dict[str, Allocations]) -> None:
+        self.providers, self.consumers = providers, consumers
+
+    def run(self, operations: tuple[Operation, ...]) -> None:
+        for operation in operations:
+            match operation:
+                case EnsureClass() | EnsureTrait():
+                    pass
+                case CreateProvider():
+                    self.providers[operation.uuid] = Content()
+                case DeleteProvider():
+                    self.providers.pop(operation.uuid, None)
+                case SetTraits():
+                    self._change(operation.provider_uuid, traits=operation.after)
+                case SetAggregates():
+                    self._change(operation.provider_uuid, aggregates=operation.after)
+                case Reshape():
+                    for change in operation.inventories:
+                        self._change(change.provider_uuid, inventories=change.after)
+                    for consumer in operation.consumers:
+                        self.consumers[consumer.uuid] = consumer.after
+
+    def _change(
+        self, provider_uuid: str, **fields: frozenset[str] | Mapping[str, Inventory]
+    ) -> None:
+        content = self.providers.get(provider_uuid)
+        if content is not None:
+            self.providers[provider_uuid] = replace(content, **fields)  # type: ignore[arg-type]
+
+
+def _capacity(inventory: Inventory) -> int:
+    return int((inventory.total - inventory.reserved) * inventory.allocation_ratio)
+
+
+def _amounts(allocations: Allocations) -> Amounts:
+    return {
+        (provider_uuid, name): amount
+        for provider_uuid, resources in allocations.items()
+        for name, amount in resources.items()
+    }
+
+
+def _add(sums: Amounts, where: tuple[str, str], amount: int) -> None:
+    sums[where] = sums.get(where, 0) + amount

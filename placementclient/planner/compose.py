@@ -1,0 +1,132 @@
+"""From a layout and its seating to the plan of one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from placementclient.model.consumers import Allocations
+from placementclient.planner import causes, notices
+from placementclient.planner.causes import Refused
+from placementclient.planner.changes import ConsumerChange, ProviderChange
+from placementclient.planner.layout import Layout
+from placementclient.planner.places import Seating, Where
+from placementclient.planner.plan import TreePlan
+from placementclient.planner.world import World
+
+
+def compose(world: World, layout: Layout, seating: Seating) -> TreePlan:
+    """The plan of one tree, with its warnings.
+
+    :raises Refused: if the service would refuse to write a consumer again
+    """
+    providers = tuple(site.change() for site in layout.sites.values())
+    tree = TreePlan(
+        layout.root.uuid,
+        layout.root.name,
+        gained_classes(providers),
+        gained_traits(providers),
+        providers,
+        consumer_changes(world, seating.moves),
+        tuple(seating.rows),
+        residents=_residents(world, layout),
+    )
+    _refuse_unacceptable(world, layout, tree)
+    return replace(
+        tree, follows=world.followed(tree), warnings=tuple(notices.notices(world, layout, tree))
+    )
+
+
+def gained_classes(providers: Sequence[ProviderChange]) -> tuple[str, ...]:
+    """The classes that providers get."""
+    gained = {
+        name
+        for change in providers
+        for name in change.after.inventories
+        if name not in change.content_before.inventories
+    }
+    return tuple(sorted(gained))
+
+
+def gained_traits(providers: Sequence[ProviderChange]) -> tuple[str, ...]:
+    """The traits that providers get."""
+    gained = (change.after.traits - change.content_before.traits for change in providers)
+    return tuple(sorted(frozenset().union(*gained)))
+
+
+def consumer_changes(
+    world: World, moves: Sequence[tuple[str, Where, Where, int]]
+) -> tuple[ConsumerChange, ...]:
+    """Every consumer that some amount of moves, with all that it holds."""
+    by_consumer: dict[str, list[tuple[Where, Where, int]]] = {}
+    for consumer_uuid, source, target, amount in moves:
+        if source != target:
+            by_consumer.setdefault(consumer_uuid, []).append((source, target, amount))
+    changes = []
+    for uuid, own in sorted(by_consumer.items()):
+        consumer = world.consumer(uuid)
+        changes.append(
+            ConsumerChange(
+                uuid,
+                consumer.project_id,
+                consumer.user_id,
+                consumer.generation,
+                consumer.type,
+                consumer.allocations,
+                _moved(consumer.allocations, own),
+            )
+        )
+    return tuple(changes)
+
+
+def _moved(before: Allocations, moves: Sequence[tuple[Where, Where, int]]) -> Allocations:
+    after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
+    for (source, name), _, amount in moves:
+        after[source][name] -= amount
+    for _, (target, name), amount in moves:
+        resources = after.setdefault(target, {})
+        resources[name] = resources.get(name, 0) + amount
+    positive = {
+        provider_uuid: {name: amount for name, amount in resources.items() if amount}
+        for provider_uuid, resources in after.items()
+    }
+    return {provider_uuid: resources for provider_uuid, resources in positive.items() if resources}
+
+
+def _residents(world: World, layout: Layout) -> tuple[str, ...]:
+    residents: set[str] = set()
+    for flow in layout.flows:
+        target = layout.sites[flow.target]
+        where = (flow.target, flow.target_class)
+        if target.before is None or target.root_provider_uuid != layout.root.uuid:
+            continue
+        if where not in layout.places:
+            residents.update(
+                consumer.uuid
+                for consumer in world.consumers_on(target.uuid)
+                if consumer.allocations[target.uuid].get(flow.target_class)
+            )
+    return tuple(sorted(residents))
+
+
+def _refuse_unacceptable(world: World, layout: Layout, tree: TreePlan) -> None:
+    """The service checks the units of all that it is told to write, moved or not."""
+    found: list[causes.Cause] = []
+    for consumer in tree.consumers:
+        for provider_uuid, resources in consumer.after.items():
+            site = layout.sites.get(provider_uuid)
+            state = world.state(provider_uuid)
+            if site is None and state is None:
+                continue  # on a tree that the snapshot leaves out
+            here = site.inventories if site is not None else state.inventories if state else {}
+            name_of = site.name if site is not None else state.name if state else provider_uuid
+            for name, amount in resources.items():
+                inventory = here.get(name)
+                if inventory is not None and not inventory.admits(amount):
+                    found.append(
+                        causes.Unacceptable(
+                            tree.root_provider_name, consumer.uuid, name_of, name, amount
+                        )
+                    )
+    if found:
+        raise Refused(found)

@@ -1,0 +1,189 @@
+"""Documents that people write, YAML or JSON, and where in them each value stands."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import yaml
+
+from placementclient import errors
+from placementclient.model.providers import is_uuid
+
+_SYMBOL = re.compile(r'[A-Z0-9_]+')
+_Number = TypeVar('_Number', int, float)
+
+
+class _MarkedDict(dict[Any, Any]):
+    """A mapping that knows the lines of its values."""
+
+    __slots__ = ('lines',)
+    lines: dict[Any, int]
+
+
+class _MarkedList(list[Any]):
+    """A sequence that knows the lines of its items."""
+
+    __slots__ = ('lines',)
+    lines: dict[Any, int]
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps lines, and refuses a key that occurs twice, which YAML would pass over."""
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
+    loader.flatten_mapping(node)
+    result = _MarkedDict()
+    result.lines = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, Hashable):
+            raise yaml.MarkedYAMLError(problem='not a key', problem_mark=key_node.start_mark)
+        if key in result:
+            raise yaml.MarkedYAMLError(
+                problem=f'{key} is there twice', problem_mark=key_node.start_mark
+            )
+        result[key] = loader.construct_object(value_node, deep=True)
+        result.lines[key] = key_node.start_mark.line + 1
+    return result
+
+
+def _sequence(loader: _Loader, node: yaml.SequenceNode) -> _MarkedList:
+    result = _MarkedList(loader.construct_object(item, deep=True) for item in node.value)
+    result.lines = {index: item.start_mark.line + 1 for index, item in enumerate(node.value)}
+    return result
+
+
+_Loader.add_constructor('tag:yaml.org,2002:map', _mapping)
+_Loader.add_constructor('tag:yaml.org,2002:seq', _sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A value of a document and where it stands; its methods say what it has to be.
+
+    Each method returns the plain value and raises :class:`errors.BadFile` if it is another.
+
+    :param name: how a reader finds it: ``moves[0].as``
+    :param line: from 1, where it is known
+    """
+
+    value: Any
+    path: str
+    name: str
+    line: int | None = None
+
+    def error(self, reason: str) -> errors.BadFile:
+        """The exception that says what is wrong here."""
+        where = f'{self.name}: ' if self.name else ''
+        return errors.BadFile(self.path, where + reason, self.line)
+
+    def keys(self, known: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
+        """The values of a mapping with fixed keys."""
+        inside = self.mapping()
+        for key, cursor in inside.items():
+            if key not in known:
+                near = difflib.get_close_matches(key, known, 1)
+                hint = f', did you mean {near[0]}?' if near else ', known are ' + ', '.join(known)
+                raise errors.BadFile(self.path, f'{cursor.name}: unknown key{hint}', cursor.line)
+        for key in needed:
+            if key not in inside:
+                raise self.error(f'{key} is missing')
+        return inside
+
+    def mapping(self) -> dict[str, Cursor]:
+        """The values of a mapping with free keys, which are texts."""
+        if not isinstance(self.value, Mapping):
+            raise self.error('has to be a mapping')
+        prefix = f'{self.name}.' if self.name else ''
+        inside = {}
+        for key, value in self.value.items():
+            cursor = Cursor(value, self.path, f'{prefix}{key}', self._line_of(key))
+            if not isinstance(key, str):
+                raise cursor.error(f'the key {key!r} has to be a text: quote it')
+            inside[key] = cursor
+        return inside
+
+    def items(self) -> Iterator[Cursor]:
+        """The items of a sequence."""
+        if not isinstance(self.value, list | tuple):
+            raise self.error('has to be a list')
+        for index, value in enumerate(self.value):
+            yield Cursor(value, self.path, f'{self.name}[{index}]', self._line_of(index))
+
+    def text(self) -> str:
+        """A text that is not empty."""
+        if not isinstance(self.value, str):
+            raise self.error(f'{self.value!r} has to be a text: quote it')
+        if not self.value:
+            raise self.error('is empty')
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts."""
+        return tuple(item.text() for item in self.items())
+
+    def symbol(self) -> str:
+        """The name of a resource class or of a trait."""
+        return self._matching(_SYMBOL.fullmatch(self.text()) is not None, 'A-Z, 0-9 and _ only')
+
+    def symbols(self) -> tuple[str, ...]:
+        """A list of resource classes or of traits."""
+        return tuple(item.symbol() for item in self.items())
+
+    def uuid(self) -> str:
+        """A UUID."""
+        return self._matching(is_uuid(self.text()), 'a UUID').lower()
+
+    def boolean(self) -> bool:
+        """True or false."""
+        if not isinstance(self.value, bool):
+            raise self.error('has to be true or false')
+        return self.value
+
+    def integer(self, least: int, most: int) -> int:
+        """An integer between two others."""
+        if type(self.value) is not int:
+            raise self.error('has to be an integer')
+        return self._between(self.value, least, most)
+
+    def number(self, least: float, most: float) -> float:
+        """A number between two others."""
+        if type(self.value) not in (int, float):
+            raise self.error('has to be a number')
+        return self._between(float(self.value), least, most)
+
+    def _between(self, number: _Number, least: _Number, most: _Number) -> _Number:
+        if not least <= number <= most:
+            raise self.error(f'has to be from {least} to {most}')
+        return number
+
+    def _matching(self, matches: bool, what: str) -> str:
+        if not matches:
+            raise self.error(f'{self.value!r} has to be {what}')
+        return str(self.value)
+
+    def _line_of(self, key: Any) -> int | None:
+        lines = getattr(self.value, 'lines', None)
+        return self.line if lines is None else lines.get(key, self.line)
+
+
+def read(text: str, path: str) -> Cursor:
+    """What a text, YAML or JSON, says.
+
+    :param path: the file that the text came from, for the errors
+    :raises errors.BadFile: if it is neither
+    """
+    try:
+        document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
+    except yaml.MarkedYAMLError as reason:
+        mark = reason.problem_mark
+        problem = reason.problem or 'neither YAML nor JSON'
+        raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None
+    except (yaml.YAMLError, ValueError) as reason:
+        raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
+    return Cursor(document, path, '', None)

@@ -1,0 +1,255 @@
+"""Who goes where, exactly: what is impossible, what is forced, what is open.
+
+What has one possible way is placed first, then :mod:`placementclient.planner.quick` decides what
+people meet every day: room to spare, items that are alike. Whatever it cannot prove goes to
+:mod:`placementclient.planner.exact`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+
+from placementclient.planner import exact, quick
+from placementclient.planner.problem import Bin, Decision, Demand, Item, Kind, Placement, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known of one item.
+
+    :param placement: the amounts by way
+    :param possible: every way that some solution uses, in the order of preference
+    :param forced: whether all solutions agree
+    """
+
+    placement: Placement
+    possible: tuple[int, ...]
+    forced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """There is no solution.
+
+    :param items: indexes of items that alone are impossible; the smallest set of this kind
+    :param rooms: what is left in the bins for them
+    """
+
+    items: tuple[int, ...]
+    rooms: tuple[int, ...]
+
+
+def search(bins: Sequence[Bin], items: Sequence[Item]) -> list[Found] | Impossible:
+    """Place all items.
+
+    Deterministic: the same input gives the same answer. Prefers the fewest divisions, and then
+    fills the bins in the order of the ways, the largest items first.
+
+    :return: what is known of each item, or why there is no solution
+    """
+    return _Search(bins, items).run()
+
+
+class _Search:
+    def __init__(self, bins: Sequence[Bin], items: Sequence[Item]) -> None:
+        self._bins = bins
+        self._rooms = [room.room for room in bins]
+        self._items = items
+        #: of each item that is not placed: the ways that are left, as indexes of its own ways
+        self._ways = {index: list(range(len(item.ways))) for index, item in enumerate(items)}
+        self._found: dict[int, Found] = {}
+
+    def run(self) -> list[Found] | Impossible:
+        stuck = self._propagate()
+        if stuck is not None:
+            return Impossible((stuck,), tuple(self._rooms))
+        for component in self._components():
+            impossible = self._decide(component)
+            if impossible is not None:
+                return impossible
+        return [self._found[index] for index in range(len(self._items))]
+
+    def _propagate(self) -> int | None:
+        """Drop ways that cannot be, place what has one way; the item that has none, if any.
+
+        Placing makes room scarce for others, but only for those that use the same bins.
+        """
+        users: dict[int, set[int]] = {}
+        for index, item in enumerate(self._items):
+            for where in {demand[0] for way in item.ways for demand in way}:
+                users.setdefault(where, set()).add(index)
+        pending: dict[int, None] = dict.fromkeys(self._ways)
+        while pending:
+            index = next(iter(pending))
+            del pending[index]
+            if index in self._found:
+                continue
+            item = self._items[index]
+            ways = self._ways[index] = [
+                way for way in self._ways[index] if self._may(item, item.ways[way])
+            ]
+            if not ways:
+                return index
+            if len(ways) > 1 or item.owner >= 0:
+                continue
+            if item.divisible and not self._fits(item.ways[ways[0]]):
+                return index
+            for where in self._take(index, ways[0]):
+                pending |= dict.fromkeys(sorted(users[where]))
+        return None
+
+    def _take(self, index: int, way: int) -> list[int]:
+        """Place an item that has no choice; the bins that have less room now."""
+        demands = self._items[index].ways[way]
+        for where, amount, _ in demands:
+            self._rooms[where] -= amount
+        amount = sum(demand[1] for demand in demands)
+        self._found[index] = Found(((way, amount),), (way,), True)
+        return [demand[0] for demand in demands]
+
+    def _may(self, item: Item, way: Sequence[Demand]) -> bool:
+        """Whether a way is possible as far as this item alone goes."""
+        if item.divisible:
+            ((where, size, held),) = way
+            room = self._bins[where]
+            most = min(size, self._rooms[where], room.max_unit - held)
+            return most > 0 and (item.owner >= 0 or room.largest_part(most, held) > 0)
+        if item.owner >= 0:
+            return all(
+                amount <= self._rooms[where] and amount + held <= self._bins[where].max_unit
+                for where, amount, held in way
+            )
+        return self._fits(way)
+
+    def _fits(self, way: Sequence[Demand]) -> bool:
+        return all(
+            amount <= self._rooms[where] and self._bins[where].admits(amount + held)
+            for where, amount, held in way
+        )
+
+    def _components(self) -> list[list[int]]:
+        """Items that are open, divided into sets that have no bin and no owner in common."""
+        parents: dict[tuple[str, int], tuple[str, int]] = {}
+
+        def find(node: tuple[str, int]) -> tuple[str, int]:
+            while (parent := parents.setdefault(node, node)) != node:
+                parents[node] = node = parents[parent]
+            return node
+
+        nodes = {}
+        for index in self._ways:
+            if index in self._found:
+                continue
+            item = self._items[index]
+            touched = [
+                ('bin', demand[0]) for way in self._ways[index] for demand in item.ways[way]
+            ]
+            if item.owner >= 0:
+                touched.append(('owner', item.owner))
+            for node in touched:
+                parents[find(node)] = find(touched[0])
+            nodes[index] = touched[0]
+        components: dict[tuple[str, int], list[int]] = {}
+        for index, node in nodes.items():
+            components.setdefault(find(node), []).append(index)
+        return list(components.values())
+
+    def _decide(self, component: Sequence[int]) -> Impossible | None:
+        problem, members = self._abstract(component)
+        decision = decide(problem)
+        if decision is None:
+            return self._impossible(problem, members)
+        for kind, indexes in enumerate(members):
+            possible = decision.possible[kind]
+            for index, placement in zip(indexes, decision.placements[kind], strict=True):
+                ways = self._ways[index]
+                self._found[index] = Found(
+                    tuple((ways[way], amount) for way, amount in placement),
+                    tuple(ways[way] for way in sorted(possible)),
+                    decision.fixed[kind],
+                )
+        return None
+
+    def _impossible(self, problem: Problem, members: Sequence[Sequence[int]]) -> Impossible:
+        items = [
+            index
+            for kind, indexes in zip(exact.core(problem).kinds, members, strict=True)
+            for index in indexes[: kind.count]
+        ]
+        return Impossible(tuple(sorted(items)), tuple(self._rooms))
+
+    def _abstract(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
+        """The component as a problem of its own, and the items of each of its kinds.
+
+        Numbers start from 0 in the order of their first use, so that components that are alike
+        become equal.
+        """
+        bins: dict[int, int] = {}
+        owners: dict[int, int] = {}
+        kinds: dict[tuple[Item, int], list[int]] = {}
+        for index in component:
+            item = self._items[index]
+            ways = tuple(
+                tuple(
+                    (bins.setdefault(where, len(bins)), amount, held)
+                    for where, amount, held in item.ways[way]
+                )
+                for way in self._ways[index]
+            )
+            owned = item.owner >= 0
+            owner = owners.setdefault(item.owner, len(owners)) if owned else -1
+            alike = (Item(ways, item.divisible, owner), index if owned else -1)
+            kinds.setdefault(alike, []).append(index)
+        order = sorted(kinds, key=lambda alike: (astuple(alike[0]), alike[1]))
+        return (
+            Problem(
+                tuple(replace(self._bins[where], room=self._rooms[where]) for where in bins),
+                tuple(Kind(alike[0], len(kinds[alike])) for alike in order),
+            ),
+            [kinds[alike] for alike in order],
+        )
+
+
+@functools.lru_cache(maxsize=4096)
+def decide(problem: Problem) -> Decision | None:
+    """Solve one problem; ``None``: it has no solution. Trees that are alike cost it once."""
+    placements = quick.place(problem)
+    if placements is None:
+        placements = exact.place(_whole(problem))
+    if placements is None and any(kind.item.divisible for kind in problem.kinds):
+        placements = exact.place(problem)
+    if placements is None:
+        return None
+    decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
+    decision.note(placements)
+    quick.exchange(problem, decision)
+    if decision.is_open(problem):
+        exact.complete(problem, decision)
+    for index, kind in enumerate(problem.kinds):
+        if not kind.item.divisible:
+            decision.fixed[index] = len(decision.possible[index]) == 1
+    return decision
+
+
+def _whole(problem: Problem) -> Problem:
+    """The same with nothing divided: if it has a solution, none has fewer divisions.
+
+    A way that does not admit an item as a whole keeps its number, but demands more than there is.
+    """
+    return Problem(
+        problem.bins,
+        tuple(Kind(_whole_item(problem, kind.item), kind.count) for kind in problem.kinds),
+    )
+
+
+def _whole_item(problem: Problem, item: Item) -> Item:
+    if not item.divisible:
+        return item
+    ways: list[tuple[Demand, ...]] = []
+    for ((where, size, held),) in item.ways:
+        room = problem.bins[where]
+        admitted = item.owner >= 0 or room.admits(size + held)
+        ways.append(((where, size if admitted else room.room + 1, held),))
+    return replace(item, ways=tuple(ways), divisible=False)

@@ -1,0 +1,113 @@
+"""A snapshot, and what the plans of some of its trees make of the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan import TreePlan
+
+
+class World:
+    """What there is when a tree's turn comes.
+
+    Trees are planned one after the other. A sharing provider or a consumer that several of them
+    change is, for each, what those before it have made of it.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._states: dict[str, ProviderState] = {}
+        self._consumers: dict[str, Consumer] = {}
+        self._created: dict[str, str] = {}
+        self._changed_by: dict[str, str] = {}
+
+    def state(self, provider_uuid: str) -> ProviderState | None:
+        """A provider, or ``None`` if the snapshot has none of this UUID."""
+        return self._states.get(provider_uuid) or self.snapshot.providers.get(provider_uuid)
+
+    def find(self, name_or_uuid: str) -> ProviderState | None:
+        """The provider of this UUID or name."""
+        found = self.snapshot.find(name_or_uuid)
+        return found and self.state(found.uuid)
+
+    def root_of(self, state: ProviderState) -> str:
+        """The UUID of the root of a provider's tree."""
+        if state.provider.root_provider_uuid:
+            return state.provider.root_provider_uuid
+        while (parent := state.provider.parent_provider_uuid) is not None:
+            state = self.snapshot.providers[parent]
+        return state.uuid
+
+    def created_in(self, name: str) -> str | None:
+        """The name of the tree in which a plan already makes a provider of this name."""
+        return self._created.get(name)
+
+    def consumer(self, consumer_uuid: str) -> Consumer:
+        """A consumer that the snapshot has."""
+        return self._consumers.get(consumer_uuid) or self.snapshot.consumers[consumer_uuid]
+
+    def consumers_on(self, provider_uuid: str) -> list[Consumer]:
+        """The consumers that hold something on a provider, by UUID."""
+        consumers = self.snapshot.consumers_on(provider_uuid)
+        if not self._consumers:
+            return consumers
+        return [self._consumers.get(consumer.uuid, consumer) for consumer in consumers]
+
+    def followed(self, tree: TreePlan) -> tuple[str, ...]:
+        """The roots of the trees that were planned before and change what this one changes."""
+        concerned = [change.uuid for change in tree.providers]
+        concerned += [change.uuid for change in tree.consumers]
+        return tuple(
+            dict.fromkeys(self._changed_by[uuid] for uuid in concerned if uuid in self._changed_by)
+        )
+
+    def commit(self, tree: TreePlan) -> None:
+        """Take a tree's plan as done, as far as other trees can see it."""
+        own = {change.uuid for change in self.snapshot.tree(tree.root_provider_uuid)}
+        gained: Counter[tuple[str, str]] = Counter()
+        foreign = [
+            change
+            for change in tree.providers
+            if change.root_provider_uuid != tree.root_provider_uuid
+        ]
+        for change in tree.created():
+            self._created[change.name] = tree.root_provider_name
+        for consumer in tree.consumers:
+            if not own.issuperset(consumer.before):
+                self._consumers[consumer.uuid] = Consumer(
+                    consumer.uuid,
+                    consumer.after,
+                    consumer.project_id,
+                    consumer.user_id,
+                    consumer.generation,
+                    consumer.type,
+                )
+                self._changed_by[consumer.uuid] = tree.root_provider_uuid
+            if foreign:
+                _count(gained, consumer.after, 1)
+                _count(gained, consumer.before, -1)
+        for change in foreign:
+            state = self.state(change.uuid)
+            assert state is not None
+            usages = dict(state.usages)
+            for (provider_uuid, name), amount in gained.items():
+                if provider_uuid == change.uuid:
+                    usages[name] = usages.get(name, 0) + amount
+            self._states[change.uuid] = replace(
+                state,
+                inventories=change.after.inventories,
+                traits=change.after.traits,
+                aggregates=change.after.aggregates,
+                usages=usages,
+            )
+            if change.content_before.inventories != change.after.inventories:
+                self._changed_by[change.uuid] = tree.root_provider_uuid
+
+
+def _count(sums: Counter[tuple[str, str]], allocations: Allocations, sign: int) -> None:
+    for provider_uuid, resources in allocations.items():
+        for name, amount in resources.items():
+            sums[provider_uuid, name] += sign * amount

@@ -1,0 +1,190 @@
+"""Small clouds in a scratch Placement, and plans for them that are made without the planner."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from placementclient.http import Client
+from placementclient.migration import capture, restore
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import build, spec
+from placementclient.planner.assignments import Row
+from placementclient.planner.plan import Plan
+
+#: All UUIDs of these clouds come from here, so that a failure can be repeated.
+_NAMESPACE = uuid.UUID('3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10')
+
+
+def uuid_of(name: str) -> str:
+    """The UUID of something that has a name in a test."""
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+def host(name: str, vgpus: int = 8) -> ProviderState:
+    """A compute node with flat VGPU inventory."""
+    return ProviderState(
+        Provider(uuid_of(name), name, 0, None, uuid_of(name)),
+        {
+            'VCPU': Inventory(32, allocation_ratio=16.0),
+            'MEMORY_MB': Inventory(65536, reserved=512),
+            'VGPU': Inventory(vgpus, max_unit=vgpus),
+        },
+        frozenset({'COMPUTE_NODE', 'HW_CPU_X86_AMD_SEV'}),
+        frozenset({uuid_of('aggregate')}),
+    )
+
+
+def server(name: str, on: str, vgpus: int = 1, kind: str | None = 'INSTANCE') -> Consumer:
+    """An instance on a host."""
+    resources = {'VCPU': 2, 'MEMORY_MB': 2048} | ({'VGPU': vgpus} if vgpus else {})
+    return Consumer(
+        uuid_of(name), {uuid_of(on): resources}, uuid_of('project'), uuid_of('user'), None, kind
+    )
+
+
+def cloud(hosts: int = 1, servers: int = 4) -> Snapshot:
+    """Hosts of 8 VGPU each; every second server has no type, every host one without VGPU."""
+    return Snapshot(
+        [host(f'compute{n}') for n in range(hosts)],
+        [
+            server(f'server{n}.{m}', f'compute{n}', kind='INSTANCE' if m % 2 else None)
+            for n in range(hosts)
+            for m in range(servers)
+        ]
+        + [server(f'plain{n}', f'compute{n}', 0) for n in range(hosts)],
+    )
+
+
+def loaded(client: Client, snapshot: Snapshot) -> Snapshot:
+    """A cloud as it is once it has been made."""
+    restore.load(client, snapshot)
+    return capture.capture(client)
+
+
+def plan_of(
+    snapshot: Snapshot,
+    children: int = 2,
+    *,
+    moved_trait: bool = False,
+    aggregates: bool = False,
+    allow_inferred: bool = False,
+    known: bool = True,
+) -> Plan:
+    """A plan that moves the VGPU of each host to so many children.
+
+    :param known: whether it is mapped which server is where: those that there are, in turn
+    """
+    names = [f'{{root}}_gpu{n}' for n in range(children)]
+    share = 8 // children
+    document = {
+        'trees': {'class': ['VGPU']},
+        'providers': [
+            {
+                'name': name,
+                'inventories': {'VGPU': {'total': share, 'max_unit': share}},
+                'traits': ['CUSTOM_GPU', 'HW_GPU_API_VULKAN'],
+                'aggregates': [uuid_of('aggregate')] if aggregates else [],
+            }
+            for name in names
+        ],
+        'moves': [
+            {
+                'from_resource_provider': '{root}',
+                'to_resource_provider': name,
+                'moved_resources': {'VGPU': share},
+                'moved_traits': ['HW_CPU_X86_AMD_SEV'] if moved_trait and name == names[0] else [],
+            }
+            for name in names
+        ],
+    }
+    rows = [
+        Row(consumer.uuid, 'VGPU', None, names[number % children].format(root=root.name), 'test')
+        for root in snapshot.roots()
+        for number, consumer in enumerate(holders(snapshot, root.uuid))
+    ]
+    return build.make(
+        snapshot,
+        spec.from_document(document, 'spec.yaml'),
+        rows if known else (),
+        allow_inferred=allow_inferred,
+    )
+
+
+def holders(snapshot: Snapshot, provider_uuid: str, resource_class: str = 'VGPU') -> list[Consumer]:
+    """The consumers that hold a class on a provider."""
+    return [
+        consumer
+        for consumer in snapshot.consumers_on(provider_uuid)
+        if resource_class in consumer.allocations[provider_uuid]
+    ]
+
+
+@contextmanager
+def watched(client: Client) -> Iterator[list[tuple[str, str]]]:
+    """Every request that a client sends meanwhile: method and path."""
+    requests: list[tuple[str, str]] = []
+    session, lock = client.session, threading.Lock()
+    send = session.request
+
+    def request(url: str, method: str, **kwargs: Any) -> Any:
+        with lock:
+            requests.append((method, url))
+        return send(url, method, **kwargs)
+
+    session.request = request
+    try:
+        yield requests
+    finally:
+        del session.request
+
+
+@contextmanager
+def disturbed(
+    client: Client, method: str, part: str, disturb: Callable[[], None], times: int = 1
+) -> Iterator[None]:
+    """Do something just before each of the first requests that has a method and a part of a path."""
+    session = client.session
+    send = session.request
+    left = [times]
+
+    def request(url: str, verb: str, **kwargs: Any) -> Any:
+        if verb == method and part in url and left[0]:
+            left[0] -= 1
+            disturb()
+        return send(url, verb, **kwargs)
+
+    session.request = request
+    try:
+        yield
+    finally:
+        del session.request
+
+
+def content(snapshot: Snapshot) -> dict[str, Any]:
+    """A snapshot without what moves by itself: generations."""
+    document = snapshot.to_json()
+    for record in document['providers']:
+        del record['generation']
+        if not record['inventories']:
+            record['usages'] = {}
+    for record in document['consumers'].values():
+        del record['generation']
+    return document
+
+
+def names(results: Sequence[Any]) -> list[tuple[str, str]]:
+    """Results of a run, for comparisons."""
+    return [(tree.root_provider_name, tree.state.value) for tree in results]
+
+
+if not hasattr(Plan, 'selected'):  # TEMPORARY
+    Plan.selected = lambda self, trees=(): tuple(  # type: ignore[attr-defined]
+        t for t in self.trees if not trees or t.root_provider_name in trees or t.root_provider_uuid in trees
+    )

@@ -1,0 +1,139 @@
+"""Allocations, in the form of every microversion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.api import allocation
+from placementclient.microversion import Microversion
+from placementclient.model.consumers import Consumer, Holding
+from placementclient.model.freshness import Read
+from tests.unit.api.conftest import Call
+from tests.unit.dialogue import (
+    CONSUMER,
+    CONSUMER2,
+    MONDAY,
+    NOTHING,
+    RP,
+    Reply,
+    delete,
+    fault,
+    get,
+    post,
+    put,
+    version_document,
+)
+
+PATH = f'/allocations/{CONSUMER}'
+HELD = {RP: {'resources': {'VCPU': 2}}}
+OWNED = Consumer(CONSUMER, {RP: {'VCPU': 2}}, 'p', 'u', 3, 'INSTANCE')
+
+BODIES: dict[str, dict[str, Any]] = {
+    '1.0': {'allocations': [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}]},
+    '1.7': {'allocations': [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}]},
+    '1.8': {
+        'allocations': [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}],
+        'project_id': 'p',
+        'user_id': 'u',
+    },
+    '1.12': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u'},
+    '1.27': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u'},
+    '1.28': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
+    '1.37': {'allocations': HELD, 'project_id': 'p', 'user_id': 'u', 'consumer_generation': 3},
+    '1.38': {
+        'allocations': HELD,
+        'project_id': 'p',
+        'user_id': 'u',
+        'consumer_generation': 3,
+        'consumer_type': 'INSTANCE',
+    },
+}
+
+
+@pytest.mark.parametrize(('version', 'body'), BODIES.items())
+def test_a_consumer_is_written_in_the_form_of_the_version(
+    call: Call, version: str, body: dict[str, Any]
+) -> None:
+    assert allocation.body_of(OWNED, Microversion.parse(version)) == body
+    written = put(PATH, body, NOTHING)
+    assert call(lambda client: allocation.set(client, OWNED), written, version=version) is None
+
+
+@pytest.mark.parametrize('version', ['1.38', '1.39', '1'])
+def test_a_consumer_without_a_type_is_written_at_1_37_which_keeps_it(
+    call: Call, version: str
+) -> None:
+    untyped = replace(OWNED, type=None)
+    written = put(PATH, BODIES['1.37'], NOTHING, version='1.37')
+    asked = [version_document('1.39')] if version == '1' else []
+    call(lambda client: allocation.set(client, untyped), *asked, written, version=version)
+
+
+def test_a_new_consumer_has_no_generation(call: Call) -> None:
+    body = BODIES['1.38'] | {'consumer_generation': None}
+    new = replace(OWNED, generation=None)
+    call(lambda client: allocation.set(client, new), put(PATH, body, NOTHING), version='1.38')
+
+
+def test_mappings_are_sent_where_there_are_some(call: Call) -> None:
+    mappings = {'_NET': [RP]}
+    body = BODIES['1.38'] | {'mappings': mappings}
+    written = put(PATH, body, NOTHING)
+    call(lambda client: allocation.set(client, OWNED, mappings=mappings), written)
+
+
+@pytest.mark.parametrize(
+    ('said', 'consumer'),
+    [
+        ({}, {}),
+        ({'project_id': 'p', 'user_id': 'u'}, {'project_id': 'p', 'user_id': 'u'}),
+        ({'consumer_generation': 0}, {'generation': 0}),
+        ({'consumer_type': 'INSTANCE'}, {'type': 'INSTANCE'}),
+        ({'consumer_type': 'unknown'}, {'type': None}),
+    ],
+)
+def test_a_consumer_is_read_with_what_the_version_says(call: Call, said: Any, consumer: Any) -> None:
+    body = {'allocations': {RP: {'resources': {'VCPU': 2}, 'generation': 7}}} | said
+    asked = get(PATH, Reply(200, body, {'last-modified': MONDAY}))
+    read = call(lambda client: allocation.show(client, CONSUMER), asked)
+    assert read == Read(Consumer(CONSUMER, {RP: {'VCPU': 2}}, **consumer), None, MONDAY)
+    assert read.value.provider_generations == {RP: 7}
+
+
+def test_a_consumer_that_does_not_exist_holds_nothing(call: Call) -> None:
+    asked = get(PATH, {'allocations': {}}, version='1.37')
+    read = call(
+        lambda client: allocation.show(client, CONSUMER, version=Microversion(1, 37)), asked
+    )
+    assert read.value == Consumer(CONSUMER)
+
+
+def test_who_holds_something_of_a_provider_is_listed(call: Call) -> None:
+    body = {
+        'allocations': {
+            CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
+            CONSUMER2: {'resources': {'VGPU': 1}},
+        },
+        'resource_provider_generation': 7,
+    }
+    asked = get(f'/resource_providers/{RP}/allocations', body)
+    assert call(lambda client: allocation.list_of_provider(client, RP), asked) == Read(
+        [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1}, None)], 7
+    )
+
+
+def test_what_a_consumer_holds_is_freed(call: Call) -> None:
+    assert call(lambda client: allocation.delete(client, CONSUMER), delete(PATH)) is None
+    with pytest.raises(errors.NotFound):
+        call(lambda client: allocation.delete(client, CONSUMER), delete(PATH, fault(404, 'None')))
+
+
+def test_several_consumers_are_replaced_with_the_body_as_it_is(call: Call) -> None:
+    body = {CONSUMER: BODIES['1.28']}
+    call(lambda client: allocation.replace(client, body), post('/allocations', body, NOTHING))
+    with pytest.raises(errors.UnsupportedVersion, match='at least version 1.13'):
+        call(lambda client: allocation.replace(client, body), version='1.12')

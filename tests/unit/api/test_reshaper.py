@@ -1,0 +1,67 @@
+"""The reshaper, and whether the policy allows it."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient import errors
+from placementclient.api import reshaper
+from placementclient.microversion import Microversion
+from tests.unit.api.conftest import Call
+from tests.unit.dialogue import NOTHING, RP, STALE, Reply, fault, post
+
+BODY = {'inventories': {RP: {}}, 'allocations': {}}
+NOT_ALLOWED = 'Policy does not allow placement:reshaper:reshape to be performed.'
+
+
+def test_the_body_is_sent_as_it_is(call: Call) -> None:
+    call(lambda client: reshaper.submit(client, BODY), post('/reshaper', BODY, NOTHING))
+
+
+def test_it_may_be_sent_at_a_version_of_its_own(call: Call) -> None:
+    sent = post('/reshaper', BODY, NOTHING, version='1.37')
+    call(lambda client: reshaper.submit(client, BODY, version=Microversion(1, 37)), sent)
+
+
+def test_a_refusal_by_the_policy_names_the_role_that_is_missing(call: Call) -> None:
+    refused = post('/reshaper', BODY, fault(403, NOT_ALLOWED))
+    with pytest.raises(errors.Forbidden) as refusal:
+        call(lambda client: reshaper.submit(client, BODY), refused)
+    assert str(refusal.value) == (
+        'Policy does not allow placement:reshaper:reshape to be performed. '
+        "The reshaper needs the role 'service' (HTTP 403) [req-1]"
+    )
+
+
+@pytest.mark.parametrize(
+    ('reply', 'kind'),
+    [
+        (fault(409, 'Stale', STALE), errors.ConcurrentUpdate),
+        (fault(409, 'In use', 'placement.inventory.inuse'), errors.InventoryInUse),
+        (
+            fault(400, 'No such', 'placement.resource_provider.not_found'),
+            errors.ProviderNotFound,
+        ),
+    ],
+)
+def test_other_refusals_are_types(call: Call, reply: Reply, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        call(lambda client: reshaper.submit(client, BODY), post('/reshaper', BODY, reply))
+
+
+@pytest.mark.parametrize(('status', 'allowed'), [(400, True), (403, False)])
+@pytest.mark.parametrize('version', ['1', '1.0', '1.39'])
+def test_an_empty_body_tells_whether_it_is_allowed(
+    call: Call, version: str, status: int, allowed: bool
+) -> None:
+    # At the first version that has it: every service that can reshape understands that one.
+    asked = post('/reshaper', {}, fault(status, 'No'), version='1.30')
+    assert call(reshaper.allowed, asked, version=version) is allowed
+
+
+@pytest.mark.parametrize(
+    ('reply', 'kind'), [(NOTHING, errors.InvalidAnswer), (fault(500, 'x'), errors.ServerError)]
+)
+def test_any_other_answer_tells_nothing(call: Call, reply: Reply, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        call(reshaper.allowed, post('/reshaper', {}, reply, version='1.30'))

@@ -1,0 +1,74 @@
+"""Aggregates: what each command sends and prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.conftest import Play
+from tests.unit.dialogue import (
+    AGG,
+    AGG2,
+    RP,
+    Case,
+    Exchange,
+    Reply,
+    conflict,
+    found,
+    get,
+    provider,
+    put,
+)
+
+PATH = f'/resource_providers/{RP}/aggregates'
+SET = f'resource provider aggregate set {RP} --aggregate {AGG2} --aggregate {AGG}'
+HELD = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 8}
+READ = get(f'/resource_providers/{RP}', provider(generation=7))
+ROWS = f'{AGG2}\n{AGG}\n'
+STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
+
+
+def written(generation: int, answer: dict[str, object] | Reply = HELD) -> Exchange:
+    body = {'aggregates': [AGG2, AGG], 'resource_provider_generation': generation}
+    return put(PATH, body, answer)
+
+
+CASES = {
+    'the list is that of the provider of a name': Case(
+        'resource provider aggregate list compute1', [found(), get(PATH, {'aggregates': [AGG]})],
+        '+--------------------------------------+\n'
+        '| uuid                                 |\n'
+        '+--------------------------------------+\n'
+        f'| {AGG} |\n'
+        '+--------------------------------------+\n',
+        version='1.1',
+    ),
+    'below 1.19 the list alone is sent': Case(
+        f'{SET} -f value', [READ, put(PATH, [AGG2, AGG], HELD)], ROWS, version='1.18'
+    ),
+    'from 1.19 on the generation guards it': Case(
+        f'{SET} -f value', [READ, written(7)], ROWS, version='1.19'
+    ),
+    'after a conflict the generation is read again': Case(
+        f'{SET} -f value', [READ, written(7, conflict()), READ, written(7)], ROWS
+    ),
+    'after four conflicts it gives up': Case(
+        SET, [READ, written(7, conflict())] * 4, stderr=STALE, status=1
+    ),
+    'with --generation nothing is read': Case(
+        f'{SET} --generation 0 -f value', [written(0)], ROWS, version='1.19'
+    ),
+    'with --generation a conflict is the answer': Case(
+        f'{SET} --generation 5', [written(5, conflict())], stderr=STALE, status=1, version='1.39'
+    ),
+    'without an aggregate it leaves all': Case(
+        f'resource provider aggregate set {RP} -f json --generation 5',
+        [put(PATH, {'aggregates': [], 'resource_provider_generation': 5}, {'aggregates': []})],
+        '[]\n',
+        version='1.39',
+    ),
+}
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_aggregate(play: Play, case: Case) -> None:
+    play(case)

@@ -1,0 +1,94 @@
+"""No argument leads a command to another URL than its endpoint's."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from placementclient import endpoints
+from placementclient.endpoints import Endpoint
+from tests.unit.commands.arguments import ARGUMENTS, PARTS
+from tests.unit.conftest import Placement, Service
+from tests.unit.dialogue import URL, provider
+
+HOSTILE = ['', '.', '..', '/', 'a/b', '../../x', '/traits', '%2e%2e', '%2F', '..%2F..', 'a\nb', 'a\0b']
+HOSTILE += ['?x=1', '#frag', 'a b', 'a;b', 'é', '／', '\u202e', '\udcff', '-x', '--help', '--', '*']
+HOSTILE += ['{provider}', '%s', '\\..\\', 'http://evil.test/', '@evil.test', 'x' * 5_000]
+
+PLACES = [
+    (command, field)
+    for command, arguments in ARGUMENTS.items()
+    for field in re.findall(r'{(\w+)}', arguments)
+]
+
+
+def everything(name: str) -> dict[str, object]:
+    """An answer to whatever is asked; one provider has the name."""
+    return {
+        **provider(name=name),
+        'resource_providers': [provider(name=name)],
+        'resource_provider_generation': 7,
+        'total': 1,
+        'project_id': 'p',
+        'user_id': 'u',
+        'traits': [],
+        'aggregates': [],
+        'inventories': {},
+        'usages': {},
+        'allocations': {},
+    }
+
+
+def reached(url: str, method: str) -> list[tuple[Endpoint, dict[str, str]]]:
+    """The endpoints that a server sees, which decodes a path before it looks for the route."""
+    path = unquote(urlsplit(url).path.removeprefix('/placement'))
+    found = []
+    for row in endpoints.ALL:
+        route = re.sub(r'{(\w+)}', r'(?P<\1>[^/]+)', row.template)
+        match = re.fullmatch(route, path, re.DOTALL)
+        if match and row.method == method:
+            found.append((row, match.groupdict()))
+    return found
+
+
+@pytest.mark.parametrize(('command', 'field'), PLACES)
+def test_a_hostile_argument_is_refused_or_reaches_its_own_place(
+    placement: Placement, service: Service, command: str, field: str
+) -> None:
+    for hostile in HOSTILE:
+        service.always(everything(hostile))
+        parts = PARTS | {field: hostile}
+        arguments = [argument.format_map(parts) for argument in ARGUMENTS[command].split()]
+        result = placement(*command.split(), *arguments, version='1.39')
+        assert 'Traceback' not in result.stderr
+        for request in service.history:
+            assert request.url.startswith(f'{URL}/')
+            assert '#' not in request.url
+            [(row, there)] = reached(request.url, request.method)
+            assert set(there.values()) <= {*PARTS.values(), hostile}
+            assert '..' not in there.values()
+        if result.status:
+            # What was refused has changed nothing.
+            assert {request.method for request in service.history} <= {'GET'}
+
+
+@pytest.mark.parametrize('name', ['', '..', 'a/b', '?x=1&name=y', 'a&b', '%00', 'é'])
+def test_a_provider_of_any_name_is_found_by_the_query_alone(
+    placement: Placement, service: Service, name: str
+) -> None:
+    service.always(everything(name))
+    assert placement('resource', 'provider', 'delete', name).status == 0
+    search, deletion = service.requests
+    assert search.line == f'GET /resource_providers?name={name}'
+    assert deletion.line == f'DELETE /resource_providers/{PARTS["provider"]}'
+
+
+def test_an_empty_name_does_not_stand_for_the_first_of_all_providers(
+    placement: Placement, service: Service
+) -> None:
+    service.always(everything('compute1'))
+    result = placement('resource', 'provider', 'delete', '')
+    assert (result.status, result.stderr) == (1, "No resource provider has the name ''\n")
+    assert [request.line for request in service.requests] == ['GET /resource_providers?name=']

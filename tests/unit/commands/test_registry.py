@@ -1,0 +1,136 @@
+"""The commands as they are registered: endpoints, help and examples."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from importlib.metadata import EntryPoint, distribution
+from typing import Any
+
+import pytest
+
+from placementclient import endpoints, shell
+from placementclient.commands import base
+from placementclient.endpoints import Endpoint
+from tests.unit.commands.arguments import ARGUMENTS, typed
+
+POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
+#: How a third person's verb, or what is none, begins where an imperative should stand.
+NOT_IMPERATIVE = re.compile(r'(\w+[^s]s|The|An?|This|It|To|\w+ing)\b')
+
+
+def name(point: EntryPoint) -> str:
+    return point.name.replace('_', ' ')
+
+
+every_command = pytest.mark.parametrize('point', POINTS, ids=name)
+
+
+def parser_of(point: EntryPoint) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = point.load()(None, None).get_parser(name(point))
+    return parser
+
+
+def examples_of(point: EntryPoint) -> list[list[str]]:
+    """The arguments of each command line below ``Example:``, without the command."""
+    after = (point.load().__doc__ or '').partition('Example:')[2].replace('\\\n', ' ')
+    lines = [shlex.split(line) for line in after.splitlines() if line.strip()]
+    prefix = ['openstack', *name(point).split()]
+    assert all(line[: len(prefix)] == prefix for line in lines), lines
+    return [line[len(prefix) :] for line in lines]
+
+
+def rows_of(command: type[Any]) -> set[Endpoint]:
+    """The rows of the table that a command stands for, whatever its own version need."""
+    row = command.endpoint
+    if row is None:
+        return set()
+    return {each for each in endpoints.ALL if (each.method, each.template) == (row.method, row.template)}
+
+
+def test_there_are_commands() -> None:
+    assert len(POINTS) >= len(ARGUMENTS)
+
+
+@every_command
+def test_a_command_is_of_one_kind_with_the_others(point: EntryPoint) -> None:
+    command = point.load()
+    assert issubclass(command, base._Placement)
+    assert re.fullmatch('[A-Z][A-Za-z]+', command.__name__)
+
+
+@every_command
+def test_a_command_that_stands_for_an_endpoint_names_its_row(point: EntryPoint) -> None:
+    command = point.load()
+    assert (command.endpoint is not None) == (name(point) in ARGUMENTS)
+    assert command.endpoint is None or rows_of(command)
+
+
+#: What two commands share, or one command has beside its own.
+SHARED = {endpoints.DELETE_INVENTORIES}
+
+
+def test_every_endpoint_has_a_command() -> None:
+    covered = set().union(*(rows_of(point.load()) for point in POINTS))
+    assert covered | SHARED == set(endpoints.ALL)
+
+
+def test_a_command_and_its_endpoint_are_found_from_each_other() -> None:
+    for point in POINTS:
+        command = point.load()
+        if command.endpoint is None:
+            continue
+        verb = command.endpoint.method, name(point).split()[-1]
+        assert verb in {
+            ('GET', 'list'), ('GET', 'show'),
+            ('POST', 'create'), ('POST', 'replace'), ('POST', 'submit'),
+            ('PUT', 'set'), ('PUT', 'create'), ('PUT', 'unset'),
+            ('DELETE', 'delete'),
+        }
+
+
+@every_command
+def test_the_help_begins_with_what_the_command_does(point: EntryPoint) -> None:
+    doc = point.load().__doc__
+    first = doc.splitlines()[0]
+    assert re.match(r'[A-Z][a-z]+ ', first)
+    assert not NOT_IMPERATIVE.match(first)
+    assert first.endswith('.')
+    assert len(first) <= 100
+
+
+@every_command
+def test_the_example_parses_as_it_stands(point: EntryPoint) -> None:
+    examples = examples_of(point)
+    assert examples
+    for example in examples:
+        parser_of(point).parse_args(example)
+
+
+@every_command
+def test_every_option_has_a_help_text(point: EntryPoint) -> None:
+    for action in parser_of(point)._actions:
+        assert action.help, action.option_strings
+    for option in point.load().options:
+        assert re.search(r'[^.]\.$', option.help), option.flags
+
+
+@every_command
+def test_the_help_text_names_the_versions(point: EntryPoint) -> None:
+    help = ' '.join(parser_of(point).format_help().split())
+    for option in point.load().options:
+        if option.since > endpoints.LOWEST:
+            assert f'from API version {option.since} on' in help
+
+
+@every_command
+def test_an_option_is_where_the_command_looks_for_it(point: EntryPoint) -> None:
+    dests = {action.dest for action in parser_of(point)._actions}
+    assert {option.dest for option in point.load().options} <= dests
+
+
+@pytest.mark.parametrize('command', ARGUMENTS)
+def test_the_least_arguments_parse(command: str) -> None:
+    [point] = [point for point in POINTS if name(point) == command]
+    parser_of(point).parse_args(shlex.split(typed(command))[len(command.split()) :])

@@ -1,0 +1,118 @@
+"""Traits: what each command sends and prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.conftest import Play
+from tests.unit.dialogue import (
+    MONDAY,
+    NOTHING,
+    RP,
+    Case,
+    Reply,
+    conflict,
+    delete,
+    fault,
+    found,
+    get,
+    provider,
+    put,
+)
+
+PATH = f'/resource_providers/{RP}/traits'
+SET = f'resource provider trait set {RP} --trait B --trait A'
+READ = get(f'/resource_providers/{RP}', provider(generation=7))
+HELD = {'traits': ['B', 'A'], 'resource_provider_generation': 8}
+
+
+def written(generation: int, answer: object = HELD) -> object:
+    return put(PATH, {'traits': ['B', 'A'], 'resource_provider_generation': generation}, answer)
+
+
+CASES = {
+    'the list keeps the order of the service': Case(
+        'trait list -f value', [get('/traits', {'traits': ['B', 'A']})], 'B\nA\n'
+    ),
+    'the list is filtered by the service': Case(
+        'trait list --name in:A,B --associated -f json',
+        [get('/traits?name=in:A,B&associated=true', {'traits': []})],
+        '[]\n',
+    ),
+    'the traits that nobody has are listed': Case(
+        'trait list --no-associated -f value', [get('/traits?associated=false', {'traits': []})]
+    ),
+    'a trait is shown though the answer is empty': Case(
+        'trait show A -f json', [get('/traits/A', NOTHING)], '{\n  "name": "A"\n}\n'
+    ),
+    'with --long the date is shown': Case(
+        'trait show A --long -f value',
+        [get('/traits/A', Reply(204, headers={'Last-Modified': MONDAY}))],
+        f'A\n{MONDAY}\n',
+    ),
+    'a trait that does not exist is an error': Case(
+        'trait show A',
+        [get('/traits/A', fault(404, 'No such trait(s): A.'))],
+        stderr='No such trait(s): A. (HTTP 404) [req-1]\n',
+        status=1,
+    ),
+    'creation and deletion print nothing': Case(
+        'trait create CUSTOM_A', [put('/traits/CUSTOM_A', answer=NOTHING)]
+    ),
+    'deletion prints nothing': Case('trait delete CUSTOM_A', [delete('/traits/CUSTOM_A')]),
+    "a provider's traits are listed by its name": Case(
+        'resource provider trait list compute1 -f value', [found(), get(PATH, HELD)], 'B\nA\n'
+    ),
+    "a provider's traits are replaced at its generation": Case(
+        f'{SET} -f value', [READ, written(7)], 'B\nA\n'
+    ),
+    'without a trait all go': Case(
+        f'resource provider trait set {RP} -f json',
+        [
+            READ,
+            put(
+                PATH,
+                {'traits': [], 'resource_provider_generation': 7},
+                {'traits': [], 'resource_provider_generation': 8},
+            ),
+        ],
+        '[]\n',
+    ),
+    'after a conflict the generation is read again': Case(
+        f'{SET} -f value',
+        [
+            READ,
+            written(7, conflict()),
+            get(f'/resource_providers/{RP}', provider(generation=9)),
+            written(9),
+        ],
+        'B\nA\n',
+    ),
+    'after four conflicts it gives up': Case(
+        SET,
+        [READ, written(7, conflict())] * 4,
+        stderr='Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n',
+        status=1,
+    ),
+    'another conflict is not repeated': Case(
+        SET,
+        [READ, written(7, fault(409, 'Other'))],
+        stderr='Other (HTTP 409) [req-1]\n',
+        status=1,
+    ),
+    'with --generation nothing is read': Case(
+        f'{SET} --generation 0 -f value', [written(0)], 'B\nA\n'
+    ),
+    'with --generation a conflict is the answer': Case(
+        f'{SET} --generation 0',
+        [written(0, conflict())],
+        stderr='Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n',
+        status=1,
+    ),
+    "a provider's traits are deleted": Case(f'resource provider trait delete {RP}', [delete(PATH)]),
+}
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_trait(play: Play, case: Case) -> None:
+    play(case)

@@ -1,0 +1,214 @@
+"""What each command and each option needs is checked before anything is sent, and again after."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from importlib.metadata import distribution
+from typing import Any
+
+import pytest
+
+from placementclient import shell
+from placementclient.microversion import LOWEST, Microversion
+from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.dialogue import AGG, CONSUMER, ROOT, RP, fault
+
+COMMANDS = {
+    **dict.fromkeys(
+        ['resource class list', 'resource class create', 'resource class show', 'resource class delete'],
+        '1.2',
+    ),
+    'resource class set': '1.7',
+    **dict.fromkeys(['resource provider aggregate list', 'resource provider aggregate set'], '1.1'),
+    **dict.fromkeys(['trait list', 'trait show', 'trait create', 'trait delete'], '1.6'),
+    **dict.fromkeys([f'resource provider trait {verb}' for verb in ('list', 'set', 'delete')], '1.6'),
+    'resource usage show': '1.9',
+    'allocation candidate list': '1.10',
+    'resource provider allocation unset': '1.12',
+    'resource provider allocation replace': '1.13',
+    'resource provider reshape submit': '1.30',
+}
+
+_LIST = 'resource provider list'
+_CANDIDATES = 'allocation candidate list'
+_SET = 'resource provider allocation set'
+
+#: The option as typed behind the least arguments of its command, and its first version.
+OPTIONS = [
+    ('resource class show', '--long', '1.15'),
+    (_LIST, f'--member-of {AGG}', '1.3'),
+    (_LIST, '--resource VCPU=1', '1.4'),
+    (_LIST, f'--in-tree {RP}', '1.14'),
+    (_LIST, '--required A', '1.18'),
+    (_LIST, '--forbidden A', '1.22'),
+    (_LIST, f'--forbidden-member-of {AGG}', '1.32'),
+    ('resource provider create', f'--parent-provider {ROOT}', '1.14'),
+    ('resource provider set', f'--parent-provider {ROOT}', '1.14'),
+    ('resource provider set', '--no-parent', '1.37'),
+    ('resource provider show', '--long', '1.15'),
+    ('resource provider inventory set', '--aggregate', '1.3'),
+    ('resource provider inventory show', '--long', '1.15'),
+    ('resource provider usage show', '--long', '1.15'),
+    ('resource provider aggregate set', '--generation 0', '1.19'),
+    ('resource provider aggregate set', '--generation 7', '1.19'),
+    ('resource provider allocation show', '--long', '1.15'),
+    (_SET, '--generation 0', '1.28'),
+    (_SET, f'--mapping 1={RP}', '1.34'),
+    ('resource provider allocation unset', '--generation 0', '1.28'),
+    (_CANDIDATES, '--limit 5', '1.16'),
+    (_CANDIDATES, '--limit 0', '1.16'),
+    (_CANDIDATES, '--required A', '1.17'),
+    (_CANDIDATES, f'--member-of {AGG}', '1.21'),
+    (_CANDIDATES, '--forbidden A', '1.22'),
+    (_CANDIDATES, '--group 1 --resource VGPU=1', '1.25'),
+    (_CANDIDATES, f'--in-tree {RP}', '1.31'),
+    (_CANDIDATES, f'--forbidden-member-of {AGG}', '1.32'),
+    (_CANDIDATES, '--long', '1.34'),
+    (_CANDIDATES, '--root-required A', '1.35'),
+    (_CANDIDATES, '--root-forbidden A', '1.35'),
+    (_CANDIDATES, '--same-subtree 1,2', '1.36'),
+    ('trait show', '--long', '1.15'),
+    ('resource usage show', '--long', '1.15'),
+    ('resource usage show', '--consumer-type all', '1.38'),
+]
+
+#: What depends on an option's value: how it is named, and its first version.
+VALUES = [
+    (_LIST, '--required A,B', '--required with alternatives', '1.39'),
+    (_CANDIDATES, '--required A,B', '--required with alternatives', '1.39'),
+    (_CANDIDATES, '--group 1 --resource X=1 --required A,B', '--required with alternatives', '1.39'),
+    (_CANDIDATES, '--group _NET --resource VGPU=1', '--group with a name', '1.33'),
+]
+
+NEEDS = [
+    *((typed(command), 'Operation or argument', since) for command, since in COMMANDS.items()),
+    *((f'{typed(command)} {option}', option.split()[0], since) for command, option, since in OPTIONS),
+    *((f'{typed(command)} {option}', what, since) for command, option, what, since in VALUES),
+]
+needs = pytest.mark.parametrize(('argv', 'what', 'since'), NEEDS)
+
+
+def before(since: str) -> str:
+    return f'1.{Microversion.parse(since).minor - 1}'
+
+
+def registered() -> dict[str, Any]:
+    points = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
+    return {point.name.replace('_', ' '): point.load() for point in points}
+
+
+def message(what: str, version: str, since: str) -> str:
+    return f'{what} is not supported with version {version}; requires at least version {since}\n'
+
+
+@needs
+def test_with_a_version_too_low_nothing_is_sent(
+    placement: Placement, service: Service, argv: str, what: str, since: str
+) -> None:
+    low = before(since)
+    assert placement(argv, version=low) == Result(1, '', message(what, low, since))
+    assert service.requests == []
+
+
+@needs
+def test_with_a_service_too_old_nothing_is_carried_out(
+    placement: Placement, service: Service, argv: str, what: str, since: str
+) -> None:
+    low = before(since)
+    service.knows_up_to(low)
+    assert placement(argv) == Result(1, '', message(what, low, since))
+    # All but the version document was refused, and nothing was asked twice.
+    lines = [request.line for request in service.requests]
+    assert len(lines) <= 2
+    assert lines[-1] == 'GET /'
+
+
+@needs
+def test_the_first_version_that_has_it_suffices(
+    placement: Placement, service: Service, argv: str, what: str, since: str
+) -> None:
+    service.answer(fault(500, 'Reached'))
+    result = placement(argv, version=since)
+    assert 'is not supported' not in result.stderr
+    assert {request.version for request in service.requests} <= {since}
+
+
+def test_every_option_that_needs_a_version_is_in_the_table() -> None:
+    declared = {
+        (command, option.flags[-1], str(option.since))
+        for command, loaded in registered().items()
+        for option in loaded.options
+        if option.since > (loaded.endpoint.since if loaded.endpoint else LOWEST)
+    }
+    assert declared == {(command, option.split()[0], since) for command, option, since in OPTIONS}
+
+
+def test_every_command_that_needs_a_version_is_in_the_table() -> None:
+    plain = Namespace(new_name=None)
+    declared = {
+        command: str(loaded(None, None).since(plain))
+        for command, loaded in registered().items()
+        if loaded(None, None).since(plain) > LOWEST
+    }
+    assert declared == COMMANDS
+
+
+REQUIRED = [
+    (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1.8', '--project-id, --user-id'),
+    (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1.37', '--project-id, --user-id'),
+    (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1', '--project-id, --user-id'),
+    (
+        f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1',
+        '1.38',
+        '--project-id, --user-id, --consumer-type',
+    ),
+    (
+        f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1 --project-id p --user-id u',
+        '1.39',
+        '--consumer-type',
+    ),
+    (f'resource provider inventory delete {RP}', '1.0', '--resource-class'),
+    (f'resource provider inventory delete {RP}', '1.4', '--resource-class'),
+]
+
+
+@pytest.mark.parametrize(('argv', 'version', 'missing'), REQUIRED)
+def test_what_a_version_cannot_do_without_is_wrong_usage(
+    placement: Placement, service: Service, argv: str, version: str, missing: str
+) -> None:
+    assert placement(argv, version=version) == Result(
+        2, '', f'the following arguments are required: {missing}\n'
+    )
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ('argv', 'version'),
+    [
+        (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1', '1.7'),
+        (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1 --project-id p --user-id u', '1.37'),
+        (f'{_SET} {CONSUMER} --allocation rp={RP},VCPU=1 --project-id p --user-id u', '1'),
+        (f'resource provider inventory delete {RP}', '1.5'),
+    ],
+)
+def test_what_a_version_can_do_without_may_be_left_out(
+    placement: Placement, service: Service, argv: str, version: str
+) -> None:
+    service.answer(fault(500, 'Reached'))
+    assert placement(argv, version=version).stderr == 'Reached (HTTP 500) [req-1]\n'
+
+
+@pytest.mark.parametrize('version', ['1.7', '1.20', '1.39', '1'])
+def test_what_a_later_version_took_away_is_refused(
+    placement: Placement, service: Service, version: str
+) -> None:
+    low = '1.39' if version == '1' else version
+    assert placement('resource class set CUSTOM_X --name CUSTOM_Y', version=version) == Result(
+        1, '', f'--name is not supported with version {low}; requires at most version 1.6\n'
+    )
+    assert service.requests == []
+
+
+def test_the_table_has_only_commands_that_exist() -> None:
+    assert {command for command, *_ in OPTIONS} | set(COMMANDS) <= set(ARGUMENTS)

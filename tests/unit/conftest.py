@@ -1,0 +1,150 @@
+"""A service of recorded answers, and the program that is run against it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.session import Session
+from keystoneauth1.token_endpoint import Token
+from requests_mock import ANY, Mocker
+
+from placementclient import shell
+from placementclient.http import Client
+from tests.unit.dialogue import (
+    NOT_ACCEPTABLE,
+    URL,
+    Case,
+    Exchange,
+    Reply,
+    Sent,
+    sent,
+    version_document,
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a command ended and what it printed."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Service:
+    """What answers, in order; whatever comes beyond that is refused and shows in ``requests``."""
+
+    def __init__(self, mocker: Mocker) -> None:
+        self._mocker = mocker
+        self.answer()
+
+    def answer(self, *replies: Reply | Exchange) -> None:
+        """Answer the next requests so."""
+        self._mocker.reset_mock()
+        said = [each.reply if isinstance(each, Exchange) else each for each in replies]
+        self._mocker.request(ANY, ANY, [reply.mocked() for reply in (*said, Reply(599))])
+
+    def always(self, body: object) -> None:
+        """Answer every request with this JSON."""
+        self._mocker.reset_mock()
+        self._mocker.request(ANY, ANY, json=body)
+
+    def knows_up_to(self, highest: str) -> None:
+        """Answer nothing but what the service knows; refuse every other microversion."""
+        self._mocker.reset_mock()
+        self._mocker.request(ANY, ANY, **NOT_ACCEPTABLE.mocked())
+        self._mocker.get(f'{URL}/', **version_document(highest).reply.mocked())
+
+    def fail(self, error: Exception) -> None:
+        """Answer nothing: every request fails on its way."""
+        self._mocker.reset_mock()
+        self._mocker.request(ANY, ANY, exc=error)
+
+    @property
+    def requests(self) -> list[Sent]:
+        """What was sent, in order."""
+        return [sent(request) for request in self.history]
+
+    @property
+    def history(self) -> list[Any]:
+        """The same, with all headers and undecoded."""
+        history: list[Any] = self._mocker.request_history
+        return history
+
+    @property
+    def last(self) -> Any:
+        """The last request."""
+        return self.history[-1]
+
+
+Placement = Callable[..., Result]
+Play = Callable[[Case], None]
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No test sees the settings of who runs it, waits, or leaves its logging behind."""
+    for name in [name for name in os.environ if name.startswith('OS_')]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv('HOME', str(tmp_path))
+    monkeypatch.setenv('COLUMNS', '200')
+    monkeypatch.setattr('time.sleep', lambda seconds: None)
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture
+def service(requests_mock: Mocker) -> Service:
+    return Service(requests_mock)
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session(auth=Token(URL, 'a-token'))
+
+
+@pytest.fixture
+def client(session: Session, service: Service) -> Client:
+    """A client whose microversion is open."""
+    return Client(session)
+
+
+@pytest.fixture
+def placement(
+    session: Session, service: Service, capsys: pytest.CaptureFixture[str]
+) -> Placement:
+    """Runs the program: arguments, or a single string that is split as a shell does."""
+
+    def run(*argv: str, version: str | None = None) -> Result:
+        arguments: Sequence[str] = shlex.split(argv[0]) if len(argv) == 1 else argv
+        chosen = ['--os-placement-api-version', version] if version is not None else []
+        capsys.readouterr()
+        try:
+            status = shell.main([*chosen, *arguments], session=session)
+        except SystemExit as exit:
+            status = int(exit.code or 0)
+        return Result(status, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def play(placement: Placement, service: Service) -> Play:
+    """Runs a case and compares all that can be seen of it."""
+
+    def run(case: Case) -> None:
+        service.answer(*case.exchanges)
+        result = placement(case.command, version=case.version)
+        assert service.requests == case.requests()
+        assert result == Result(case.status, case.stdout, case.stderr)
+
+    return run

@@ -1,0 +1,73 @@
+"""The model: values with a representation in JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import FIELDS, UNLIMITED, Inventory
+from placementclient.model.providers import is_uuid
+from tests.unit.dialogue import CONSUMER, RP, RP2
+
+
+@pytest.mark.parametrize('text', [RP, RP.replace('1', 'A'), RP.replace('1', 'f')])
+def test_a_uuid_is_known_as_one(text: str) -> None:
+    assert is_uuid(text)
+
+
+@pytest.mark.parametrize(
+    'text', ['', 'compute1', RP[:-1], RP + '1', RP.replace('-', ''), RP + '\n', f'{{{RP}}}', '１' + RP[1:]]
+)
+def test_anything_else_is_a_name(text: str) -> None:
+    assert not is_uuid(text)
+
+
+@pytest.mark.parametrize(
+    ('inventory', 'capacity'),
+    [
+        (Inventory(16), 16),
+        (Inventory(16, allocation_ratio=1.1), 17),
+        (Inventory(8, allocation_ratio=1.1), 8),
+        (Inventory(16, reserved=4, allocation_ratio=4.0), 48),
+        (Inventory(1, allocation_ratio=0.5), 0),
+        (Inventory(4, reserved=4), 0),
+    ],
+)
+def test_capacity_is_floored_as_the_service_does_it(inventory: Inventory, capacity: int) -> None:
+    assert inventory.capacity == capacity
+
+
+@pytest.mark.parametrize(
+    ('amount', 'admitted'), [(0, False), (2, False), (4, True), (5, False), (8, True), (12, False)]
+)
+def test_units_say_how_large_one_allocation_may_be(amount: int, admitted: bool) -> None:
+    assert Inventory(100, min_unit=4, max_unit=8, step_size=4).admits(amount) is admitted
+
+
+def test_the_defaults_of_an_inventory_are_the_services() -> None:
+    assert Inventory.from_json({'total': 8, 'resource_provider_generation': 1}).to_json() == {
+        'total': 8,
+        'reserved': 0,
+        'min_unit': 1,
+        'max_unit': UNLIMITED,
+        'step_size': 1,
+        'allocation_ratio': 1.0,
+    }
+
+
+def test_an_inventory_survives_json() -> None:
+    inventory = Inventory(8, 1, 2, 6, 2, 1.5)
+    assert Inventory.from_json(inventory.to_json()) == inventory
+    assert sorted(FIELDS) == sorted(inventory.to_json())
+
+
+def test_a_consumer_survives_json_but_for_what_ages() -> None:
+    consumer = Consumer(
+        CONSUMER, {RP2: {'VCPU': 1}, RP: {'VGPU': 1, 'DISK_GB': 2}}, 'p', 'u', 3, 'INSTANCE', {RP: 7}
+    )
+    record = consumer.to_json()
+    assert list(record['allocations']) == [RP, RP2]
+    assert list(record['allocations'][RP]) == ['DISK_GB', 'VGPU']
+    read = Consumer.from_json(CONSUMER, record)
+    assert read == consumer
+    assert read.provider_generations == {}

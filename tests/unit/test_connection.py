@@ -1,0 +1,153 @@
+"""How the program authenticates: options, environment, clouds.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from placementclient import shell
+from tests.unit.conftest import Service
+from tests.unit.dialogue import URL, Reply, get
+
+NO_AUTH = ['--os-auth-type', 'none', '--os-endpoint', URL]
+LIST = ['resource', 'class', 'list', '-f', 'value']
+CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
+
+KEYSTONE = 'http://cloud.test/identity/v3'
+
+
+def catalog(**urls: str) -> Reply:
+    """A token of Keystone with a catalog: one public endpoint for each region."""
+    placement = [
+        {'id': region, 'interface': 'public', 'region': region, 'region_id': region, 'url': url}
+        for region, url in urls.items()
+    ]
+    token = {
+        'methods': ['password'],
+        'expires_at': '2099-01-01T00:00:00.000000Z',
+        'issued_at': '2026-01-01T00:00:00.000000Z',
+        'user': {'id': 'u', 'name': 'admin', 'domain': {'id': 'default', 'name': 'Default'}},
+        'project': {'id': 'p', 'name': 'admin', 'domain': {'id': 'default', 'name': 'Default'}},
+        'catalog': [{'id': 's', 'type': 'placement', 'name': 'placement', 'endpoints': placement}],
+    }
+    return Reply(201, {'token': token}, {'X-Subject-Token': 'from-keystone'})
+
+
+def keystone() -> Reply:
+    """What Keystone says about its versions."""
+    links = [{'rel': 'self', 'href': KEYSTONE}]
+    return Reply(200, {'version': {'id': 'v3.14', 'status': 'stable', 'links': links}})
+
+
+PASSWORD = ['--os-auth-url', KEYSTONE, '--os-username', 'admin', '--os-password', 'secret']
+PASSWORD += ['--os-project-name', 'admin', '--os-user-domain-id', 'default']
+PASSWORD += ['--os-project-domain-id', 'default']
+
+
+def test_options_alone_reach_a_service_without_authentication(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.answer(CLASSES)
+    assert shell.main([*NO_AUTH, *LIST]) == 0
+    assert capsys.readouterr().out == 'VCPU\n'
+    assert service.last.url == f'{URL}/resource_classes'
+
+
+def test_the_environment_stands_in_for_options(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('OS_AUTH_TYPE', 'none')
+    monkeypatch.setenv('OS_ENDPOINT', URL)
+    service.answer(CLASSES)
+    assert shell.main(LIST) == 0
+
+
+@pytest.mark.parametrize(('region', 'host'), [(None, 'north'), ('south', 'south')])
+def test_a_password_gets_a_token_and_the_region_its_endpoint(
+    service: Service, region: str | None, host: str
+) -> None:
+    service.answer(
+        keystone(), catalog(north='http://north.test', south='http://south.test'), CLASSES
+    )
+    options = ['--os-region-name', region] if region else []
+    assert shell.main([*PASSWORD, *options, *LIST]) == 0
+    assert service.last.url == f'http://{host}.test/resource_classes'
+    assert service.last.headers['X-Auth-Token'] == 'from-keystone'
+
+
+def test_a_catalog_without_the_service_is_told_in_one_line(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.answer(keystone(), catalog())
+    assert shell.main([*PASSWORD, *LIST]) == 1
+    output = capsys.readouterr()
+    assert (output.out, output.err.count('\n')) == ('', 1)
+    assert 'placement' in output.err
+
+
+@pytest.mark.parametrize('options', [[], ['--os-auth-url', KEYSTONE], NO_AUTH[:2]])
+def test_settings_that_do_not_suffice_are_an_error_of_one_line(
+    service: Service, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    service.answer(Reply(500))
+    assert shell.main([*options, *LIST]) == 1
+    output = capsys.readouterr()
+    assert output.out == ''
+    assert 'Traceback' not in output.err
+    assert output.err
+
+
+def test_timing_prints_each_request_on_stderr(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.answer(CLASSES)
+    assert shell.main([*NO_AUTH, '--timing', *LIST]) == 0
+    output = capsys.readouterr()
+    assert output.out == 'VCPU\n'
+    method, url, seconds = output.err.split()
+    assert (method, url) == ('GET', f'{URL}/resource_classes')
+    assert 0 <= float(seconds) < 10
+
+
+def test_an_override_takes_precedence_over_the_catalog(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('OS_PLACEMENT_ENDPOINT_OVERRIDE', 'http://other.test')
+    service.answer(CLASSES)
+    assert shell.main([*NO_AUTH, *LIST]) == 0
+    assert service.last.url == 'http://other.test/resource_classes'
+
+
+@pytest.fixture
+def clouds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / 'clouds.yaml').write_text(
+        f"""
+clouds:
+  lab:
+    auth_type: none
+    auth: {{endpoint: '{URL}'}}
+  elsewhere:
+    auth_type: none
+    auth: {{endpoint: '{URL}'}}
+    placement_endpoint_override: http://other.test
+"""
+    )
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures('clouds')
+@pytest.mark.parametrize(('cloud', 'url'), [('lab', URL), ('elsewhere', 'http://other.test')])
+def test_a_cloud_of_clouds_yaml_is_used_by_name(service: Service, cloud: str, url: str) -> None:
+    service.answer(CLASSES)
+    assert shell.main(['--os-cloud', cloud, *LIST]) == 0
+    assert service.last.url == f'{url}/resource_classes'
+
+
+@pytest.mark.usefixtures('clouds')
+def test_a_cloud_that_is_not_there_is_told(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
+    assert 'nowhere' in capsys.readouterr().err
+    assert service.requests == []

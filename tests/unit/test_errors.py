@@ -1,0 +1,172 @@
+"""Exceptions: exit statuses, and what an answer becomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placementclient import errors
+from placementclient.errors import ExitStatus
+from tests.unit.dialogue import fault
+
+
+def answer(status: int, body: Any = None, reason: str | None = None, **headers: str) -> errors.HTTPError:
+    return errors.from_answer(status, reason, body, headers)
+
+
+def test_exit_statuses_are_a_contract() -> None:
+    assert {status.name: status.value for status in ExitStatus} == {
+        'DONE': 0,
+        'ERROR': 1,
+        'USAGE': 2,
+        'DIFFERS': 3,
+        'INFEASIBLE': 4,
+        'UNDECIDED': 5,
+        'PARTIAL': 6,
+    }
+
+
+@pytest.mark.parametrize(
+    ('kind', 'status'),
+    [
+        (errors.PlacementError, ExitStatus.ERROR),
+        (errors.HTTPError, ExitStatus.ERROR),
+        (errors.BadArgument, ExitStatus.ERROR),
+        (errors.UnsupportedVersion, ExitStatus.ERROR),
+        (errors.UsageError, ExitStatus.USAGE),
+        (errors.Differs, ExitStatus.DIFFERS),
+        (errors.Partial, ExitStatus.PARTIAL),
+    ],
+)
+def test_an_exception_says_how_the_command_ends(
+    kind: type[errors.PlacementError], status: ExitStatus
+) -> None:
+    assert kind.exit_status is status
+
+
+def test_everything_raised_on_purpose_has_one_root() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    exceptions = [kind for kind in kinds if issubclass(kind, Exception)]
+    assert all(issubclass(kind, errors.PlacementError) for kind in exceptions)
+
+
+@pytest.mark.parametrize(
+    ('status', 'kind'),
+    [
+        (400, errors.BadRequest),
+        (401, errors.Unauthorized),
+        (403, errors.Forbidden),
+        (404, errors.NotFound),
+        (405, errors.HTTPError),
+        (406, errors.NotAcceptable),
+        (409, errors.Conflict),
+        (418, errors.HTTPError),
+        (500, errors.ServerError),
+        (502, errors.ServerError),
+        (599, errors.ServerError),
+    ],
+)
+def test_a_status_is_a_type(status: int, kind: type[errors.HTTPError]) -> None:
+    assert type(answer(status)) is kind
+
+
+@pytest.mark.parametrize(
+    ('code', 'kind'),
+    [
+        ('placement.concurrent_update', errors.ConcurrentUpdate),
+        ('placement.inventory.inuse', errors.InventoryInUse),
+        ('placement.duplicate_name', errors.DuplicateName),
+        ('placement.resource_provider.inuse', errors.ProviderInUse),
+        ('placement.resource_provider.cannot_delete_parent', errors.CannotDeleteParent),
+        ('placement.undefined_code', errors.Conflict),
+        ('placement.of.a.later.release', errors.Conflict),
+        (None, errors.Conflict),
+        (['placement.concurrent_update'], errors.Conflict),
+    ],
+)
+def test_conflicts_are_told_apart_by_their_code(code: Any, kind: type[errors.HTTPError]) -> None:
+    assert type(answer(409, {'errors': [{'detail': 'x', 'code': code}]})) is kind
+
+
+def test_a_provider_that_the_reshaper_misses_is_a_bad_request() -> None:
+    error = answer(400, fault(400, 'No such', 'placement.resource_provider.not_found').body)
+    assert isinstance(error, errors.ProviderNotFound)
+    assert isinstance(error, errors.BadRequest)
+
+
+def test_the_message_is_the_last_paragraph_with_code_and_request_id() -> None:
+    error = answer(409, fault(409, 'Taken by somebody.', 'placement.duplicate_name').body)
+    assert str(error) == 'Taken by somebody. (HTTP 409) [placement.duplicate_name, req-1]'
+    assert (error.status, error.sentence) == (409, 'Taken by somebody.')
+    assert (error.code, error.request_id) == ('placement.duplicate_name', 'req-1')
+
+
+def test_the_code_of_what_has_no_code_is_not_printed() -> None:
+    assert str(answer(404, fault(404, 'No such.').body)) == 'No such. (HTTP 404) [req-1]'
+
+
+@pytest.mark.parametrize(
+    ('detail', 'sentence'),
+    [
+        ('Alone', 'Alone'),
+        ('Standard phrase.\n\n The news.  ', 'The news.'),
+        ('Standard phrase.\n \t\n The\n   news\r\ncontinued.\n\n', 'The news continued.'),
+        ('', 'Title'),
+        (None, 'Title'),
+    ],
+)
+def test_the_useful_paragraph_becomes_one_line(detail: str | None, sentence: str) -> None:
+    body = {'errors': [{'title': 'Title', 'detail': detail}]}
+    assert answer(400, body).sentence == sentence
+
+
+def test_the_request_id_of_the_header_stands_in_for_that_of_the_body() -> None:
+    error = answer(502, None, 'Bad Gateway', **{'x-openstack-request-id': 'req-2'})
+    assert str(error) == (
+        'Bad Gateway: the answer is not one of the Placement service (HTTP 502) [req-2]'
+    )
+
+
+@pytest.mark.parametrize(
+    'body',
+    [None, [], 'text', 5, {}, {'errors': None}, {'errors': []}, {'errors': {}}, {'errors': 'no'}]
+    + [{'errors': [None]}, {'errors': ['x']}, {'errors': [{}]}, {'errors': [{'detail': ''}]}],
+    ids=str,
+)
+def test_a_body_that_says_nothing_leaves_the_reason(body: Any) -> None:
+    assert str(answer(409, body, 'Conflict')) == (
+        'Conflict: the answer is not one of the Placement service (HTTP 409)'
+    )
+
+
+def test_without_a_reason_the_status_remains() -> None:
+    assert str(answer(599)) == (
+        'Unknown status: the answer is not one of the Placement service (HTTP 599)'
+    )
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+facts = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(('detail', 'title', 'code', 'request_id', 'status'), anything)
+)
+
+
+@given(st.integers(400, 599), anything | st.fixed_dictionaries({'errors': anything | st.lists(facts)}))
+def test_any_body_becomes_one_line_with_the_status(status: int, body: Any) -> None:
+    error = answer(status, body, 'Reason')
+    assert len(str(error).splitlines()) == 1
+    assert f'(HTTP {status})' in str(error)
+
+
+@pytest.mark.parametrize(
+    ('line', 'text'), [(None, 'a.yaml: not a plan'), (3, 'a.yaml:3: not a plan')]
+)
+def test_a_bad_file_is_named_with_the_line(line: int | None, text: str) -> None:
+    assert str(errors.BadFile('a.yaml', 'not a plan', line)) == text

@@ -1,0 +1,66 @@
+"""What OpenStackClient finds: an option, and a client."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from types import SimpleNamespace
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import errors, plugin
+from placementclient.microversion import Microversion
+
+
+def parsed(*argv: str) -> str:
+    version: str = plugin.build_option_parser(ArgumentParser()).parse_args(argv).os_placement_api_version
+    return version
+
+
+def manager(version: str, session: Session | None = None) -> SimpleNamespace:
+    return SimpleNamespace(
+        session=session,
+        _api_version={'placement': version},
+        interface='internal',
+        region_name='north',
+        get_configuration=lambda: {'placement_endpoint_override': 'http://other.test'},
+    )
+
+
+def test_the_hooks_have_the_names_that_openstackclient_looks_for() -> None:
+    assert plugin.API_NAME == 'placement'
+    assert plugin.API_VERSION_OPTION == 'os_placement_api_version'
+    assert plugin.DEFAULT_API_VERSION == '1'
+    assert set(plugin.API_VERSIONS) == {'1', *(f'1.{minor}' for minor in range(40))}
+
+
+def test_the_version_is_negotiated_unless_it_is_given() -> None:
+    assert parsed() == '1'
+    assert parsed('--os-placement-api-version', '1.7') == '1.7'
+
+
+@pytest.mark.parametrize(('value', 'version'), [('1.8', '1.8'), ('', '1')])
+def test_the_environment_may_give_it(
+    monkeypatch: pytest.MonkeyPatch, value: str, version: str
+) -> None:
+    monkeypatch.setenv('OS_PLACEMENT_API_VERSION', value)
+    assert parsed() == version
+    assert parsed('--os-placement-api-version', '1.7') == '1.7'
+
+
+def test_a_client_selects_the_service_as_the_operator_said(session: Session) -> None:
+    client = plugin.make_client(manager('1.7', session))
+    assert client.session is session
+    assert client.microversion == Microversion(1, 7)
+    assert client.url == 'http://other.test'
+    assert client.endpoint_filter == {
+        'service_type': 'placement',
+        'interface': 'internal',
+        'region_name': 'north',
+    }
+
+
+@pytest.mark.parametrize('version', ['2', '1.40', 'latest', ''])
+def test_no_client_is_made_for_a_version_that_does_not_exist(version: str) -> None:
+    with pytest.raises(errors.UnsupportedVersion):
+        plugin.make_client(manager(version))

@@ -1,0 +1,271 @@
+"""The program: what it does with options, without a command, and with whatever goes wrong."""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from requests.exceptions import ConnectionError, ReadTimeout
+
+from placementclient import shell
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.dialogue import URL, Reply, fault, get
+
+LIST = 'resource class list'
+CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
+FOREIGN = 'the answer is not one of the Placement service'
+NO_JSON = (
+    'GET /resource_classes was answered with HTTP {} but without JSON: '
+    'what answers is not a Placement service'
+)
+
+#: What a proxy, a wrong URL or a broken service may answer, and the line that is printed.
+HOSTILE = {
+    'HTML of a proxy': (
+        Reply(502, '<html>Bad\nGateway</html>', reason='Bad Gateway'),
+        f'Bad Gateway: {FOREIGN} (HTTP 502)',
+    ),
+    'an empty 404': (Reply(404, reason='Not Found'), f'Not Found: {FOREIGN} (HTTP 404)'),
+    'a conflict that is not JSON': (
+        Reply(409, 'locked', reason='Conflict'),
+        f'Conflict: {FOREIGN} (HTTP 409)',
+    ),
+    'a status without a reason': (Reply(520), f'Unknown status: {FOREIGN} (HTTP 520)'),
+    'a page of a portal': (Reply(200, '<html>Welcome</html>'), NO_JSON.format(200)),
+    'a list': (Reply(200, [1, 2]), NO_JSON.format(200)),
+    'a redirection without an address': (Reply(300, 'x'), NO_JSON.format(300)),
+    'nothing at all': (
+        Reply(200),
+        "The answer has no 'resource_classes': what answers is not a Placement service",
+    ),
+    'no content': (
+        Reply(204),
+        "The answer has no 'resource_classes': what answers is not a Placement service",
+    ),
+    'other JSON': (
+        Reply(200, {'name': 'keystone'}),
+        "The answer has no 'resource_classes': what answers is not a Placement service",
+    ),
+    'JSON that lacks something deeper': (
+        Reply(200, {'resource_classes': [{'links': []}]}),
+        "The answer has no 'name': what answers is not a Placement service",
+    ),
+    'errors that are no list': (
+        Reply(400, {'errors': 'bad'}, reason='Bad Request'),
+        f'Bad Request: {FOREIGN} (HTTP 400)',
+    ),
+    'errors of another form': (
+        Reply(400, {'errors': [['bad']]}, reason='Bad Request'),
+        f'Bad Request: {FOREIGN} (HTTP 400)',
+    ),
+    'an error of many lines': (
+        Reply(400, {'errors': [{'detail': 'a\nb', 'code': 'c\nd', 'request_id': 'e\u2028f'}]}),
+        'a b (HTTP 400) [c d, e f]',
+    ),
+    'a very long page': (
+        Reply(500, '<p>' * 1_000_000, reason='Internal Server Error'),
+        f'Internal Server Error: {FOREIGN} (HTTP 500)',
+    ),
+    'an error that is not UTF-8': (
+        Reply(500, b'\xff\xfe{"errors": \x80', reason='Internal Server Error'),
+        f'Internal Server Error: {FOREIGN} (HTTP 500)',
+    ),
+    'a success that is not UTF-8': (Reply(200, b'{"resource_classes": \xfa\xff'), NO_JSON.format(200)),
+    'JSON without a bottom': (Reply(200, '[' * 100_000), NO_JSON.format(200)),
+    'an unauthorized token': (
+        fault(401, 'The request you have made requires authentication.'),
+        'The request you have made requires authentication. (HTTP 401) [req-1]',
+    ),
+    'an error of the service': (
+        fault(409, 'Taken.', 'placement.duplicate_name'),
+        'Taken. (HTTP 409) [placement.duplicate_name, req-1]',
+    ),
+}
+
+
+@pytest.mark.parametrize(('reply', 'line'), HOSTILE.values(), ids=HOSTILE)
+def test_any_answer_is_survived_with_one_line(
+    placement: Placement, service: Service, reply: Reply, line: str
+) -> None:
+    service.answer(reply)
+    assert placement(LIST) == Result(1, '', f'{line}\n')
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize(('reply', 'line'), HOSTILE.values(), ids=HOSTILE)
+def test_with_debug_there_is_a_traceback_and_the_same_exit_status(
+    placement: Placement, service: Service, reply: Reply, line: str
+) -> None:
+    service.answer(reply)
+    result = placement(f'--debug {LIST}')
+    assert (result.status, result.stdout) == (1, '')
+    assert 'Traceback (most recent call last)' in result.stderr
+    assert line in result.stderr
+
+
+@pytest.mark.parametrize('body', [{'resource_classes': 5}, {'resource_classes': [5]}], ids=str)
+def test_an_answer_of_the_wrong_shape_is_survived_too(
+    placement: Placement, service: Service, body: object
+) -> None:
+    service.answer(Reply(200, body))
+    result = placement(LIST)
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+
+
+@pytest.mark.parametrize(
+    ('error', 'said'),
+    [
+        (ConnectionError('Connection refused'), 'Unable to establish connection to'),
+        (ReadTimeout('timed out'), 'timed out'),
+    ],
+    ids=['refused', 'timeout'],
+)
+def test_a_service_that_does_not_answer_is_named(
+    placement: Placement, service: Service, error: Exception, said: str
+) -> None:
+    service.fail(error)
+    result = placement(LIST)
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+    assert said in result.stderr
+    assert f'{URL}/resource_classes' in result.stderr
+    debugged = placement(f'--debug {LIST}')
+    assert debugged.status == 1
+    assert 'Traceback' in debugged.stderr
+
+
+def test_the_token_is_not_printed_with_debug(placement: Placement, service: Service) -> None:
+    service.answer(CLASSES)
+    result = placement(f'--debug {LIST}')
+    assert f'{URL}/resource_classes' in result.stderr
+    assert 'a-token' not in result.stderr
+
+
+@pytest.mark.parametrize('text', ['1.40', '1.00', '2', '0', 'latest', 'abc'])
+def test_a_version_that_does_not_exist_is_an_error(
+    placement: Placement, service: Service, text: str
+) -> None:
+    assert placement(LIST, version=text) == Result(
+        1,
+        '',
+        f'Placement API version {text} is not known: give 1 for the highest that client and '
+        'service both know, or one of 1.0 to 1.39\n',
+    )
+    assert service.requests == []
+
+
+def test_the_version_may_come_from_the_environment(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('OS_PLACEMENT_API_VERSION', '1.5')
+    service.answer(CLASSES)
+    assert placement(LIST).status == 0
+    assert [request.version for request in service.requests] == ['1.5']
+
+
+@pytest.mark.parametrize(
+    ('format', 'output'),
+    [
+        ('value', 'VCPU\n'),
+        ('json', '[\n  {\n    "name": "VCPU"\n  }\n]\n'),
+        ('yaml', '- name: VCPU\n'),
+        ('csv', '"name"\n"VCPU"\n'),
+        ('table', '+------+\n| name |\n+------+\n| VCPU |\n+------+\n'),
+    ],
+)
+def test_rows_are_printed_in_every_format(
+    placement: Placement, service: Service, format: str, output: str
+) -> None:
+    service.answer(CLASSES)
+    assert placement(f'{LIST} -f {format}') == Result(0, output, '')
+
+
+@pytest.mark.parametrize(('format', 'output'), [('table', '\n'), ('value', ''), ('json', '[]\n')])
+def test_no_rows_are_printed_too(
+    placement: Placement, service: Service, format: str, output: str
+) -> None:
+    service.answer(get('/resource_classes', {'resource_classes': []}))
+    assert placement(f'{LIST} -f {format}') == Result(0, output, '')
+
+
+def test_an_unknown_command_is_wrong_usage(placement: Placement, service: Service) -> None:
+    result = placement('resource provider listen')
+    assert result.status == 2
+    assert service.requests == []
+
+
+@pytest.mark.parametrize('argv', [f'{LIST} --nonsense', f'{LIST} more', 'resource class show'])
+def test_wrong_arguments_are_wrong_usage(placement: Placement, service: Service, argv: str) -> None:
+    result = placement(argv)
+    assert (result.status, result.stdout) == (2, '')
+    assert result.stderr.startswith('usage: placement resource class ')
+    assert service.requests == []
+
+
+def test_an_option_is_not_guessed_from_its_beginning(placement: Placement) -> None:
+    assert placement(f'--os-placement-api 1.5 {LIST}').status == 2
+
+
+@pytest.mark.parametrize('argv', ['--help', ''])
+def test_without_a_command_it_says_what_there_is(placement: Placement, argv: str) -> None:
+    result = placement(argv)
+    assert result.status == 0
+    assert result.stdout.startswith('usage: placement ')
+    assert 'resource provider inventory set' in result.stdout
+    assert result.stderr == ''
+
+
+@pytest.mark.parametrize('argv', ['help resource provider set', 'resource provider set --help'])
+def test_the_help_of_a_command_has_its_example_as_it_is(
+    placement: Placement, service: Service, argv: str
+) -> None:
+    result = placement(argv)
+    assert result.status == 0
+    assert '\n  openstack resource provider set compute1_numa0 --parent-provider compute2\n' in (
+        result.stdout
+    )
+    assert service.requests == []
+
+
+def test_it_says_its_version(placement: Placement) -> None:
+    # The name before it is that of the process.
+    assert placement('--version').stdout.endswith(f' {version(shell.DISTRIBUTION)}\n')
+
+
+def test_a_log_file_gets_what_stderr_gets(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    service.answer(fault(500, 'Broken'))
+    log = tmp_path / 'log'
+    placement('--log-file', str(log), *LIST.split())
+    assert 'Broken (HTTP 500)' in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ('flag', 'level'),
+    [('-q', 'ERROR'), ('-v', 'INFO'), ('-vv', 'DEBUG'), ('-vvvv', 'DEBUG'), ('--debug', 'DEBUG')],
+)
+def test_more_is_logged_the_more_is_asked_for(
+    placement: Placement, service: Service, flag: str, level: str
+) -> None:
+    service.answer(CLASSES)
+    placement(f'{flag} {LIST}')
+    assert logging.getLevelName(logging.getLogger().level) == level
+
+
+def test_a_way_of_authentication_that_does_not_exist_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert shell.main(['--os-auth-type', 'nonsense', *LIST.split()]) == 2
+    assert capsys.readouterr().err == 'The plugin nonsense could not be found\n'
+
+
+def test_the_arguments_are_those_of_the_process_if_none_are_given(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr('sys.argv', ['placement', '--version'])
+    with pytest.raises(SystemExit) as exit:
+        shell.main()
+    assert exit.value.code == 0
+    assert capsys.readouterr().out.endswith(f' {version(shell.DISTRIBUTION)}\n')
