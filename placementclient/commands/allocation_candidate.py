@@ -10,6 +10,7 @@ from placementclient import endpoints, errors
 from placementclient.api import allocation_candidate
 from placementclient.commands import base, filters
 from placementclient.commands.base import Option
+from placementclient.http import Client
 from placementclient.microversion import Microversion
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import columns
@@ -32,7 +33,8 @@ class _StartGroup(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         setattr(namespace, self.dest, values)
-        _groups(namespace).setdefault(str(values), {})
+        # Of two of the same name the last one counts.
+        _groups(namespace)[str(values)] = {}
 
 
 class _InGroup(argparse.Action):
@@ -60,6 +62,58 @@ def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
     return groups
 
 
+#: The options that describe a request for candidates.
+FILTERS: tuple[Option, ...] = (
+    *filters.options(
+        since={'resource': '1.10', 'required': '1.17', 'member-of': '1.21', 'in-tree': '1.31'},
+        action=_InGroup,
+        default=None,
+    ),
+    Option(
+        '--group',
+        metavar='<group>',
+        action=_StartGroup,
+        since='1.25',
+        help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, '
+        '_ and -; may be repeated',
+    ),
+    Option(
+        '--group-policy',
+        choices=['none', 'isolate'],
+        default='none',
+        help='isolate: no two groups from the same provider',
+    ),
+    Option(
+        '--same-subtree',
+        metavar='<group,group>',
+        action='append',
+        default=[],
+        since='1.36',
+        help='Groups, joined by commas, whose providers have one of them as a common ancestor; '
+        'a group in it needs no resources; may be repeated',
+    ),
+    Option(
+        '--root-required',
+        metavar='<trait>',
+        action='append',
+        default=[],
+        since='1.35',
+        help='A trait that the root of the tree must have; may be repeated',
+    ),
+    Option(
+        '--root-forbidden',
+        metavar='<trait>',
+        action='append',
+        default=[],
+        since='1.35',
+        help='A trait that the root of the tree must not have; may be repeated',
+    ),
+)
+LIMIT = Option(
+    '--limit', metavar='<limit>', type=int, since='1.16', help='At most so many candidates'
+)
+
+
 class ListCandidate(base.Lister):
     """List the ways to satisfy a request for resources.
 
@@ -74,57 +128,8 @@ class ListCandidate(base.Lister):
 
     endpoint = endpoints.LIST_CANDIDATES
     options = (
-        *filters.options(
-            since={'resource': '1.10', 'required': '1.17', 'member-of': '1.21', 'in-tree': '1.31'},
-            action=_InGroup,
-            default=None,
-        ),
-        Option(
-            '--limit',
-            metavar='<limit>',
-            type=int,
-            since='1.16',
-            help='At most so many candidates',
-        ),
-        Option(
-            '--group',
-            metavar='<group>',
-            action=_StartGroup,
-            since='1.25',
-            help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, '
-            '_ and -; may be repeated',
-        ),
-        Option(
-            '--group-policy',
-            choices=['none', 'isolate'],
-            default='none',
-            help='isolate: no two groups from the same provider',
-        ),
-        Option(
-            '--same-subtree',
-            metavar='<group,group>',
-            action='append',
-            default=[],
-            since='1.36',
-            help='Groups, joined by commas, whose providers have one of them as a common ancestor; '
-            'a group in it needs no resources; may be repeated',
-        ),
-        Option(
-            '--root-required',
-            metavar='<trait>',
-            action='append',
-            default=[],
-            since='1.35',
-            help='A trait that the root of the tree must have; may be repeated',
-        ),
-        Option(
-            '--root-forbidden',
-            metavar='<trait>',
-            action='append',
-            default=[],
-            since='1.35',
-            help='A trait that the root of the tree must not have; may be repeated',
-        ),
+        *FILTERS,
+        LIMIT,
         Option(
             '--long',
             action='store_true',
@@ -135,40 +140,45 @@ class ListCandidate(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         candidates, summaries = allocation_candidate.list(
-            self.client, self._request(parsed_args)
+            self.client, requested(self.client, parsed_args)
         )
         return columns.candidates(
             candidates, summaries, self.client.microversion, long=parsed_args.long
         )
 
-    def _request(self, parsed_args: argparse.Namespace) -> CandidateRequest:
-        given = _groups(parsed_args)
-        groups = {
-            suffix: filters.parsed(self.client, options) for suffix, options in given.items()
-        }
-        self._check_groups(groups, parsed_args)
-        common = groups.pop(_COMMON, Filter())
-        return CandidateRequest(
-            common,
-            groups,
-            parsed_args.group_policy if groups else None,
-            tuple(tuple(suffixes.split(',')) for suffixes in parsed_args.same_subtree),
-            tuple(parsed_args.root_required),
-            tuple(parsed_args.root_forbidden),
-            parsed_args.limit,
-        )
 
-    def _check_groups(
-        self, groups: Mapping[str, Filter], parsed_args: argparse.Namespace
-    ) -> None:
-        if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
-            self.client.require('--group with a name', _NAMED_GROUPS)
-        if not any(group.resources for group in groups.values()):
-            raise errors.BadArgument('At least one --resource must be specified.')
-        empty = [
-            suffix for suffix, group in groups.items() if suffix != _COMMON and not group.resources
-        ]
-        if empty and not parsed_args.same_subtree:
-            raise errors.BadArgument(f'--resource must be given in group {empty[0]}')
-        if empty:
-            self.client.require('--group without --resource', _EMPTY_GROUPS)
+def requested(client: Client, parsed_args: argparse.Namespace) -> CandidateRequest:
+    """The request that the options of :data:`FILTERS` and :data:`LIMIT` describe.
+
+    :raises errors.BadArgument: if it is none
+    :raises errors.UnsupportedVersion: if it needs a later microversion
+    """
+    given = _groups(parsed_args)
+    groups = {suffix: filters.parsed(client, options) for suffix, options in given.items()}
+    _check_groups(client, groups, parsed_args)
+    common = groups.pop(_COMMON, Filter())
+    return CandidateRequest(
+        common,
+        groups,
+        parsed_args.group_policy if groups else None,
+        tuple(tuple(suffixes.split(',')) for suffixes in parsed_args.same_subtree),
+        tuple(parsed_args.root_required),
+        tuple(parsed_args.root_forbidden),
+        parsed_args.limit,
+    )
+
+
+def _check_groups(
+    client: Client, groups: Mapping[str, Filter], parsed_args: argparse.Namespace
+) -> None:
+    if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
+        client.require('--group with a name', _NAMED_GROUPS)
+    if not any(group.resources for group in groups.values()):
+        raise errors.BadArgument('At least one --resource must be specified.')
+    empty = [
+        suffix for suffix, group in groups.items() if suffix != _COMMON and not group.resources
+    ]
+    if empty and not parsed_args.same_subtree:
+        raise errors.BadArgument(f'--resource must be given in group {empty[0]}')
+    if empty:
+        client.require('--group without --resource', _EMPTY_GROUPS)

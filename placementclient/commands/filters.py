@@ -99,8 +99,8 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
     """
     amounts = {}
     for argument in arguments:
-        name, equals, amount = argument.partition('=')
-        if not (name and equals and amount):
+        name, _, amount = argument.partition('=')
+        if not (name and amount) or '=' in amount:
             raise errors.BadArgument(
                 'Arguments to --resource must be of form <resource_class>=<value>'
             )

@@ -133,6 +133,15 @@ class _Turn(threading.local):
     writer: Any = None
 
 
+def _keep_quiet(log: logging.Logger) -> None:
+    """Keep the server's log from the program's own, unless somebody wants it.
+
+    What it warns of, the answer says too.
+    """
+    if log.level == logging.NOTSET and not log.handlers and not log.isEnabledFor(logging.DEBUG):
+        log.setLevel(logging.CRITICAL)
+
+
 class Service:
     """The server's modules, engine and application for one database.
 
@@ -144,6 +153,7 @@ class Service:
     def __init__(
         self, database: str | None, conf_file: str | None = None, durable: bool = True
     ) -> None:
+        _keep_quiet(logging.getLogger('placement'))
         self._turn = _Turn()
         self._modules = PrivateModules('placement')
         self._conf = self._configure(database, conf_file, durable)

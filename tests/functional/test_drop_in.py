@@ -43,11 +43,15 @@ def words(text):
     return sorted(sorted(word for word in line if not word.isdigit()) for line in lines)
 
 
-def sentences(step):
-    """What has to be found in our stderr: ours adds the server's code and the request."""
+def sentences(step, version):
+    """What has to be found in our stderr: ours adds the server's code and the request.
+
+    At ``1`` osc-placement uses 1.29, and says that it has no place for a consumer's type; ours has.
+    """
     if 'stderr_has' in step:
         return step['stderr_has'] if isinstance(step['stderr_has'], list) else [step['stderr_has']]
     lines = re.sub(r' \(HTTP \d+\)\.?$', '', step.get('stderr', ''), flags=re.MULTILINE).splitlines()
+    lines = [line for line in lines if version != '1' or not line.startswith('--consumer-type option')]
     return [part for line in lines for part in line.split('…')]
 
 
@@ -55,7 +59,7 @@ def pattern(text):
     return re.escape(text).replace('<UUID>', '[0-9a-f-]{36}')
 
 
-def check(step, result):
+def check(step, version, result):
     context = f'{step["run"]}: {result}'
     expected = {'status': 0, 'stdout': ''} | step
     if 'ours' in step or 'peer_bug' in step:
@@ -69,7 +73,7 @@ def check(step, result):
         elif not re.fullmatch(pattern(expected['stdout']), printed):
             assert printed == expected['stdout'], context
     said = ' '.join(result.stderr.split())
-    for sentence in sentences(expected):
+    for sentence in sentences(expected, version):
         assert re.search(pattern(' '.join(sentence.split())), said), context
 
 
@@ -84,4 +88,4 @@ def test_drop_in(placement, names, setup, scenario):
     for step in scenario['steps']:
         at = step.get('at', scenario['microversion'])
         for version in at if isinstance(at, list) else [at]:
-            check(step, run(step['run'], version))
+            check(step, version, run(step['run'], version))
