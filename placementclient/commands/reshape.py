@@ -1,4 +1,4 @@
-"""The reshape: plan, show, apply, verify.
+"""The reshape on paper: plan, show, rehearse. It is carried out by :mod:`.reshape_run`.
 
 What the commands call is loaded when they run: OpenStackClient loads the module of every command
 before it runs one.
@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
 from placementclient.commands.snapshot import TREE, workers
-from placementclient.render import columns
 from placementclient.render.columns import Output
 
-if TYPE_CHECKING:
-    from placementclient.migration.outcome import Outcome, TreeResult
-
-_PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
+PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
 
 
 class PlanReshape(base.ShowOne):
@@ -118,7 +113,7 @@ class ShowReshape(Document):
     """
 
     auth_required = False
-    options = (_PLAN, TREE)
+    options = (PLAN, TREE)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient.migration import files
@@ -130,85 +125,32 @@ class ShowReshape(Document):
         return Text(plan.to_json(), plans.lines(plan))
 
 
-class _Run(base.Lister):
-    """A command that works on trees and tells how each one ended."""
+class RehearseReshape(base.Lister):
+    """Carry a plan out on a scratch embedded Placement that is loaded from a snapshot.
 
-    def report(self, result: TreeResult) -> None:
-        """Tell of a tree that has ended, while others go on."""
-        reason = f': {result.reason}' if result.reason else ''
-        self.log.info(f'{result.root_provider_name}: {result.state.value}{reason}')
-
-    def output(self, outcome: Outcome) -> Output:
-        """How all trees have ended; the exit status follows from it."""
-        self.exit_status = outcome.exit_status
-        if outcome.stopped is not None:
-            self.log.error(str(outcome.stopped))
-        return columns.TREE_RESULT.rows(outcome.trees)
-
-
-class ApplyReshape(_Run):
-    """Carry a plan out, tree by tree.
-
-    Every step is noted in <plan>.journal before it is taken. Killed at any moment, the same command
-    goes on where it was.
+    The same requests as "apply" sends, verified, and then taken back; the real service says whether
+    it grants them. Prints how each tree ended on the way there and on the way back, and what differed.
 
     Example:
 
-      openstack resource provider reshape apply plan.json --yes
+      openstack resource provider reshape rehearse plan.json --snapshot cloud.json
     """
 
+    auth_required = False
     options = (
-        _PLAN,
-        TREE,
-        Option('--limit', metavar='<number>', type=int, help='At most so many trees'),
-        workers('change'),
+        PLAN,
         Option(
-            '--max-failures',
-            metavar='<number>',
-            type=int,
-            help='Begin no further tree after so many have failed',
+            '--snapshot', metavar='<file>', required=True, help='The snapshot that was planned on'
         ),
-        base.YES,
+        TREE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import execute, files
+        from placementclient.migration import files, rehearse
+        from placementclient.render import runs
 
         plan = files.read_plan(parsed_args.plan)
-        count = len(plan.selected(parsed_args.tree))
-        self.confirm(f'Change {count} trees as {parsed_args.plan} says?', parsed_args)
-        outcome = execute.apply(
-            self.client,
-            plan,
-            f'{parsed_args.plan}.journal',
-            trees=parsed_args.tree,
-            limit=parsed_args.limit,
-            workers=parsed_args.workers,
-            max_failures=parsed_args.max_failures,
-            report=self.report,
-        )
-        return self.output(outcome)
-
-
-class VerifyReshape(base.Lister):
-    """Read everything back and compare it with a plan that was applied.
-
-    What is allocated and where, inventories, traits, and that what the plan does not name is as it
-    was. Ends with exit status 3 if the reshape is not complete or not right; what others have changed
-    since, as they may, is only told.
-
-    Example:
-
-      openstack resource provider reshape verify plan.json
-    """
-
-    options = (_PLAN, TREE)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import files, verify
-
-        plan = files.read_plan(parsed_args.plan)
-        differences = verify.verify(self.client, plan, trees=parsed_args.tree)
-        if any(difference.is_damage for difference in differences):
-            self.exit_status = errors.ExitStatus.DIFFERS
-        return columns.verification(plan.selected(parsed_args.tree), differences)
+        snapshot = files.read_snapshot(parsed_args.snapshot)
+        rehearsal = rehearse.rehearse(plan, snapshot, trees=parsed_args.tree)
+        self.exit_status = rehearsal.exit_status
+        return runs.rehearsal(rehearsal)

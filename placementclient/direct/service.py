@@ -153,7 +153,8 @@ class Service:
     def __init__(
         self, database: str | None, conf_file: str | None = None, durable: bool = True
     ) -> None:
-        _keep_quiet(logging.getLogger('placement'))
+        for name in ('placement', 'alembic'):
+            _keep_quiet(logging.getLogger(name))
         self._turn = _Turn()
         self._modules = PrivateModules('placement')
         self._conf = self._configure(database, conf_file, durable)

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.model.consumers import Candidate, Holding, Summary, Usage
 from placementclient.model.inventories import FIELDS
-
-if TYPE_CHECKING:
-    from placementclient.planner.plan import TreePlan
 
 #: What cliff takes from a command.
 Output = tuple[tuple[str, ...], Any]
@@ -95,14 +92,16 @@ def candidates(
     version: Microversion,
     *,
     long: bool,
+    first: int = 1,
 ) -> Output:
-    """A row for each provider of each candidate; the candidates are numbered from 1.
+    """A row for each provider of each candidate.
 
     :param long: with what each provider serves, and where it stands in its tree
+    :param first: the number of the first candidate
     """
     items = [
         (number, uuid, resources, candidate, summaries[uuid])
-        for number, candidate in enumerate(found, 1)
+        for number, candidate in enumerate(found, first)
         for uuid, resources in candidate.allocations.items()
     ]
     return (CANDIDATE + CANDIDATE_TREE if long else CANDIDATE).rows(items, version)
@@ -116,23 +115,6 @@ def _served(item: Any) -> list[str]:
 def _used_of_capacity(item: Any) -> str:
     resources = item[4].resources.items()
     return ','.join(f'{name}={used}/{capacity}' for name, (used, capacity) in resources)
-
-
-def verification(trees: Iterable[TreePlan], differences: Iterable[Any]) -> Output:
-    """A row for each difference from a plan, and one for each tree that has none.
-
-    :param differences: of the kind :class:`placementclient.migration.verify.Difference`
-    """
-    by_tree: dict[str, list[Any]] = {}
-    for difference in differences:
-        by_tree.setdefault(difference.tree, []).append(difference)
-    rows = []
-    for tree in trees:
-        found = by_tree.get(tree.root_provider_name, [])
-        rows += [(each.tree, each.kind, each.message, each.is_damage) for each in found] or [
-            (tree.root_provider_name, 'as planned', '', False)
-        ]
-    return ('tree', 'kind', 'message', 'is_damage'), rows
 
 
 def usage_by_type(usages: Iterable[Usage]) -> Output:
@@ -192,10 +174,4 @@ HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
     Column('resources', lambda holding: dict(holding.resources)),
     Column('consumer_generation', since=Microversion(1, 28)),
-)
-#: Items are :class:`placementclient.migration.outcome.TreeResult`.
-TREE_RESULT = Columns(
-    Column('tree', attrgetter('root_provider_name')),
-    Column('state', attrgetter('state.value')),
-    Column('reason'),
 )

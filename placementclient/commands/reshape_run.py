@@ -1,0 +1,181 @@
+"""The reshape carried out: apply, status, verify, roll back.
+
+What the commands call is loaded when they run: OpenStackClient loads the module of every command
+before it runs one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import errors
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.commands.reshape import PLAN
+from placementclient.commands.snapshot import TREE, workers
+from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.migration.outcome import Outcome, TreeResult
+
+
+def _journal(parsed_args: argparse.Namespace) -> str:
+    """Where it is noted what was done for a plan."""
+    return f'{parsed_args.plan}.journal'
+
+
+class _Run(base.Lister):
+    """A command that works on trees and tells how each one ended."""
+
+    def report(self, result: TreeResult) -> None:
+        """Tell of a tree that has ended, while others go on."""
+        reason = f': {result.reason}' if result.reason else ''
+        self.log.info(f'{result.root_provider_name}: {result.state.value}{reason}')
+
+    def output(self, outcome: Outcome) -> Output:
+        """How all trees have ended; the exit status follows from it."""
+        from placementclient.render import runs
+
+        self.exit_status = outcome.exit_status
+        if outcome.stopped is not None:
+            self.log.error(str(outcome.stopped))
+        return runs.outcome(outcome)
+
+
+class ApplyReshape(_Run):
+    """Carry a plan out, tree by tree.
+
+    Every step is noted in <plan>.journal before it is taken. Killed at any moment, the same command
+    goes on where it was.
+
+    Example:
+
+      openstack resource provider reshape apply plan.json --limit 1 --yes
+    """
+
+    options = (
+        PLAN,
+        TREE,
+        Option(
+            '--limit',
+            metavar='<number>',
+            type=int,
+            help='At most so many trees, not counting those that are done',
+        ),
+        workers('change'),
+        Option(
+            '--max-failures',
+            metavar='<number>',
+            type=int,
+            help='Begin no further tree after so many have failed',
+        ),
+        base.YES,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import execute, files
+
+        plan = files.read_plan(parsed_args.plan)
+        count = len(plan.selected(parsed_args.tree))
+        count = count if parsed_args.limit is None else min(count, parsed_args.limit)
+        self.confirm(f'Change {count} trees as {parsed_args.plan} says?', parsed_args)
+        outcome = execute.apply(
+            self.client,
+            plan,
+            _journal(parsed_args),
+            trees=parsed_args.tree,
+            limit=parsed_args.limit,
+            workers=parsed_args.workers,
+            max_failures=parsed_args.max_failures,
+            report=self.report,
+        )
+        return self.output(outcome)
+
+
+class RollbackReshape(_Run):
+    """Take back what a plan has done, wholly or in part.
+
+    The way back is planned on what is there now: consumers that came after the plan go back too, those
+    that have gone do not come again. A tree for which that is impossible is left alone.
+
+    Example:
+
+      openstack resource provider reshape rollback plan.json --tree compute1 --yes
+    """
+
+    options = (PLAN, TREE, workers('change'), base.YES)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import execute, files
+
+        plan = files.read_plan(parsed_args.plan)
+        count = len(plan.selected(parsed_args.tree))
+        self.confirm(f'Take back {count} trees of {parsed_args.plan}?', parsed_args)
+        outcome = execute.rollback(
+            self.client,
+            plan,
+            _journal(parsed_args),
+            trees=parsed_args.tree,
+            workers=parsed_args.workers,
+            report=self.report,
+        )
+        return self.output(outcome)
+
+
+class StatusReshape(base.Lister):
+    """Show where each tree of a plan is: pending, applied, rolled back, differs.
+
+    Example:
+
+      openstack resource provider reshape status plan.json
+    """
+
+    options = (PLAN, TREE, workers('read'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import files, verify
+        from placementclient.render import runs
+
+        found = verify.status(
+            self.client,
+            files.read_plan(parsed_args.plan),
+            parsed_args.tree,
+            journal_path=_journal(parsed_args),
+            workers=parsed_args.workers,
+        )
+        if any(tree.status is verify.Status.DIFFERS for tree in found):
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return runs.statuses(found)
+
+
+class VerifyReshape(base.Lister):
+    """Read everything back and compare it with a plan that was applied.
+
+    What is allocated and where, inventories, traits, and that what the plan does not name is as it
+    was. Ends with exit status 3 if the reshape is not complete or not right; what others have changed
+    since, as they may, is only told.
+
+    Example:
+
+      openstack resource provider reshape verify plan.json
+    """
+
+    options = (PLAN, TREE, workers('read'))
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import files, verify
+        from placementclient.render import runs
+
+        plan = files.read_plan(parsed_args.plan)
+        differences = verify.verify(
+            self.client,
+            plan,
+            parsed_args.tree,
+            journal_path=_journal(parsed_args),
+            workers=parsed_args.workers,
+            progress=self.log.info,
+        )
+        if any(difference.is_damage for difference in differences):
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return runs.verification(plan.selected(parsed_args.tree), differences)

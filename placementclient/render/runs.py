@@ -1,0 +1,57 @@
+"""How the trees of a reshape have fared, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from placementclient.planner.plan import TreePlan
+from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.migration.outcome import Outcome
+    from placementclient.migration.rehearse import Rehearsal
+    from placementclient.migration.verify import Difference, TreeStatus
+
+_TREES = ('tree', 'state', 'reason')
+
+
+def outcome(run: Outcome) -> Output:
+    """How each tree of a run has ended."""
+    return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in run.trees]
+
+
+def statuses(trees: Iterable[TreeStatus]) -> Output:
+    """Where each tree is."""
+    return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
+
+
+def verification(trees: Iterable[TreePlan], differences: Iterable[Difference]) -> Output:
+    """A row for each difference from a plan, and one for each tree that has none."""
+    by_tree: dict[str, list[Difference]] = {}
+    for difference in differences:
+        by_tree.setdefault(difference.tree, []).append(difference)
+    rows: list[tuple[Any, ...]] = []
+    for tree in trees:
+        found = by_tree.get(tree.root_provider_name, [])
+        rows += [(each.tree, each.kind, each.message, each.is_damage) for each in found] or [
+            (tree.root_provider_name, 'as planned', '', False)
+        ]
+    return ('tree', 'kind', 'message', 'is_damage'), rows
+
+
+def rehearsal(found: Rehearsal) -> Output:
+    """The stages of a rehearsal, one after the other."""
+    return ('stage', *_TREES), list(_stages(found))
+
+
+def _stages(found: Rehearsal) -> Iterator[tuple[str, ...]]:
+    for stage, run in (('apply', found.applied), ('rollback', found.rolled_back)):
+        differences = found.differences if stage == 'apply' else found.remains
+        for row in outcome(run)[1]:
+            yield (stage, *row)
+        check = 'verify' if stage == 'apply' else 'compare'
+        for difference in differences:
+            yield (check, difference.tree, difference.kind, difference.message)
+        if not differences:
+            yield (check, 'all', 'as planned' if stage == 'apply' else 'as before', '')
