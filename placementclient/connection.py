@@ -1,19 +1,27 @@
 """How the program ``placement`` authenticates, and what selects the service.
 
-The options are those of keystoneauth, or those of the SDK where a cloud of ``clouds.yaml`` is used:
-only then it is loaded, as that takes longer than all the rest.
+The options of authentication are those of keystoneauth, or those of the SDK where a cloud of
+``clouds.yaml`` is used. Both load slowly, the SDK above all. So they are loaded only where a command
+asks for the service, or where the command line has such an option.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any
 
-from keystoneauth1 import exceptions, loading
-
 from placementclient import errors, http, plugin
+
+#: What the options begin with that only keystoneauth or the SDK knows.
+FOREIGN = ('--os-', '--tls-', '--collect-timing')
+DEFAULT_WAY = 'password'
+HINT = (
+    'set the OS_* variables of your cloud, or use --os-cloud with a clouds.yaml, or '
+    '--os-auth-type placement_direct for a Placement without a server'
+)
 
 
 class Connection:
@@ -22,13 +30,16 @@ class Connection:
     Nobody is authenticated before a command asks for it.
 
     :param options: what the command line said, by options that :func:`add_options` added
-    :param session: a session to use instead of one that the options describe
+    :param argv: the command line
+    :param session: a session to use instead of one that the command line describes
     """
 
-    def __init__(self, options: argparse.Namespace, session: Any = None) -> None:
-        self._options, self._session = options, session
+    def __init__(
+        self, options: argparse.Namespace, argv: Sequence[str] = (), session: Any = None
+    ) -> None:
+        self._options, self._argv, self._session = options, list(argv), session
+        self._clients: dict[str, http.Client] = {}
         self._api_version = {plugin.API_NAME: options.os_placement_api_version}
-        self._client: http.Client | None = None
         self.interface: str | None = options.os_interface
         self.region_name: str | None = options.os_region_name
         self.endpoint_override = os.environ.get('OS_PLACEMENT_ENDPOINT_OVERRIDE')
@@ -37,74 +48,155 @@ class Connection:
     def session(self) -> Any:
         """An authenticated ``keystoneauth1.session.Session``."""
         if self._session is None:
-            from_cloud = self._options.os_cloud is not None
-            self._session = self._from_cloud() if from_cloud else self._from_options()
+            self._session = self._way.connect(self)
+            self._session._collect_timing = self._options.timing
         return self._session
 
     @property
     def placement(self) -> http.Client:
-        """The client of the Placement service."""
-        if self._client is None:
-            self._client = plugin.make_client(self)
-        return self._client
+        """The client of the Placement service, for the microversion in use."""
+        version = self._api_version[plugin.API_NAME]
+        if version not in self._clients:
+            self._clients[version] = plugin.make_client(self)
+        return self._clients[version]
+
+    def use(self, version: str) -> None:
+        """Begin another command at a microversion, knowing what is known of the service."""
+        self._api_version = {plugin.API_NAME: version}
+        if version in self._clients:
+            self._clients[version] = self._clients[version].renewed()
 
     def timings(self) -> list[Any]:
-        """What was asked, and how long each answer took."""
-        return list(self._session.get_timings()) if self._session else []
+        """What was asked since this was called, and how long each answer took."""
+        if self._session is None:
+            return []
+        timings = list(self._session.get_timings())
+        self._session.reset_timings()
+        return timings
 
-    def _from_options(self) -> Any:
-        return loading.load_session_from_argparse_arguments(
-            self._options,
-            auth=loading.load_auth_from_argparse_arguments(self._options),
-            collect_timing=self._options.timing,
-        )
+    def help(self) -> str:
+        """The options of the way to authenticate that the command line names."""
+        return self._way.parser.format_help()
 
-    def _from_cloud(self) -> Any:
-        region = self._options.clouds.get_one(argparse=self._options)
-        self.interface = region.get_interface(plugin.API_NAME) or self.interface
-        self.region_name = region.get_region_name(plugin.API_NAME)
-        self.endpoint_override = region.get_endpoint(plugin.API_NAME)
-        session = region.get_session()
-        session._collect_timing = self._options.timing
+    def without_authentication(self, words: Sequence[str]) -> list[str]:
+        """A command line without the options that say how to authenticate."""
+        if self._session is None and any(word.startswith(FOREIGN) for word in words):
+            return self._way.parser.parse_known_args(list(words))[1]
+        return list(words)
+
+    @functools.cached_property
+    def _way(self) -> _Options | _Cloud:
+        return (_Cloud if self._options.os_cloud else _Options)(self._argv)
+
+
+class _Options:
+    """The session that the options of keystoneauth and the variables that they stand for describe.
+
+    :raises errors.UsageError: if there is no such way to authenticate
+    """
+
+    def __init__(self, argv: list[str]) -> None:
+        from keystoneauth1 import exceptions, loading
+
+        self._argv, self.parser = argv, _parser()
+        loading.register_session_argparse_arguments(self.parser)
+        try:
+            loading.register_auth_argparse_arguments(self.parser, argv, default=DEFAULT_WAY)
+        except exceptions.NoMatchingPlugin as unknown:
+            raise errors.UsageError(str(unknown)) from None
+
+    def connect(self, connection: Connection) -> Any:
+        """The session.
+
+        :raises errors.PlacementError: if something is missing
+        """
+        from keystoneauth1 import exceptions, loading
+
+        given = self.parser.parse_known_args(self._argv)[0]
+        try:
+            auth = loading.load_auth_from_argparse_arguments(given)
+        except exceptions.MissingRequiredOptions as missing:
+            names = ' and '.join(f'--os-{option.name}' for option in missing.options)
+            raise errors.PlacementError(f'No authentication without {names}: {HINT}') from None
+        return loading.load_session_from_argparse_arguments(given, auth=auth)
+
+
+class _Cloud:
+    """The session that a cloud of ``clouds.yaml`` describes."""
+
+    def __init__(self, argv: list[str]) -> None:
+        from openstack import config, exceptions
+
+        self._argv, self.parser = argv, _parser()
+        self._unusable = exceptions.ConfigException
+        try:
+            self._clouds = config.OpenStackConfig()
+            self._clouds.register_argparse_arguments(self.parser, argv)
+        except self._unusable as unusable:
+            raise errors.PlacementError(str(unusable)) from None
+
+    def connect(self, connection: Connection) -> Any:
+        """The session; the cloud says what selects the service too.
+
+        :raises errors.PlacementError: if there is no such cloud, or not enough said of it
+        """
+        given = self.parser.parse_known_args(self._argv)[0]
+        try:
+            region = self._clouds.get_one(argparse=given)
+            session = region.get_session()
+        except self._unusable as unusable:
+            raise errors.PlacementError(str(unusable)) from None
+        connection.interface = region.get_interface(plugin.API_NAME) or connection.interface
+        connection.region_name = region.get_region_name(plugin.API_NAME)
+        connection.endpoint_override = region.get_endpoint(plugin.API_NAME)
         return session
 
 
-def add_options(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the options that say how to authenticate.
+def _parser() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)
 
-    :param argv: the arguments: they say which way it is, and so which options there are
-    :raises errors.UsageError: if there is no such way
-    :raises errors.PlacementError: if there is no such cloud
-    """
-    ahead = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    ahead.add_argument('--os-cloud', default=os.environ.get('OS_CLOUD'))
-    if ahead.parse_known_args(list(argv))[0].os_cloud:
-        _add_options_of_cloud(parser, argv)
-        return
-    parser.add_argument('--os-cloud', help='A cloud of clouds.yaml (Env: OS_CLOUD)')
-    parser.add_argument(
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every way to authenticate; :class:`Connection` finds those of one."""
+    group = parser.add_argument_group(
+        'connection options',
+        'Each way to authenticate has options of its own, and variables that stand for them, such as '
+        '--os-auth-url and OS_AUTH_URL. --help beside --os-auth-type prints them.',
+    )
+    _add_options_that_select(group)
+    for option, help in (
+        ('--os-cacert', 'A file of certificate authorities (Env: OS_CACERT)'),
+        ('--os-cert', 'A file with the certificate of the client (Env: OS_CERT)'),
+        ('--os-key', 'A file with its private key (Env: OS_KEY)'),
+    ):
+        group.add_argument(option, metavar='<file>', help=help)
+    group.add_argument('--insecure', action='store_true', help='Do not verify certificates')
+    group.add_argument('--timeout', metavar='<seconds>', help='How long to wait for an answer')
+
+
+def _add_options_that_select(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        '--os-cloud',
+        metavar='<cloud>',
+        default=os.environ.get('OS_CLOUD') or None,
+        help='A cloud of clouds.yaml (Env: OS_CLOUD)',
+    )
+    group.add_argument(
+        '--os-auth-type',
+        '--os-auth-plugin',
+        metavar='<name>',
+        help='How to authenticate: password, token, v3applicationcredential, none, placement_direct, '
+        f'…; default={DEFAULT_WAY} (Env: OS_AUTH_TYPE)',
+    )
+    group.add_argument(
         '--os-region-name',
+        metavar='<region>',
         default=os.environ.get('OS_REGION_NAME'),
         help='The region of the service (Env: OS_REGION_NAME)',
     )
-    parser.add_argument(
+    group.add_argument(
         '--os-interface',
-        default=os.environ.get('OS_INTERFACE', 'public'),
+        metavar='<interface>',
+        default=os.environ.get('OS_INTERFACE') or 'public',
         help='public, internal or admin (Env: OS_INTERFACE)',
     )
-    loading.register_session_argparse_arguments(parser)
-    try:
-        loading.register_auth_argparse_arguments(parser, list(argv), default='password')
-    except exceptions.NoMatchingPlugin as unknown:
-        raise errors.UsageError(str(unknown)) from None
-
-
-def _add_options_of_cloud(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    from openstack import config, exceptions
-
-    try:
-        clouds = config.OpenStackConfig()
-        clouds.register_argparse_arguments(parser, list(argv))
-    except exceptions.ConfigException as unusable:
-        raise errors.PlacementError(str(unusable)) from None
-    parser.set_defaults(clouds=clouds)

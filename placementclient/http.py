@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -60,6 +61,12 @@ class Client:
         self._settled = version
         self._supported: tuple[Microversion, Microversion] | None = None
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
+
+    def renewed(self) -> Client:
+        """A client for another command: knows what this one does, but nothing is required yet."""
+        client = copy.copy(self)
+        client._requirements = []
+        return client
 
     @property
     def microversion(self) -> Microversion:

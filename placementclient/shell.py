@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.metadata
 import logging
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
 
 from cliff import app, commandmanager
 
-from placementclient import connection, errors, plugin
+from placementclient import connection, errors, overview, plugin, points
+from placementclient.points import COMMANDS, DISTRIBUTION
 
-DISTRIBUTION = 'python-placementclient'
-COMMANDS = 'openstack.placement.v1'
+#: What a shell makes of a program that a signal has ended.
+INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 class CommandManager(commandmanager.CommandManager):
@@ -25,23 +27,30 @@ class CommandManager(commandmanager.CommandManager):
 
     def load_commands(self, namespace: str) -> None:
         self.group_list.append(namespace)
-        points = importlib.metadata.distribution(DISTRIBUTION).entry_points
-        for point in points.select(group=namespace):
+        for point in points.of(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
 
 class Shell(app.App):
     """The application, for cliff.
 
-    :param argv: the arguments: they say which options of authentication there are
+    :param argv: the arguments: they say how to authenticate
     :param session: a session to use instead of one that the arguments describe
+    :param existing: a connection to use instead of a new one
     """
 
     NAME = 'placement'
     LOG = logging.getLogger(__name__)
+    formatters = staticmethod(points.formatters)
 
-    def __init__(self, argv: Iterable[str], session: Any = None) -> None:
-        self._argv, self._session = list(argv), session
+    def __init__(
+        self,
+        argv: Iterable[str] = (),
+        session: Any = None,
+        existing: connection.Connection | None = None,
+    ) -> None:
+        self._argv, self._session, self._existing = list(argv), session, existing
+        self._typist: Shell | None = None
         super().__init__(
             description='Resource providers, inventories, traits and allocations of OpenStack '
             'Placement. The commands are those of the OpenStackClient plugin.',
@@ -49,16 +58,19 @@ class Shell(app.App):
             command_manager=CommandManager(COMMANDS),
             deferred_help=True,
         )
+        self.command_manager.commands.pop('help')
+        self.command_manager.load_commands(points.PROGRAM)
 
     def build_option_parser(self, *args: Any, **kwargs: Any) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().build_option_parser(*args, **kwargs)
         parser.prog, parser.allow_abbrev = self.NAME, False
+        parser.usage = '%(prog)s [options] <command> [arguments]'
         plugin.build_option_parser(parser)
         parser.add_argument(
             '--timing', action='store_true', help='Print how long each request took'
         )
-        if self._session is None:
-            connection.add_options(parser, self._argv)
+        if self._session is None and self._existing is None:
+            connection.add_options(parser)
         else:
             parser.set_defaults(os_interface=None, os_region_name=None)
         return parser
@@ -75,8 +87,72 @@ class Shell(app.App):
             handler.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
             logging.getLogger().addHandler(handler)
 
-    def initialize_app(self, argv: list[str]) -> None:
-        self.client_manager = connection.Connection(self.options, self._session)
+    def run(self, argv: list[str]) -> int:
+        """Run one command."""
+        try:
+            self.options, words = self.parser.parse_known_args(argv)
+            self.configure_logging()
+            return self._run(self._connected(words))
+        except BrokenPipeError:
+            return BROKEN_PIPE
+        except KeyboardInterrupt:
+            return INTERRUPTED
+
+    def _connected(self, words: list[str]) -> list[str]:
+        """Have a connection; what it does not need of the arguments is the command."""
+        self.client_manager = self._existing or connection.Connection(
+            self.options, self._argv, self._session
+        )
+        if self._existing is None:
+            return self.client_manager.without_authentication(words)
+        self.client_manager.use(self.options.os_placement_api_version)
+        return words
+
+    def _run(self, words: list[str]) -> int:
+        helping = self.options.deferred_help
+        if words[:1] == ['help']:
+            helping, words = True, words[1:]
+        if not words:
+            self._print_overview()
+            return errors.ExitStatus.DONE
+        name = ' '.join(words)
+        if helping and any(known.startswith(f'{name} ') for known, _ in self.command_manager):
+            for line in overview.lines(self.command_manager.commands, name):
+                print(line, file=self.stdout)
+            return errors.ExitStatus.DONE
+        return self.run_subcommand([*words, '--help'] if helping else words)
+
+    def run_subcommand(self, argv: list[str]) -> int:
+        try:
+            self.command_manager.find_command(argv)
+        except ValueError:
+            return self._refuse(argv)
+        status: int = super().run_subcommand(argv)
+        return status
+
+    def _refuse(self, argv: Sequence[str]) -> int:
+        """Say that there is no such command, and which there are that look like it."""
+        first_option = next((i for i, word in enumerate(argv) if word.startswith('-')), None)
+        words = argv[:first_option]
+        near = overview.near(words, self.command_manager.commands)
+        hint = f'Did you mean: {", ".join(near)}? ' if near else ''
+        name = ' '.join(words) or argv[0]
+        print(
+            f'{name!r} is not a command. {hint}See {self.NAME} --help', file=self.stderr
+        )
+        return errors.ExitStatus.USAGE
+
+    def _print_overview(self) -> None:
+        from autopage.argparse import help_pager, use_color_for_parser
+
+        pager = help_pager(self.stdout)
+        use_color_for_parser(self.parser, pager.to_terminal())
+        with pager as out:
+            self.parser.print_help(out)
+            if getattr(self.options, 'os_auth_type', None):
+                out.write(f'\n{self.client_manager.help()}')
+            for line in overview.lines(self.command_manager.commands):
+                out.write(f'{line}\n')
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         if self.options.timing:
@@ -84,10 +160,33 @@ class Shell(app.App):
                 seconds = timing.elapsed.total_seconds()
                 print(f'{timing.method} {timing.url} {seconds:.3f}', file=self.stderr)
 
-    def interact(self) -> None:
-        """Without a command: say what there is."""
-        self.options.deferred_help = True
-        self.print_help_if_requested()
+    @property
+    def is_typed(self) -> bool:
+        """Whether its commands are typed by another command; see :meth:`type`."""
+        return self._existing is not None
+
+    def type(self, argv: list[str], stdout: TextIO, stderr: TextIO) -> int:
+        """Run another command on the same connection, and survive whatever becomes of it.
+
+        :param argv: what is typed after the program's name; options of authentication are none
+        :return: the exit status that the program would have had
+        """
+        if self._typist is None:
+            self._typist = Shell(existing=self.client_manager)
+            self._typist.parser.set_defaults(**vars(self.options))
+        typist = self._typist
+        typist.stdin, typist.stdout, typist.stderr = sys.stdin, stdout, stderr
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            try:
+                return typist.run(argv)
+            except errors.PlacementError as failure:
+                print(failure, file=stderr)
+                return failure.exit_status
+            except SystemExit as exit:
+                if exit.code is None or isinstance(exit.code, int):
+                    return exit.code or errors.ExitStatus.DONE
+                print(exit.code, file=stderr)
+                return errors.ExitStatus.ERROR
 
 
 def main(argv: list[str] | None = None, *, session: Any = None) -> int:

@@ -6,8 +6,10 @@ import argparse
 
 from placementclient import endpoints
 from placementclient.api import aggregate, resource_provider
+from placementclient.api.conflict import edited
 from placementclient.commands import base
 from placementclient.commands.base import Option
+from placementclient.microversion import Microversion
 from placementclient.model.freshness import Read
 from placementclient.render import columns
 from placementclient.render.columns import Output
@@ -62,3 +64,50 @@ class SetAggregate(base.Lister):
 
         written = base.guarded(write, parsed_args.generation, read)
         return columns.UUID.rows(written.value)
+
+
+class AddAggregate(base.Lister):
+    """Put a resource provider into some aggregates, beside those that it is in.
+
+    Example:
+
+      openstack resource provider aggregate add compute1 42896e0d-205d-4fe3-bd1e-100924931787
+    """
+
+    options = (
+        base.PROVIDER,
+        Option('aggregate', metavar='<aggregate_uuid>', nargs='+', help='UUIDs of aggregates'),
+        base.generation(),
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        # Below, nothing tells that somebody else came between the reading and the writing.
+        return aggregate.GUARDED
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        there = edited(
+            lambda: aggregate.list(self.client, uuid),
+            lambda aggregates: self.changed(aggregates, parsed_args.aggregate),
+            lambda aggregates, generation: aggregate.set(
+                self.client, uuid, aggregates, generation
+            ),
+            parsed_args.generation,
+        )
+        return columns.UUID.rows(there.value)
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        """The aggregates that it shall be in."""
+        return [*there, *sorted(set(given).difference(there))]
+
+
+class RemoveAggregate(AddAggregate):
+    """Take a resource provider out of some aggregates, and leave it in the others.
+
+    Example:
+
+      openstack resource provider aggregate remove compute1 42896e0d-205d-4fe3-bd1e-100924931787
+    """
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        return [uuid for uuid in there if uuid not in given]

@@ -34,6 +34,28 @@ _GENERATION = Option(
     'repeated where somebody else came first',
 )
 
+#: Whom a consumer belongs to, and what it is.
+OWNER = (
+    Option(
+        '--project-id',
+        metavar='<project>',
+        required_since='1.8',
+        help='ID of the project that the consumer belongs to',
+    ),
+    Option(
+        '--user-id',
+        metavar='<user>',
+        required_since='1.8',
+        help='ID of the user that it belongs to',
+    ),
+    Option(
+        '--consumer-type',
+        metavar='<consumer_type>',
+        required_since='1.38',
+        help='What the consumer is, such as INSTANCE; without it, its type stays as it is',
+    ),
+)
+
 
 class ListAllocation(base.Lister):
     """List who holds what of a resource provider.
@@ -52,7 +74,7 @@ class ListAllocation(base.Lister):
         return columns.HOLDING.rows(holdings, self.version)
 
 
-class _ConsumerLister(base.Lister):
+class ConsumerLister(base.Lister):
     """A command that prints what a consumer holds."""
 
     def output(self, shown: Read[Consumer]) -> Output:
@@ -63,7 +85,7 @@ class _ConsumerLister(base.Lister):
         )
 
 
-class ShowAllocation(_ConsumerLister):
+class ShowAllocation(ConsumerLister):
     """Show what a consumer holds, on all resource providers.
 
     Example:
@@ -80,7 +102,7 @@ class ShowAllocation(_ConsumerLister):
         return base.with_last_modified(output, shown, one=False) if parsed_args.long else output
 
 
-class SetAllocation(_ConsumerLister):
+class SetAllocation(ConsumerLister):
     """Replace all that a consumer holds.
 
     Example:
@@ -101,24 +123,7 @@ class SetAllocation(_ConsumerLister):
             help='Name or UUID of a resource provider, and how much of which class; more classes '
             'may follow, and it may be repeated',
         ),
-        Option(
-            '--project-id',
-            metavar='<project>',
-            required_since='1.8',
-            help='ID of the project that the consumer belongs to',
-        ),
-        Option(
-            '--user-id',
-            metavar='<user>',
-            required_since='1.8',
-            help='ID of the user that it belongs to',
-        ),
-        Option(
-            '--consumer-type',
-            metavar='<consumer_type>',
-            required_since='1.38',
-            help='What the consumer is, such as INSTANCE; without it, its type stays as it is',
-        ),
+        *OWNER,
         Option(
             '--mapping',
             metavar='<group=provider>',
@@ -167,7 +172,7 @@ class SetAllocation(_ConsumerLister):
             )
 
 
-class UnsetAllocation(_ConsumerLister):
+class UnsetAllocation(ConsumerLister):
     """Take some of what a consumer holds away from it, and leave the rest.
 
     Without an option, it loses everything.

@@ -19,6 +19,9 @@ from placementclient.render.columns import Output
 
 T = TypeVar('T')
 
+#: What cliff says of a command that another package than the program's has.
+_ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
+
 #: Where the operator leaves the microversion to the client, commands ask for and print what they
 #: did up to this one, whatever the service knows: 1.38 made an option required and changed tables,
 #: and who wants that says so. Requests are sent at the highest version all the same.
@@ -112,11 +115,36 @@ class _Placement(command.Command):
     A subclass says what it needs as data: the endpoint that it stands for, and its options.
     """
 
+    #: OpenStackClient's application, or :class:`placementclient.shell.Shell`.
+    app: Any
     #: The route of the service that the command stands for; None for what combines several.
     endpoint: ClassVar[Endpoint | None] = None
     options: ClassVar[Sequence[Option]] = ()
     #: OpenStackClient authenticates nobody for a command that says False.
     auth_required = True
+
+    @property
+    def _is_lean(self) -> bool:
+        """Whether the program is ``placement``, which does not look through all that is installed."""
+        return hasattr(self.app, 'formatters')
+
+    def _load_hooks(self) -> None:
+        if self._is_lean:
+            self._hooks: Any = ()
+        else:
+            super()._load_hooks()
+
+    def _load_formatter_plugins(self) -> Any:
+        if self._is_lean:
+            return self.app.formatters(self.formatter_namespace)
+        return super()._load_formatter_plugins()
+
+    def get_epilog(self) -> str:
+        """Where the command comes from; cliff reads the metadata of all packages to find that out."""
+        if next(iter(self._hooks), None) is not None:
+            epilog: str = super().get_epilog()
+            return epilog
+        return '' if self._is_lean else _ORIGIN
     #: How the command ends where nothing is raised.
     exit_status = errors.ExitStatus.DONE
 
@@ -158,7 +186,7 @@ class _Placement(command.Command):
     def client(self) -> Client:
         """The client of this run of the program."""
         manager = self.app.client_manager
-        if not coexistence.is_needed():
+        if self._is_lean or not coexistence.is_needed():
             client: Client = manager.placement
             return client
         # There it may be the client of osc-placement.

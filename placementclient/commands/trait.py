@@ -6,8 +6,10 @@ import argparse
 
 from placementclient import endpoints
 from placementclient.api import resource_provider, trait
+from placementclient.api.conflict import edited
 from placementclient.commands import base
 from placementclient.commands.base import Option
+from placementclient.microversion import Microversion
 from placementclient.model.freshness import Read
 from placementclient.render import columns
 from placementclient.render.columns import Output
@@ -147,6 +149,52 @@ class SetProviderTrait(base.Lister):
 
         written = base.guarded(write, parsed_args.generation, read)
         return columns.NAME.rows(written.value)
+
+
+class AddProviderTrait(base.Lister):
+    """Give a resource provider some traits, beside those that it has.
+
+    Example:
+
+      openstack resource provider trait add compute1 CUSTOM_FAST_DISK CUSTOM_RACK_7
+    """
+
+    options = (
+        base.PROVIDER,
+        Option('trait', metavar='<trait>', nargs='+', help='Names of traits that exist'),
+        base.generation(),
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return endpoints.SET_PROVIDER_TRAITS.since
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        there = edited(
+            lambda: trait.list_of_provider(self.client, uuid),
+            lambda traits: self.changed(traits, parsed_args.trait),
+            lambda traits, generation: trait.set_on_provider(
+                self.client, uuid, traits, generation
+            ),
+            parsed_args.generation,
+        )
+        return columns.NAME.rows(there.value)
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        """The traits that it shall have."""
+        return [*there, *sorted(set(given).difference(there))]
+
+
+class RemoveProviderTrait(AddProviderTrait):
+    """Take some traits off a resource provider, and leave the others.
+
+    Example:
+
+      openstack resource provider trait remove compute1 CUSTOM_FAST_DISK
+    """
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        return [name for name in there if name not in given]
 
 
 class DeleteProviderTrait(base.Command):

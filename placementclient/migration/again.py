@@ -2,14 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from placementclient import errors
 from placementclient.http import Client
+from placementclient.migration import live
+from placementclient.migration.capture import capture
 from placementclient.migration.live import LeftAlone
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner import again
 from placementclient.planner.plan import Plan, TreePlan
 
 
 def planned_again(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:
-    raise LeftAlone(drift)
+    """The plan of a tree that has changed since it was made, and is not applied.
+
+    :param drift: what has changed, a sentence without its full stop
+    :raises LeftAlone: if rows that are planned cannot keep their places, or new ones have a choice
+    """
+    snapshot = _without_prepared(_captured(client, tree), tree)
+    return _planned(again.replan, snapshot, plan, tree, f'{drift}, and a new plan is impossible')
 
 
 def planned_back(client: Client, plan: Plan, tree: TreePlan) -> TreePlan:
-    raise LeftAlone('no')
+    """The way back of a tree that is applied.
+
+    :raises LeftAlone: if there is none
+    """
+    return _planned(again.rollback, _captured(client, tree), plan, tree, 'there is no way back')
+
+
+def _planned(
+    make: Callable[[Snapshot, Plan, TreePlan], TreePlan],
+    snapshot: Snapshot,
+    plan: Plan,
+    tree: TreePlan,
+    otherwise: str,
+) -> TreePlan:
+    try:
+        return make(snapshot, plan, tree)
+    except (errors.Infeasible, errors.Undecided) as reason:
+        raise LeftAlone(f'{otherwise}: {reason}') from reason
+
+
+def _captured(client: Client, tree: TreePlan) -> Snapshot:
+    try:
+        return capture(client, live.roots_of(tree))
+    except errors.NoSuchProvider as reason:
+        raise LeftAlone(str(reason)) from reason
+
+
+def _without_prepared(snapshot: Snapshot, tree: TreePlan) -> Snapshot:
+    """A snapshot as it was before the plan's own providers were made, which are still empty.
+
+    So they are created in the new plan too, and the way back removes them.
+    """
+    made = {change.uuid for change in tree.created()}
+    prepared = {
+        uuid
+        for uuid in made & snapshot.providers.keys()
+        if not snapshot.providers[uuid].inventories
+        and not snapshot.consumers_on(uuid)
+        and all(child.uuid in made for child in snapshot.children(uuid))
+    }
+    return Snapshot(
+        (state for uuid, state in snapshot.providers.items() if uuid not in prepared),
+        snapshot.consumers.values(),
+    )

@@ -40,7 +40,7 @@ class Restless(errors.PlacementError):
     def __init__(self, provider: str, attempts: int) -> None:
         self.provider, self.attempts = provider, attempts
         super().__init__(
-            f'The tree of {provider} changed each of the {attempts} times that it was read: '
+            f'{provider}, or its tree, changed each of the {attempts} times that it was read: '
             'try again when less is going on there'
         )
 

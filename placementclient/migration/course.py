@@ -14,6 +14,7 @@ from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.http import Client
 from placementclient.migration import again, live, verify
+from placementclient.migration.capture import Restless
 from placementclient.migration.journal import Journal
 from placementclient.migration.live import Footing, LeftAlone, Side, View
 from placementclient.migration.outcome import State, TreeResult
@@ -115,7 +116,7 @@ class Course:
                 refusal = None
             except (errors.ConcurrentUpdate, errors.InventoryInUse, errors.NotFound) as reason:
                 refusal = reason
-            except (live.Restless, Unanswered) as reason:
+            except (Restless, Unanswered) as reason:
                 refusal = reason
             except (errors.Conflict, errors.BadRequest) as reason:
                 refusal, refused = reason, refused + 1
@@ -142,18 +143,15 @@ class Course:
                 self._find_elsewhere(view)
             footing = self._footing(view)
         steps = self._steps(footing)
-        last: list[Operation] = []
-        for operation in self.tree.operations():
-            if last or self._reshaped(operation, steps):
-                last.append(operation)
-        return self._complete(last)
-
-    def _reshaped(self, operation: Operation, steps: Steps) -> bool:
-        """Take an operation; whether it was the reshape."""
-        steps.take(operation)
-        if isinstance(operation, Reshape):
-            self._ours = True
-        return isinstance(operation, Reshape)
+        operations = iter(self.tree.operations())
+        for operation in operations:
+            if isinstance(operation, Reshape):
+                # Also if no answer comes.
+                self._ours = True
+                steps.take(operation)
+                break
+            steps.take(operation)
+        return self._complete(operations)
 
     def _footing(self, view: View) -> Footing:
         """What to go on from; if what matters has changed, the tree is planned again."""
@@ -247,7 +245,7 @@ class Course:
                 view = live.look_at(self._client, self.tree, self._listed())
                 if view.side is Side.BEFORE and self._journal.of(self._root_uuid).begun:
                     self._retreat(view)
-        except (errors.HTTPError, LeftAlone, live.Restless, Unanswered) as obstacle:
+        except (errors.HTTPError, LeftAlone, Restless, Unanswered) as obstacle:
             message += f'; what was prepared is still there: {obstacle}'
         self._journal.end(self._root_uuid, State.LEFT_ALONE, message)
         return self._ended(state, message, reason)

@@ -10,7 +10,7 @@ from placementclient import errors
 from placementclient.api import reshaper
 from placementclient.http import Client
 from placementclient.migration import journal, live
-from placementclient.migration.capture import SINCE, parallel
+from placementclient.migration.capture import SINCE, Restless, parallel
 from placementclient.migration.course import Course, Run, Unanswered, answered
 from placementclient.migration.journal import JournalFailed
 from placementclient.migration.outcome import Outcome, State, TreeResult
@@ -127,7 +127,7 @@ def _preflight(run: Run, queue: _Queue, workers: int) -> set[str]:
                     live.footing(run.client, view)
             except live.LeftAlone as reason:
                 return _result(tree, State.LEFT_ALONE, str(reason), reason)
-            except live.Restless:
+            except Restless:
                 return False
         return False
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
 from placementclient.http import Client
+from placementclient.migration.capture import Restless
 from placementclient.model.consumers import Holding, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -18,10 +19,6 @@ from placementclient.planner.plan import TreePlan
 
 #: How often a provider is read that changes while it is read.
 ATTEMPTS = 5
-
-
-class Restless(errors.PlacementError):
-    """A provider changes faster than it can be read."""
 
 
 class LeftAlone(errors.Differs):
@@ -106,6 +103,16 @@ def moving_classes(change: ProviderChange) -> set[str]:
     """The classes whose inventory a plan changes on a provider."""
     before, after = change.content_before.inventories, change.after.inventories
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+def _shrinking_classes(change: ProviderChange) -> set[str]:
+    """The classes of which there is less on a provider afterwards: who holds them matters."""
+    before, after = change.content_before.inventories, change.after.inventories
+    return {
+        name
+        for name, inventory in before.items()
+        if name not in after or after[name].capacity < inventory.capacity
+    }
 
 
 def listing(client: Client, roots: Iterable[str]) -> dict[str, Provider]:
@@ -203,7 +210,7 @@ def read_provider(client: Client, provider: Provider, *, holdings: bool = True) 
                 )
     except errors.NotFound:
         return None
-    raise Restless(f'{provider.name} changed each of the {ATTEMPTS} times that it was read')
+    raise Restless(provider.name, ATTEMPTS)
 
 
 def footing(client: Client, view: View) -> Footing | str:
@@ -252,12 +259,23 @@ def _check_empty(change: ProviderChange, look: Look) -> None:
 
 
 def _newcomer(tree: TreePlan, change: ProviderChange, look: Look) -> str | None:
-    """Whether somebody whom the plan does not know holds a class that it moves."""
-    known = {consumer.uuid for consumer in tree.consumers}
-    moving = moving_classes(change)
+    """Whether a class that moves away is held by somebody in a way that the plan does not know.
+
+    Those whose allocations are to change are looked at elsewhere.
+    """
+    known = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
+    staying: dict[tuple[str, str], int] = {}
+    for row in tree.rows:
+        if row.from_provider == change.name:
+            key = (row.consumer_uuid, row.resource_class)
+            staying[key] = staying.get(key, 0) + row.amount
+    moving = _shrinking_classes(change)
     for uuid, holding in look.holdings.items():
-        if uuid not in known and not moving.isdisjoint(holding.resources):
-            return f'consumer {uuid} is new on {change.name}'
+        if uuid in known:
+            continue
+        for name in moving.intersection(holding.resources):
+            if staying.get((uuid, name)) != holding.resources[name]:
+                return f'consumer {uuid} holds {name} on {change.name} that it did not'
     return None
 
 

@@ -79,6 +79,8 @@ def parse(text: str, path: str) -> list[Row]:
     :raises errors.BadFile: if it is none, or has a row twice; with the line
     """
     written = next((line for line in text.splitlines() if _is_written(line)), '')
+    if not written:
+        return []
     is_csv = written.lstrip('\ufeff')[:1].isalpha() and ':' not in written
     rows: dict[tuple[str, str, str], Row] = {}
     for cells in _from_csv(text, path) if is_csv else _from_document(read(text, path)):

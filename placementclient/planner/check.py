@@ -50,7 +50,7 @@ def check(plan: Plan) -> None:
 
     :raises BadPlan: with every fault found
     """
-    named = _named(plan.spec)
+    named = _Named(plan.spec)
     faults = [fault for tree in plan.trees for fault in _Inspector(tree, named).faults()]
     roots = Counter(tree.root_provider_uuid for tree in plan.trees)
     faults += [f'{root} is there twice' for root, count in roots.items() if count > 1]
@@ -58,12 +58,13 @@ def check(plan: Plan) -> None:
         raise BadPlan(faults)
 
 
-def check_tree(tree: TreePlan, spec: Spec) -> None:
+def check_tree(tree: TreePlan, spec: Spec, *, backwards: bool = False) -> None:
     """Check the plan of one tree, as of one that was planned again.
 
+    :param backwards: whether it is the way back
     :raises BadPlan: with every fault found
     """
-    faults = list(_Inspector(tree, _named(spec)).faults())
+    faults = list(_Inspector(tree, _Named(spec, backwards)).faults())
     if faults:
         raise BadPlan(faults)
 
@@ -71,18 +72,20 @@ def check_tree(tree: TreePlan, spec: Spec) -> None:
 class _Named:
     """What a specification names, and so allows to change."""
 
-    def __init__(self, spec: Spec) -> None:
-        moved = [(name, move.name_at_target(name)) for move in spec.moves for name in move.resources]
-        self.pairs = set(moved)
-        self.moved = {name for pair in moved for name in pair}
+    def __init__(self, spec: Spec, backwards: bool = False) -> None:
+        self.pairs = {
+            (move.name_at_target(name), name) if backwards else (name, move.name_at_target(name))
+            for move in spec.moves
+            for name in move.resources
+        }
+        self.moved = {name for pair in self.pairs for name in pair}
         self.stated = {name for entry in spec.providers for name in entry.inventories}
-        self.lost_traits = {trait for move in spec.moves for trait in move.traits}
-        self.traits = self.lost_traits.union(*(entry.traits for entry in spec.providers))
-        self.aggregates: set[str] = set().union(*(entry.aggregates for entry in spec.providers))
-
-
-def _named(spec: Spec) -> _Named:
-    return _Named(spec)
+        moved = {trait for move in spec.moves for trait in move.traits}
+        stated = moved.union(*(entry.traits for entry in spec.providers))
+        self.gained_traits, self.lost_traits = (moved, stated) if backwards else (stated, moved)
+        aggregates: set[str] = set().union(*(entry.aggregates for entry in spec.providers))
+        self.gained_aggregates = set() if backwards else aggregates
+        self.lost_aggregates = aggregates if backwards else set()
 
 
 class _Inspector:
@@ -114,14 +117,8 @@ class _Inspector:
         seen: set[str] = set()
         for change in tree.providers:
             if change.is_created:
-                expected = uuid.uuid5(uuid.UUID(tree.root_provider_uuid), change.name)
-                if change.uuid != str(expected):
-                    yield f'{change.name} has not the UUID {expected}'
-                if change.parent_provider_uuid is None:
-                    yield f'{change.name} has no parent'
-                if change.root_provider_uuid != tree.root_provider_uuid:
-                    yield f'{change.name} is to be made in another tree'
-            elif change.before is not None and change.before.generation is None:
+                yield from self._creation(change)
+            elif change.content_before.generation is None:
                 yield f'{change.name} has no generation'
             parent = self._by_uuid.get(change.parent_provider_uuid or '')
             if parent is not None and parent.uuid not in seen:
@@ -130,11 +127,20 @@ class _Inspector:
                 yield f'{change.name} has a generation that nobody can know yet'
             seen.add(change.uuid)
 
-    def _conservation(self) -> Iterator[str]:
-        """The rows, and they alone, lead from what consumers hold to what they are to hold."""
-        moves: dict[str, Amounts] = {}
+    def _creation(self, change: ProviderChange) -> Iterator[str]:
+        expected = uuid.uuid5(uuid.UUID(self._tree.root_provider_uuid), change.name)
+        if change.uuid != str(expected):
+            yield f'{change.name} has not the UUID {expected}'
+        if change.parent_provider_uuid is None:
+            yield f'{change.name} has no parent'
+        if change.root_provider_uuid != self._tree.root_provider_uuid:
+            yield f'{change.name} is to be made in another tree'
+
+    def _moved(self, moves: dict[str, Amounts]) -> Iterator[str]:
+        """Sum up what the rows move of each consumer."""
         for row in self._tree.rows:
-            source, target = self._by_name.get(row.from_provider), self._by_name.get(row.to_provider)
+            source = self._by_name.get(row.from_provider)
+            target = self._by_name.get(row.to_provider)
             if source is None or target is None:
                 yield f'a row of {row.consumer_uuid} names a provider that is not in the plan'
                 continue
@@ -146,6 +152,11 @@ class _Inspector:
             sums = moves.setdefault(row.consumer_uuid, {})
             _add(sums, (source.uuid, row.resource_class), -row.amount)
             _add(sums, (target.uuid, row.to_resource_class), row.amount)
+
+    def _conservation(self) -> Iterator[str]:
+        """The rows, and they alone, lead from what consumers hold to what they are to hold."""
+        moves: dict[str, Amounts] = {}
+        yield from self._moved(moves)
         for consumer in self._tree.consumers:
             expected = _amounts(consumer.before)
             for where, amount in moves.pop(consumer.uuid, {}).items():
@@ -173,11 +184,11 @@ class _Inspector:
                     yield f'{name} of {change.name} changes, the specification does not name it'
             if not before.traits - after.traits <= self._named.lost_traits:
                 yield f'{change.name} loses traits that the specification does not name'
-            if not after.traits - before.traits <= self._named.traits:
+            if not after.traits - before.traits <= self._named.gained_traits:
                 yield f'{change.name} gets traits that the specification does not name'
-            if not before.aggregates <= after.aggregates:
-                yield f'{change.name} loses aggregates'
-            if not after.aggregates - before.aggregates <= self._named.aggregates:
+            if not before.aggregates - after.aggregates <= self._named.lost_aggregates:
+                yield f'{change.name} loses aggregates that the specification does not name'
+            if not after.aggregates - before.aggregates <= self._named.gained_aggregates:
                 yield f'{change.name} gets aggregates that the specification does not name'
 
     def _capacities(self) -> Iterator[str]:

@@ -11,7 +11,7 @@ from placementclient.planner.causes import Refused
 from placementclient.planner.changes import ConsumerChange, ProviderChange
 from placementclient.planner.layout import Layout
 from placementclient.planner.places import Seating, Where
-from placementclient.planner.plan import TreePlan
+from placementclient.planner.plan import InventoryMove, TreePlan
 from placementclient.planner.world import World
 
 
@@ -30,6 +30,16 @@ def compose(world: World, layout: Layout, seating: Seating) -> TreePlan:
         consumer_changes(world, seating.moves),
         tuple(seating.rows),
         residents=_residents(world, layout),
+        moves=tuple(
+            InventoryMove(
+                layout.sites[flow.source].name,
+                flow.resource_class,
+                layout.sites[flow.target].name,
+                flow.target_class,
+                flow.amount,
+            )
+            for flow in layout.flows
+        ),
     )
     _refuse_unacceptable(world, layout, tree)
     return replace(

@@ -11,7 +11,7 @@ from placementclient.planner.problem import Decision, Kind, Placement, Problem
 
 #: How much deterministic work a preference is worth, in the solver's own unit (about a second).
 #: Only preferences are ever cut short, never an answer.
-EFFORT = 1.0
+EFFORT = 0.3
 
 
 def place(problem: Problem) -> list[list[Placement]] | None:

@@ -90,12 +90,14 @@ class Layout:
     :param sites: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
     :param places: of each ``(source UUID, class)`` that moves, the places in order of preference
+    :param limited: of some of these, the only amounts that move, by consumer; all else stays
     """
 
     root: ProviderState
     sites: dict[str, Site] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     places: dict[tuple[str, str], list[Place]] = field(default_factory=dict)
+    limited: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
 
 
 def lay_out(world: World, spec: Spec, root: ProviderState) -> Layout:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.planner.layout import Layout
-from placementclient.planner.plan import TreePlan, Notice
+from placementclient.planner.plan import Notice, TreePlan
 from placementclient.planner.world import World
 
 #: From Nova 34 on, its scheduler requires this trait on the providers that it schedules to.
@@ -75,7 +75,7 @@ def _capacity(layout: Layout) -> Iterator[Notice]:
             for flow in layout.flows
             if (flow.source, flow.resource_class) == (source, name)
         }
-        after = 0
+        after = total = 0
         for target, target_class in targets | ({(source, name)} & layout.places.keys()):
             site = layout.sites[target]
             new = site.inventories.get(target_class)
@@ -83,7 +83,8 @@ def _capacity(layout: Layout) -> Iterator[Notice]:
             if (target, target_class) == (source, name):
                 was = None
             after += (new.capacity if new else 0) - (was.capacity if was else 0)
-        if amount <= inventory.total and after < inventory.capacity:
+            total += (new.total if new else 0) - (was.total if was else 0)
+        if amount <= inventory.total <= total and after < inventory.capacity:
             yield Notice(
                 'capacity-lost',
                 f'the capacity of {before.name} for {name} is {inventory.capacity}, '
@@ -105,7 +106,8 @@ def _overcommitted(layout: Layout) -> Iterator[Notice]:
         if usage > capacity:
             yield Notice(
                 'overcommitted',
-                f'{before.name} has {usage} {name} in use, its capacity is {capacity}',
+                f'{before.name} has {usage} {name} in use, its capacity is {capacity}: what moves '
+                'off cannot come back in a rollback before its consumers shrink',
                 {
                     'provider': before.name,
                     'resource_class': name,

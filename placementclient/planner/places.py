@@ -90,6 +90,8 @@ def _groups(layout: Layout, spec: Spec) -> Iterator[tuple[str, tuple[str, ...]]]
 def _refuse_hidden(world: World, layout: Layout) -> None:
     hidden: list[causes.Cause] = []
     for source, name in layout.places:
+        if (source, name) in layout.limited:
+            continue
         state = world.state(source)
         assert state is not None
         listed = sum(
@@ -126,6 +128,11 @@ class Hall:
         """Make items of what a consumer holds of classes that go together."""
         held = consumer.allocations.get(source.uuid, {})
         amounts = {name: held[name] for name in names if held.get(name)}
+        for name in amounts.keys() & names:
+            limited = self._layout.limited.get((source.uuid, name))
+            if limited is not None:
+                amounts[name] = min(limited.get(consumer.uuid, 0), amounts[name])
+        amounts = {name: amount for name, amount in amounts.items() if amount}
         if not amounts:
             return
         ways = self._ways(source, tuple(amounts))
@@ -173,9 +180,9 @@ class Hall:
         if state is None:
             return 0
         used = state.usages.get(name, 0)
-        if where in self._layout.places:
-            return 0  # every consumer of it has an item
-        return used
+        if where in self._layout.limited:
+            return used - sum(self._layout.limited[where].values())
+        return 0 if where in self._layout.places else used  # each of its consumers has an item
 
     def _ways(self, source: Site, names: Sequence[str]) -> tuple[tuple[Place, ...], ...]:
         """The places that every class can go to."""
@@ -214,9 +221,11 @@ class Hall:
 
     def held(self, consumer: Consumer, place: Place) -> int:
         """What a consumer has at a place and keeps there."""
-        if (place.provider_uuid, place.resource_class) in self._layout.places:
-            return 0
-        return consumer.allocations.get(place.provider_uuid, {}).get(place.resource_class, 0)
+        where = (place.provider_uuid, place.resource_class)
+        held = consumer.allocations.get(place.provider_uuid, {}).get(place.resource_class, 0)
+        if where in self._layout.limited:
+            return held - self._layout.limited[where].get(consumer.uuid, 0)
+        return 0 if where in self._layout.places else held
 
     def _bin(self, where: Where) -> int:
         number = self._numbers.get(where)

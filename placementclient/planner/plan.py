@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from placementclient import errors
@@ -79,6 +79,21 @@ class PlannedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class InventoryMove:
+    """Inventory of one class that moves from one provider to another; both are names."""
+
+    from_provider: str
+    resource_class: str
+    to_provider: str
+    to_resource_class: str
+    amount: int
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for a file."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Notice:
     """Something that an operator should know before the plan is applied.
 
@@ -115,6 +130,7 @@ class TreePlan:
         they change a provider or a consumer that this one changes too
     :param residents: consumers that hold a moved class on a target of this tree from before, and
         keep it there, also on the way back
+    :param moves: the inventory that moves
     """
 
     root_provider_uuid: str
@@ -127,6 +143,14 @@ class TreePlan:
     warnings: tuple[Notice, ...] = ()
     follows: tuple[str, ...] = ()
     residents: tuple[str, ...] = ()
+    moves: tuple[InventoryMove, ...] = ()
+
+    def provider(self, name_or_uuid: str) -> ProviderChange | None:
+        """The change of the provider of this UUID or name."""
+        for change in self.providers:
+            if name_or_uuid in (change.uuid, change.name):
+                return change
+        return None
 
     def created(self) -> Iterator[ProviderChange]:
         """The providers that are made, parents before their children."""
@@ -204,6 +228,7 @@ class TreePlan:
             'root_provider_name': self.root_provider_name,
             'follows': list(self.follows),
             'residents': list(self.residents),
+            'moves': [move.to_json() for move in self.moves],
             'resource_classes': list(self.resource_classes),
             'traits': list(self.traits),
             'providers': [change.to_json() for change in self.providers],
@@ -230,6 +255,7 @@ class TreePlan:
             tuple(Notice.from_json(item) for item in record['warnings']),
             tuple(record['follows']),
             tuple(record['residents']),
+            tuple(InventoryMove(**item) for item in record['moves']),
         )
         if record['inverse'] != [operation.to_json() for operation in tree.inverse()]:
             raise ValueError(f'the inverse of {tree.root_provider_name} is not that of its plan')

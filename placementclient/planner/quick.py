@@ -24,7 +24,7 @@ def place(problem: Problem) -> list[list[Placement]] | None:
         placements = _first_fit(problem, order)
         if placements is not None:
             return placements
-    return None
+    return _balanced(problem)
 
 
 def exchange(problem: Problem, decision: Decision) -> None:
@@ -81,10 +81,9 @@ def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[Placement]] 
 
 
 def _balanced(problem: Problem) -> list[list[Placement]] | None:
-    """A solution that leaves some room everywhere; ``None``: none was found."""
-    if any(kind.item.divisible for kind in problem.kinds):
-        return None
+    """A solution that leaves some room everywhere and divides nothing; ``None``: none was found."""
     rooms = [room.room for room in problem.bins]
+    sizes = [max(room.room, 1) for room in problem.bins]
     placements: list[list[Placement]] = [[] for _ in problem.kinds]
     for index in sorted(range(len(problem.kinds)), key=lambda kind: -_weight(problem, kind)):
         kind = problem.kinds[index]
@@ -93,16 +92,22 @@ def _balanced(problem: Problem) -> list[list[Placement]] | None:
             for way, demands in enumerate(kind.item.ways)
             if _admits(problem, demands)
         ]
-        for _ in range(kind.count):
-            room, way, demands = max(
-                (min(rooms[where] - amount for where, amount, _ in demands), -way, demands)
+        for _ in range(kind.count if ways else 0):
+            left, way, demands = max(
+                (
+                    min((rooms[where] - amount) / sizes[where] for where, amount, _ in demands),
+                    -way,
+                    demands,
+                )
                 for way, demands in ways
             )
-            if room < 0:
+            if left < 0:
                 return None
             for where, amount, _ in demands:
                 rooms[where] -= amount
             placements[index].append(((-way, sum(amount for _, amount, _ in demands)),))
+        if len(placements[index]) < kind.count:
+            return None
     return placements
 
 

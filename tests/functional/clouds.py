@@ -182,9 +182,3 @@ def content(snapshot: Snapshot) -> dict[str, Any]:
 def names(results: Sequence[Any]) -> list[tuple[str, str]]:
     """Results of a run, for comparisons."""
     return [(tree.root_provider_name, tree.state.value) for tree in results]
-
-
-if not hasattr(Plan, 'selected'):  # TEMPORARY
-    Plan.selected = lambda self, trees=(): tuple(  # type: ignore[attr-defined]
-        t for t in self.trees if not trees or t.root_provider_name in trees or t.root_provider_uuid in trees
-    )

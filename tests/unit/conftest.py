@@ -119,9 +119,7 @@ def client(session: Session, service: Service) -> Client:
 
 
 @pytest.fixture
-def placement(
-    session: Session, service: Service, capsys: pytest.CaptureFixture[str]
-) -> Placement:
+def placement(session: Session, service: Service, capsys: pytest.CaptureFixture[str]) -> Placement:
     """Runs the program: arguments, or a single string that is split as a shell does."""
 
     def run(*argv: str, version: str | None = None) -> Result:

@@ -82,7 +82,9 @@ class Case:
         """The requests that it must send."""
         usual = '1.39' if self.version == '1' else self.version
         return [
-            Sent(exchange.line, usual if exchange.version == '' else exchange.version, exchange.body)
+            Sent(
+                exchange.line, usual if exchange.version == '' else exchange.version, exchange.body
+            )
             for exchange in self.exchanges
         ]
 
@@ -94,7 +96,9 @@ def get(path: str, answer: Any = None, *, status: int = 200, **settings: Any) ->
 
 def put(path: str, body: Any = None, answer: Any = None, **settings: Any) -> Exchange:
     """A replacement; answered with what was sent if nothing else is said."""
-    return Exchange(f'PUT {path}', _reply(body if answer is None else answer, 200), body, **settings)
+    return Exchange(
+        f'PUT {path}', _reply(body if answer is None else answer, 200), body, **settings
+    )
 
 
 def post(path: str, body: Any = None, answer: Any = None, **settings: Any) -> Exchange:

@@ -30,7 +30,7 @@ QUOTED = {
     'a;b': 'a%3Bb',
     'a:b@c': 'a%3Ab%40c',
     'é': '%C3%A9',
-    '／': '%EF%BC%8F',
+    '\uff0f': '%EF%BC%8F',
     'x' * 10_000: 'x' * 10_000,
 }
 
@@ -91,7 +91,9 @@ def test_any_other_part_is_quoted(part: str, quoted: str) -> None:
 
 
 @given(st.sampled_from(WITH_PARTS), st.data())
-def test_whatever_the_parts_only_the_own_route_is_reached(row: Endpoint, data: st.DataObject) -> None:
+def test_whatever_the_parts_only_the_own_route_is_reached(
+    row: Endpoint, data: st.DataObject
+) -> None:
     parts = {field: data.draw(st.text(), label=field) for field in row.fields}
     try:
         path = row.path(**parts)

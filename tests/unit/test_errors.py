@@ -13,7 +13,9 @@ from placementclient.errors import ExitStatus
 from tests.unit.dialogue import fault
 
 
-def answer(status: int, body: Any = None, reason: str | None = None, **headers: str) -> errors.HTTPError:
+def answer(
+    status: int, body: Any = None, reason: str | None = None, **headers: str
+) -> errors.HTTPError:
     return errors.from_answer(status, reason, body, headers)
 
 
@@ -132,8 +134,11 @@ def test_the_request_id_of_the_header_stands_in_for_that_of_the_body() -> None:
 
 @pytest.mark.parametrize(
     'body',
-    [None, [], 'text', 5, {}, {'errors': None}, {'errors': []}, {'errors': {}}, {'errors': 'no'}]
-    + [{'errors': [None]}, {'errors': ['x']}, {'errors': [{}]}, {'errors': [{'detail': ''}]}],
+    [
+        *(None, [], 'text', 5, {}),
+        *({'errors': errors} for errors in (None, [], {}, 'no')),
+        *({'errors': [fault]} for fault in (None, 'x', {}, {'detail': ''})),
+    ],
     ids=str,
 )
 def test_a_body_that_says_nothing_leaves_the_reason(body: Any) -> None:
@@ -158,7 +163,9 @@ facts = st.fixed_dictionaries(
 )
 
 
-@given(st.integers(400, 599), anything | st.fixed_dictionaries({'errors': anything | st.lists(facts)}))
+@given(
+    st.integers(400, 599), anything | st.fixed_dictionaries({'errors': anything | st.lists(facts)})
+)
 def test_any_body_becomes_one_line_with_the_status(status: int, body: Any) -> None:
     error = answer(status, body, 'Reason')
     assert len(str(error).splitlines()) == 1

@@ -49,7 +49,7 @@ IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 
 
 def part(module: str) -> str:
     """``'api'`` of ``'placementclient.api.trait'``."""
-    return (module.split('.') + [''])[1]
+    return [*module.split('.'), ''][1]
 
 
 def name_of(path: Path) -> str:

@@ -17,7 +17,20 @@ from placementclient.microversion import (
 )
 
 minors = st.integers(0, 9999)
-NO_VERSIONS = ['', '1', '1.', '.1', '1.x', 'latest', '1.2.3', '-1.2', ' 1.2', '1.2\n', '1,2', '1.12345']
+NO_VERSIONS = [
+    '',
+    '1',
+    '1.',
+    '.1',
+    '1.x',
+    'latest',
+    '1.2.3',
+    '-1.2',
+    ' 1.2',
+    '1.2\n',
+    '1,2',
+    '1.12345',
+]
 
 
 @given(minors, minors)
@@ -40,14 +53,16 @@ def test_what_is_no_version_is_not_read_as_one(text: str) -> None:
 
 
 def test_every_version_of_the_service_can_be_asked_for() -> None:
-    assert CHOICES == ('1', *(f'1.{minor}' for minor in range(40)))
+    assert list(CHOICES) == ['1', *(f'1.{minor}' for minor in range(40))]
     assert [requested(text) for text in CHOICES] == [
         None,
         *(Microversion(1, minor) for minor in range(40)),
     ]
 
 
-@pytest.mark.parametrize('text', ['', '0', '2', '1.40', '1.00', '1.01', '2.0', 'v1', 'latest', '1 '])
+@pytest.mark.parametrize(
+    'text', ['', '0', '2', '1.40', '1.00', '1.01', '2.0', 'v1', 'latest', '1 ']
+)
 def test_no_other_version_can_be_asked_for(text: str) -> None:
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         requested(text)

@@ -13,7 +13,9 @@ from placementclient.microversion import Microversion
 
 
 def parsed(*argv: str) -> str:
-    version: str = plugin.build_option_parser(ArgumentParser()).parse_args(argv).os_placement_api_version
+    version: str = (
+        plugin.build_option_parser(ArgumentParser()).parse_args(argv).os_placement_api_version
+    )
     return version
 
 

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from requests.exceptions import ConnectionError, ReadTimeout
+from requests import exceptions
 
 from placementclient import shell
 from tests.unit.conftest import Placement, Result, Service
@@ -72,7 +72,10 @@ HOSTILE = {
         Reply(500, b'\xff\xfe{"errors": \x80', reason='Internal Server Error'),
         f'Internal Server Error: {FOREIGN} (HTTP 500)',
     ),
-    'a success that is not UTF-8': (Reply(200, b'{"resource_classes": \xfa\xff'), NO_JSON.format(200)),
+    'a success that is not UTF-8': (
+        Reply(200, b'{"resource_classes": \xfa\xff'),
+        NO_JSON.format(200),
+    ),
     'JSON without a bottom': (Reply(200, '[' * 100_000), NO_JSON.format(200)),
     'an unauthorized token': (
         fault(401, 'The request you have made requires authentication.'),
@@ -117,8 +120,8 @@ def test_an_answer_of_the_wrong_shape_is_survived_too(
 @pytest.mark.parametrize(
     ('error', 'said'),
     [
-        (ConnectionError('Connection refused'), 'Unable to establish connection to'),
-        (ReadTimeout('timed out'), 'timed out'),
+        (exceptions.ConnectionError('Connection refused'), 'Unable to establish connection to'),
+        (exceptions.ReadTimeout('timed out'), 'timed out'),
     ],
     ids=['refused', 'timeout'],
 )

@@ -27,7 +27,9 @@ NOTHING_FOUND = {'allocation_requests': [], 'provider_summaries': {}}
             f'&in_tree={RP}',
         ),
         (
-            CandidateRequest(VCPU, {'1': Filter({'VGPU': 1}, ('A',)), '_NET': Filter(in_tree=RP)}, 'none'),
+            CandidateRequest(
+                VCPU, {'1': Filter({'VGPU': 1}, ('A',)), '_NET': Filter(in_tree=RP)}, 'none'
+            ),
             f'resources=VCPU:2&resources1=VGPU:1&required1=A&in_tree_NET={RP}&group_policy=none',
         ),
         (

@@ -46,7 +46,12 @@ def test_it_gives_up_after_four_attempts(pauses: list[float]) -> None:
 
 @pytest.mark.parametrize(
     'failure',
-    [errors.Conflict(409, 'x'), errors.InventoryInUse(409, 'x'), errors.ServerError(503, 'x'), KeyError()],
+    [
+        errors.Conflict(409, 'x'),
+        errors.InventoryInUse(409, 'x'),
+        errors.ServerError(503, 'x'),
+        KeyError(),
+    ],
     ids=repr,
 )
 def test_nothing_else_is_repeated(pauses: list[float], failure: Exception) -> None:

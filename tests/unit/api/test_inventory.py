@@ -59,7 +59,9 @@ def test_all_inventories_are_replaced_and_defaults_are_the_services(
 ) -> None:
     body = {'inventories': inventories, 'resource_provider_generation': 6}
     answer = {'inventories': dict.fromkeys(inventories, VGPU)} | GENERATION
-    read = call(lambda client: inventory.set_all(client, RP, inventories, 6), put(ALL, body, answer))
+    read = call(
+        lambda client: inventory.set_all(client, RP, inventories, 6), put(ALL, body, answer)
+    )
     assert read == Read(dict.fromkeys(inventories, READ), 7)
 
 

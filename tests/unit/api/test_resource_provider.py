@@ -58,7 +58,10 @@ def test_below_1_14_a_provider_has_no_tree(call: Call) -> None:
         ({'uuid': RP}, f'uuid={RP}'),
         ({'matching': Filter(resources={'VCPU': 2, 'DISK_GB': 5})}, 'resources=VCPU:2,DISK_GB:5'),
         ({'matching': Filter(required=('A', 'B'), forbidden=('C',))}, 'required=A,B,!C'),
-        ({'matching': Filter(required=('A,B', 'C', 'D,E'))}, 'required=C&required=in:A,B&required=in:D,E'),
+        (
+            {'matching': Filter(required=('A,B', 'C', 'D,E'))},
+            'required=C&required=in:A,B&required=in:D,E',
+        ),
         ({'matching': Filter(forbidden=('A', 'B'))}, 'required=!A,!B'),
         (
             {'matching': Filter(member_of=(AGG, f'{AGG},{AGG2}'))},

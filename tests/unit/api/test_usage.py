@@ -14,7 +14,9 @@ from tests.unit.api.conftest import Call
 from tests.unit.dialogue import MONDAY, RP, Reply, get, unacceptable, version_document
 
 FLAT = {'usages': {'VCPU': 3, 'DISK_GB': 10}}
-BY_TYPE = {'usages': {'INSTANCE': {'consumer_count': 2, 'VCPU': 3}, 'unknown': {'consumer_count': 0}}}
+BY_TYPE = {
+    'usages': {'INSTANCE': {'consumer_count': 2, 'VCPU': 3}, 'unknown': {'consumer_count': 0}}
+}
 
 
 def test_the_usages_of_a_provider_come_with_its_generation_and_date(call: Call) -> None:

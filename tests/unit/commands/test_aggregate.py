@@ -34,7 +34,8 @@ def written(generation: int, answer: dict[str, object] | Reply = HELD) -> Exchan
 
 CASES = {
     'the list is that of the provider of a name': Case(
-        'resource provider aggregate list compute1', [found(), get(PATH, {'aggregates': [AGG]})],
+        'resource provider aggregate list compute1',
+        [found(), get(PATH, {'aggregates': [AGG]})],
         '+--------------------------------------+\n'
         '| uuid                                 |\n'
         '+--------------------------------------+\n'

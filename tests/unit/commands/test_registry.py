@@ -46,7 +46,9 @@ def rows_of(command: type[Any]) -> set[Endpoint]:
     row = command.endpoint
     if row is None:
         return set()
-    return {each for each in endpoints.ALL if (each.method, each.template) == (row.method, row.template)}
+    return {
+        each for each in endpoints.ALL if (each.method, each.template) == (row.method, row.template)
+    }
 
 
 def test_there_are_commands() -> None:
@@ -63,8 +65,8 @@ def test_a_command_is_of_one_kind_with_the_others(point: EntryPoint) -> None:
 @every_command
 def test_a_command_that_stands_for_an_endpoint_names_its_row(point: EntryPoint) -> None:
     command = point.load()
-    assert (command.endpoint is not None) == (name(point) in ARGUMENTS)
     assert command.endpoint is None or rows_of(command)
+    assert (command.endpoint is not None) == (name(point) in ARGUMENTS)
 
 
 #: What two commands share, or one command has beside its own.
@@ -83,9 +85,14 @@ def test_a_command_and_its_endpoint_are_found_from_each_other() -> None:
             continue
         verb = command.endpoint.method, name(point).split()[-1]
         assert verb in {
-            ('GET', 'list'), ('GET', 'show'),
-            ('POST', 'create'), ('POST', 'replace'), ('POST', 'submit'),
-            ('PUT', 'set'), ('PUT', 'create'), ('PUT', 'unset'),
+            ('GET', 'list'),
+            ('GET', 'show'),
+            ('POST', 'create'),
+            ('POST', 'replace'),
+            ('POST', 'submit'),
+            ('PUT', 'set'),
+            ('PUT', 'create'),
+            ('PUT', 'unset'),
             ('DELETE', 'delete'),
         }
 

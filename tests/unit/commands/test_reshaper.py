@@ -10,7 +10,10 @@ import pytest
 from tests.unit.conftest import Placement, Play, Result, Service
 from tests.unit.dialogue import NOTHING, RP, Case, Reply, fault, post
 
-BODY = {'inventories': {RP: {'inventories': {}, 'resource_provider_generation': 1}}, 'allocations': {}}
+BODY = {
+    'inventories': {RP: {'inventories': {}, 'resource_provider_generation': 1}},
+    'allocations': {},
+}
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,11 @@ CASES = {
     'deletion prints nothing': Case('resource class delete CUSTOM_X', [delete(PATH)]),
     'a refusal is one line': Case(
         'resource class delete VCPU',
-        [delete('/resource_classes/VCPU', fault(400, 'Cannot delete standard resource class VCPU'))],
+        [
+            delete(
+                '/resource_classes/VCPU', fault(400, 'Cannot delete standard resource class VCPU')
+            )
+        ],
         stderr='Cannot delete standard resource class VCPU (HTTP 400) [req-1]\n',
         status=1,
     ),

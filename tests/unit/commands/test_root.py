@@ -16,7 +16,10 @@ CASES = {
         SHOW, [version_document('1.39'), ALLOWED], f'{URL}\n1.0\n1.39\n1.39\nTrue\n'
     ),
     'the version in use may be lower': Case(
-        SHOW, [version_document('1.39'), FORBIDDEN], f'{URL}\n1.0\n1.39\n1.5\nFalse\n', version='1.5'
+        SHOW,
+        [version_document('1.39'), FORBIDDEN],
+        f'{URL}\n1.0\n1.39\n1.5\nFalse\n',
+        version='1.5',
     ),
     'a service of 1.36 is asked too': Case(
         SHOW, [version_document('1.36'), ALLOWED], f'{URL}\n1.0\n1.36\n1.36\nTrue\n'

@@ -56,7 +56,7 @@ CASES = {
         stderr='No such trait(s): A. (HTTP 404) [req-1]\n',
         status=1,
     ),
-    'creation and deletion print nothing': Case(
+    'creation prints nothing': Case(
         'trait create CUSTOM_A', [put('/traits/CUSTOM_A', answer=NOTHING)]
     ),
     'deletion prints nothing': Case('trait delete CUSTOM_A', [delete('/traits/CUSTOM_A')]),

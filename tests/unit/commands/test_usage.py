@@ -81,8 +81,11 @@ CASES = {
             version_document('1.39'),
             get(
                 '/usages?project_id=p&consumer_type=all',
-                Reply(200, {'usages': {'all': {'VCPU': 1, 'consumer_count': 1}}},
-                      {'Last-Modified': MONDAY}),
+                Reply(
+                    200,
+                    {'usages': {'all': {'VCPU': 1, 'consumer_count': 1}}},
+                    {'Last-Modified': MONDAY},
+                ),
             ),
         ],
         f'all 1 VCPU 1 {MONDAY}\n',

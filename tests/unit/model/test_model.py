@@ -16,7 +16,17 @@ def test_a_uuid_is_known_as_one(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    'text', ['', 'compute1', RP[:-1], RP + '1', RP.replace('-', ''), RP + '\n', f'{{{RP}}}', '１' + RP[1:]]
+    'text',
+    [
+        '',
+        'compute1',
+        RP[:-1],
+        RP + '1',
+        RP.replace('-', ''),
+        RP + '\n',
+        f'{{{RP}}}',
+        '\uff11' + RP[1:],
+    ],
 )
 def test_anything_else_is_a_name(text: str) -> None:
     assert not is_uuid(text)
@@ -63,7 +73,13 @@ def test_an_inventory_survives_json() -> None:
 
 def test_a_consumer_survives_json_but_for_what_ages() -> None:
     consumer = Consumer(
-        CONSUMER, {RP2: {'VCPU': 1}, RP: {'VGPU': 1, 'DISK_GB': 2}}, 'p', 'u', 3, 'INSTANCE', {RP: 7}
+        CONSUMER,
+        {RP2: {'VCPU': 1}, RP: {'VGPU': 1, 'DISK_GB': 2}},
+        'p',
+        'u',
+        3,
+        'INSTANCE',
+        {RP: 7},
     )
     record = consumer.to_json()
     assert list(record['allocations']) == [RP, RP2]

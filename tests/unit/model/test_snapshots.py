@@ -12,10 +12,12 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from tests.unit.dialogue import CONSUMER, CONSUMER2, RP, RP2, ROOT
+from tests.unit.dialogue import CONSUMER, CONSUMER2, ROOT, RP, RP2
 
 
-def state(uuid: str, name: str, parent: str | None = None, root: str | None = None) -> ProviderState:
+def state(
+    uuid: str, name: str, parent: str | None = None, root: str | None = None
+) -> ProviderState:
     return ProviderState(
         Provider(uuid, name, 1, parent, root or uuid),
         {'VCPU': Inventory(8)},
@@ -28,7 +30,11 @@ def state(uuid: str, name: str, parent: str | None = None, root: str | None = No
 @pytest.fixture
 def snapshot() -> Snapshot:
     return Snapshot(
-        [state(RP2, 'numa1', ROOT, ROOT), state(ROOT, 'host', None), state(RP, 'numa0', ROOT, ROOT)],
+        [
+            state(RP2, 'numa1', ROOT, ROOT),
+            state(ROOT, 'host', None),
+            state(RP, 'numa0', ROOT, ROOT),
+        ],
         [Consumer(CONSUMER2, {RP: {'VCPU': 1}}), Consumer(CONSUMER, {RP: {'VCPU': 1}, 'x': {}})],
     )
 
@@ -63,7 +69,10 @@ def test_an_empty_snapshot_is_one() -> None:
 
 
 GOOD: dict[str, Any] = {
-    'format': 'placementclient/snapshot', 'version': 1, 'providers': [], 'consumers': {}
+    'format': 'placementclient/snapshot',
+    'version': 1,
+    'providers': [],
+    'consumers': {},
 }
 
 

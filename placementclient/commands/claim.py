@@ -1,0 +1,135 @@
+"""Claim the first candidate that the service grants, as a scheduler does."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping
+
+from placementclient import endpoints, errors
+from placementclient.api import allocation, allocation_candidate
+from placementclient.api.conflict import retried
+from placementclient.commands import base
+from placementclient.commands.allocation import OWNER
+from placementclient.commands.allocation_candidate import FILTERS, LIMIT, requested
+from placementclient.commands.base import Option
+from placementclient.microversion import Microversion
+from placementclient.model.consumers import Candidate, Consumer, Summary
+from placementclient.model.providers import SHARING_TRAIT
+from placementclient.render import columns
+from placementclient.render.columns import Output
+
+#: From here on a consumer that exists by now is told from one that does not.
+_GUARDED = Microversion(1, 28)
+
+
+class Unclaimed(errors.PlacementError):
+    """No candidate was granted.
+
+    :param refusals: what the service said to each
+    """
+
+    def __init__(self, refusals: Iterable[errors.Conflict]) -> None:
+        self.refusals = tuple(refusals)
+        super().__init__(
+            f'None of the {len(self.refusals)} candidates was granted; to the last one: '
+            f'{self.refusals[-1]}'
+            if self.refusals
+            else 'There are no candidates: allocation candidate explain says why'
+        )
+
+
+class ClaimAllocation(base.Lister):
+    """Allocate the first candidate that the service grants; after a conflict, try the next.
+
+    The filters are those of allocation candidate list. A consumer that holds something already is
+    refused. The row 0 and those with the same number are what was claimed; further numbers are the
+    alternates, each on another tree.
+
+    Example:
+
+      openstack resource provider allocation claim 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --resource VCPU=2 --resource MEMORY_MB=2048 --alternates 2 \\
+        --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5
+    """
+
+    options = (
+        base.CONSUMER,
+        *FILTERS,
+        LIMIT,
+        Option(
+            '--alternates',
+            metavar='<number>',
+            type=int,
+            default=0,
+            help='Print so many of the candidates that come next, each on another tree',
+        ),
+        *OWNER,
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return max(_GUARDED, endpoints.LIST_CANDIDATES.since)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        candidates, summaries = allocation_candidate.list(
+            self.client, requested(self.client, parsed_args)
+        )
+        pending = iter(candidates)
+        claimed = self._claim(pending, parsed_args)
+        # Of the same host, it would be no alternative to a host that fails.
+        alternates = _of_other_trees(claimed, pending, summaries, parsed_args.alternates)
+        return columns.candidates(
+            [claimed, *alternates], summaries, self.client.microversion, long=True, first=0
+        )
+
+    def _claim(
+        self, candidates: Iterator[Candidate], parsed_args: argparse.Namespace
+    ) -> Candidate:
+        refusals = []
+        for candidate in candidates:
+            try:
+                retried(lambda candidate=candidate: self._write(candidate, parsed_args))  # type: ignore[misc]
+            except errors.Conflict as refusal:
+                self.log.info(f'Next candidate: {refusal}')
+                refusals.append(refusal)
+            else:
+                return candidate
+        raise Unclaimed(refusals)
+
+    def _write(self, candidate: Candidate, parsed_args: argparse.Namespace) -> None:
+        """Allocate a candidate, unless the consumer holds something meanwhile."""
+        there = allocation.show(self.client, parsed_args.consumer).value
+        if there.allocations:
+            raise errors.PlacementError(f'Consumer {there.uuid} holds something already')
+        consumer = Consumer(
+            parsed_args.consumer,
+            candidate.allocations,
+            parsed_args.project_id,
+            parsed_args.user_id,
+            there.generation,
+            parsed_args.consumer_type,
+        )
+        allocation.set(self.client, consumer, mappings=candidate.mappings)
+
+
+def _of_other_trees(
+    claimed: Candidate,
+    candidates: Iterable[Candidate],
+    summaries: Mapping[str, Summary],
+    number: int,
+) -> list[Candidate]:
+    """The first so many candidates, each on a tree that none before it is on."""
+    taken = _trees(claimed, summaries)
+    chosen: list[Candidate] = []
+    for candidate in candidates:
+        trees = _trees(candidate, summaries)
+        if len(chosen) < number and not trees & taken:
+            chosen.append(candidate)
+            taken |= trees
+    return chosen
+
+
+def _trees(candidate: Candidate, summaries: Mapping[str, Summary]) -> set[str | None]:
+    """The roots of a candidate's providers, without those that only share."""
+    used = {uuid: summaries[uuid] for uuid in candidate.allocations}
+    own = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
+    return {summaries[uuid].root_provider_uuid for uuid in own or used}

@@ -1,0 +1,175 @@
+"""Allocations that go to another provider or to another consumer, each in one request."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+from dataclasses import replace
+
+from placementclient import errors
+from placementclient.api import allocation, resource_provider
+from placementclient.api.conflict import retried
+from placementclient.commands import base
+from placementclient.commands.allocation import ConsumerLister
+from placementclient.commands.base import Option
+from placementclient.microversion import KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.model.consumers import Consumer
+from placementclient.render.columns import Output
+
+#: From here on a consumer has a generation, so that what was read can be held against the write.
+_GUARDED = Microversion(1, 28)
+
+
+class _Relocation(ConsumerLister):
+    """A command that reads what a consumer holds and writes it elsewhere."""
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return _GUARDED
+
+    def holder(self, consumer_uuid: str) -> Consumer:
+        """A consumer with what it holds.
+
+        :raises errors.PlacementError: if that is nothing
+        """
+        consumer = allocation.show(self.client, consumer_uuid).value
+        if not consumer.allocations:
+            raise errors.PlacementError(f'Consumer {consumer_uuid} holds nothing')
+        return consumer
+
+
+class MoveAllocation(_Relocation):
+    """Move what a consumer holds on one resource provider to another, in one request.
+
+    What it holds on further providers stays as it is, and what it holds on the other already is
+    added to. The service refuses what the other has no room for; nothing is changed then.
+
+    Example:
+
+      openstack resource provider allocation move 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --from compute1 --to compute1_gpu0 --class VGPU
+    """
+
+    options = (
+        base.CONSUMER,
+        Option(
+            '--from',
+            dest='source',
+            metavar='<provider>',
+            required=True,
+            help='Name or UUID of the resource provider that it holds something on',
+        ),
+        Option(
+            '--to',
+            dest='target',
+            metavar='<provider>',
+            required=True,
+            help='Name or UUID of the one that it shall hold that on',
+        ),
+        Option(
+            '--class',
+            dest='resource_class',
+            metavar='<resource_class>',
+            action='append',
+            default=[],
+            help='Only this resource class; may be repeated; without it, all that it holds there',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        source = resource_provider.find(self.client, parsed_args.source)
+        target = resource_provider.find(self.client, parsed_args.target)
+        if source == target:
+            raise errors.UsageError('--from and --to are the same resource provider')
+
+        def attempt() -> None:
+            consumer = self.holder(parsed_args.consumer)
+            allocation.set(
+                self.client, _moved(consumer, source, target, parsed_args.resource_class)
+            )
+
+        retried(attempt)
+        return self.output(allocation.show(self.client, parsed_args.consumer))
+
+
+class TransferAllocation(_Relocation):
+    """Hand all that a consumer holds to another consumer, in one request.
+
+    So Nova hands what a server holds to its migration, and back. The other takes over project, user
+    and, unless another is given, the type. A consumer that holds something already is refused.
+
+    Example:
+
+      openstack resource provider allocation transfer 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --to-consumer 8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11
+    """
+
+    options = (
+        base.CONSUMER,
+        Option(
+            '--to-consumer',
+            metavar='<uuid>',
+            required=True,
+            help='UUID of the consumer that shall hold it, such as that of a migration',
+        ),
+        Option(
+            '--consumer-type',
+            metavar='<consumer_type>',
+            since='1.38',
+            help='What the other consumer is, such as MIGRATION',
+        ),
+        Option(
+            '--replace',
+            action='store_true',
+            help='Free what the other holds already, as the revert of a resize does',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        if parsed_args.consumer == parsed_args.to_consumer:
+            raise errors.UsageError('--to-consumer is the consumer itself')
+        retried(lambda: self._transfer(parsed_args))
+        return self.output(allocation.show(self.client, parsed_args.to_consumer))
+
+    def _transfer(self, parsed_args: argparse.Namespace) -> None:
+        giver = self.holder(parsed_args.consumer)
+        taker = allocation.show(self.client, parsed_args.to_consumer).value
+        if taker.allocations and not parsed_args.replace:
+            raise errors.PlacementError(
+                f'Consumer {taker.uuid} holds something already: --replace would free it'
+            )
+        kind = parsed_args.consumer_type or (taker if taker.allocations else giver).type
+        taker = replace(
+            giver, uuid=taker.uuid, generation=taker.generation, type=kind
+        )
+        version = self.client.microversion
+        if kind is None:
+            # Types stay as they are stored, or unset.
+            version = min(version, KEEPS_CONSUMER_TYPE)
+        # A body has to give the one that loses everything a type too, though its record goes.
+        giver = replace(giver, allocations={}, type=giver.type or kind)
+        body = {each.uuid: allocation.body_of(each, version) for each in (giver, taker)}
+        allocation.replace(self.client, body, version=version)
+
+
+def _moved(
+    consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
+) -> Consumer:
+    """A consumer that holds on one provider what it held on another.
+
+    :param classes: only these; all, if it is empty
+    :raises errors.PlacementError: if it does not hold that
+    """
+    held = dict(consumer.allocations.get(source_uuid, {}))
+    missing = set(classes).difference(held)
+    if missing or not held:
+        what = ', '.join(sorted(missing)) or 'anything'
+        raise errors.PlacementError(
+            f'Consumer {consumer.uuid} does not hold {what} on the provider {source_uuid}'
+        )
+    there = dict(consumer.allocations.get(target_uuid, {}))
+    for name in sorted(set(classes) or held):
+        there[name] = there.get(name, 0) + held.pop(name)
+    changed = {**consumer.allocations, source_uuid: held, target_uuid: there}
+    return replace(
+        consumer, allocations={uuid: resources for uuid, resources in changed.items() if resources}
+    )

@@ -1,0 +1,90 @@
+"""What can be typed after what, read off the parsers of all commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from placementclient import overview
+
+#: What stands for a value tells which values there are.
+BY_METAVAR = {
+    '<provider>': 'providers',
+    '<resource_class>': 'classes',
+    '<resource_class>=<value>': 'amounts',
+    '<resource_class>[:<field>]=<value>': 'amounts',
+    '<trait>': 'traits',
+    '<required>': 'traits',
+    '<forbidden>': 'traits',
+    '<file>': 'files',
+    '<plan>': 'files',
+}
+#: Where it is no more than a name: by the subject of the command.
+BY_SUBJECT = {'resource provider': 'providers', 'resource class': 'classes', 'trait': 'traits'}
+#: A value of which nothing is known.
+ANYTHING = 'anything'
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """A command, or the program itself.
+
+    :param options: what follows each option: nothing (``''``), or a kind of value
+    :param arguments: the kinds of the arguments
+    :param endless: whether the last may be repeated
+    """
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
+    endless: bool = False
+
+
+def syntax(parser: argparse.ArgumentParser, command: str = '') -> Syntax:
+    """The syntax that a parser accepts."""
+    options, arguments, endless = {}, [], False
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS:
+            continue
+        kind = _kind(action, command)
+        if not action.option_strings:
+            arguments.append(kind)
+            endless = action.nargs in (argparse.ZERO_OR_MORE, argparse.ONE_OR_MORE)
+        for option in action.option_strings:
+            options[option] = '' if action.nargs == 0 else kind
+    return Syntax(options, tuple(arguments), endless)
+
+
+def _kind(action: argparse.Action, command: str) -> str:
+    if action.choices:
+        return ' '.join(['words', *map(str, action.choices)])
+    if action.metavar == '<name>' and not command.endswith(' create'):
+        return BY_SUBJECT.get(overview.subject(command), ANYTHING)
+    return BY_METAVAR.get(str(action.metavar), ANYTHING)
+
+
+def following(commands: Iterable[str]) -> dict[str, list[str]]:
+    """The words that may follow each beginning of a command."""
+    words: dict[str, set[str]] = {}
+    for command in commands:
+        parts = command.split()
+        for i, part in enumerate(parts):
+            words.setdefault(' '.join(parts[:i]), set()).add(part)
+    return {beginning: sorted(next) for beginning, next in sorted(words.items())}
+
+
+def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
+    """The options that take a value, as ``'command --option'``, by the kind of it."""
+    kinds: dict[str, list[str]] = {}
+    for command, its in commands.items():
+        for option, kind in its.options.items():
+            if kind:
+                kinds.setdefault(kind, []).append(f'{command} {option}')
+    return kinds
+
+
+def argument_kinds(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, list[str], bool]]:
+    """The commands that take arguments, with the kinds of these, and whether the last is endless."""
+    for command, its in commands.items():
+        if its.arguments:
+            yield command, list(its.arguments), its.endless

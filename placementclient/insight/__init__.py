@@ -1,0 +1,1 @@
+"""What a snapshot tells: room, faults, differences. Nothing here does I/O."""

@@ -1,0 +1,145 @@
+"""A plan on a stage: the same requests, to a scratch Placement in this process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from keystoneauth1.session import Session
+
+from placementclient import errors
+from placementclient.direct import Direct
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.microversion import HIGHEST
+from placementclient.migration import execute, live, restore, verify
+from placementclient.migration.capture import capture
+from placementclient.migration.execute import Report
+from placementclient.migration.outcome import Outcome
+from placementclient.migration.verify import Difference
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What the real service said to a plan.
+
+    :param applied: how the trees ended
+    :param differences: between the plan and what became of it
+    :param rolled_back: how they ended on the way back
+    :param remains: between the snapshot and what was there after the way back
+    """
+
+    applied: Outcome
+    differences: Sequence[Difference]
+    rolled_back: Outcome
+    remains: Sequence[Difference]
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """0 if all went well, there and back."""
+        for outcome in (self.applied, self.rolled_back):
+            if outcome.exit_status is not ExitStatus.DONE:
+                return outcome.exit_status
+        return ExitStatus.DIFFERS if self.differences or self.remains else ExitStatus.DONE
+
+
+def rehearse(
+    plan: Plan,
+    snapshot: Snapshot,
+    report: Report | None = None,
+    *,
+    trees: Sequence[str] = (),
+) -> Rehearsal:
+    """Apply a plan, verify it and take it back, in a scratch Placement loaded from a snapshot.
+
+    Loaded are the trees that the plan is about, and what their consumers hold elsewhere.
+
+    :param report: told how each tree ended, on the way there and on the way back
+    :param trees: names or UUIDs of roots; none: all
+    :raises errors.Differs: if the snapshot lacks a tree of the plan
+    :raises errors.DirectError: if no embedded Placement can be had
+    """
+    part = part_of(snapshot, plan, trees)
+    with Direct.scratch() as service, tempfile.TemporaryDirectory() as folder:
+        client = Client(Session(auth=service), HIGHEST)
+        restore.load(client, part)
+        before = capture(client)
+        journal_path = os.path.join(folder, 'plan.journal')
+        applied = execute.apply(client, plan, journal_path, trees=trees, report=report)
+        done = [tree.root_provider_uuid for tree in applied.trees if tree.is_done]
+        differences = (
+            verify.verify(client, plan, done, journal_path=journal_path) if done else []
+        )
+        rolled_back = execute.rollback(client, plan, journal_path, trees=trees, report=report)
+        remains = list(_differences(before, capture(client)))
+    return Rehearsal(applied, differences, rolled_back, remains)
+
+
+def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
+    """The part of a snapshot that some trees of a plan are about.
+
+    Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
+    for by some without limits.
+
+    :raises errors.Differs: if the snapshot lacks a tree of the plan
+    """
+    roots = dict.fromkeys(uuid for tree in plan.selected(trees) for uuid in live.roots_of(tree))
+    states: dict[str, ProviderState] = {}
+    for root in roots:
+        if root not in snapshot.providers:
+            raise errors.Differs(f'The snapshot has no provider {root}, which the plan is about')
+        states.update((state.uuid, state) for state in snapshot.tree(root))
+    consumers = {c.uuid: c for uuid in states for c in snapshot.consumers_on(uuid)}
+    for consumer in consumers.values():
+        for uuid in consumer.allocations:
+            if uuid in snapshot.providers:
+                states.update((state.uuid, state) for state in _with_ancestors(snapshot, uuid))
+            else:
+                states[uuid] = _stand_in(uuid, consumer, states.get(uuid))
+    return Snapshot(states.values(), consumers.values())
+
+
+def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:
+    uuid: str | None = provider_uuid
+    while uuid is not None:
+        yield snapshot.providers[uuid]
+        uuid = snapshot.providers[uuid].provider.parent_provider_uuid
+
+
+def _stand_in(uuid: str, consumer: Consumer, known: ProviderState | None) -> ProviderState:
+    state = known or ProviderState(Provider(uuid, f'not in the snapshot {uuid}', 0, None, uuid))
+    roomy = dict.fromkeys(consumer.allocations[uuid], Inventory(UNLIMITED))
+    return replace(state, inventories={**state.inventories, **roomy})
+
+
+def _differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
+    """What is not as it was, but for generations."""
+    for kind, was, now in (
+        ('provider', before.providers, after.providers),
+        ('consumer', before.consumers, after.consumers),
+    ):
+        for uuid in sorted({*was, *now}):
+            old, new = _content(was.get(uuid)), _content(now.get(uuid))
+            if old != new:
+                yield Difference(
+                    str((old or new or {}).get('name', uuid)),
+                    kind,
+                    f'the {kind} {uuid} is not as it was',
+                    {'before': old, 'after': new},
+                )
+
+
+def _content(item: Any) -> dict[str, Any] | None:
+    if item is None:
+        return None
+    content: dict[str, Any] = item.to_json()
+    del content['generation']
+    return content

@@ -1,0 +1,61 @@
+"""The commands by subject, and those that an unknown one may have meant."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+#: How many words of a command's name make its subject.
+DEPTH = 3
+#: How many suggestions are still read, and how alike they must be to what was typed.
+SUGGESTIONS, ALIKE = 3, 0.75
+
+
+def subject(command: str) -> str:
+    """``'resource provider'`` of ``'resource provider list'``."""
+    return ' '.join(command.split()[:-1][:DEPTH]) or 'this program'
+
+
+def lines(commands: Mapping[str, Any], beginning: str = '') -> Iterator[str]:
+    """What ``--help`` says of the commands, by subject.
+
+    :param commands: their entry points by their names
+    :param beginning: only those whose names begin so
+    """
+    chosen = [name for name in commands if f'{name} '.startswith(f'{beginning} '.lstrip())]
+    width = max(map(len, chosen), default=0)
+    heading = None
+    for name in sorted(chosen, key=lambda name: (' ' not in name, subject(name), name)):
+        if subject(name) != heading:
+            heading = subject(name)
+            yield f'\n{heading}:'
+        yield f'  {name:<{width}}  {_summary(commands[name])}'
+
+
+def _summary(point: Any) -> str:
+    """The first line of a command's help."""
+    try:
+        documentation = inspect.getdoc(point.load()) or ''
+    except ImportError as missing:
+        return f'cannot be loaded: {missing}'
+    return documentation.partition('\n')[0].rstrip('.')
+
+
+def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
+    """The commands that somebody may have meant, the likeliest first.
+
+    :param words: what was typed, up to the first option; arguments may follow the command
+    """
+    from difflib import SequenceMatcher
+
+    typed = ' '.join(words)
+    below = [command for command in commands if command.startswith(f'{typed} ')]
+    if 0 < len(below) <= SUGGESTIONS:
+        return sorted(below)
+    matcher, alike = SequenceMatcher(), []
+    for command in sorted(commands):
+        matcher.set_seqs(command, ' '.join(words[: len(command.split())]))
+        if matcher.real_quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE:
+            alike.append((-matcher.ratio(), command))
+    return [command for _, command in sorted(alike)[:SUGGESTIONS]]

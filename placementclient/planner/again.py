@@ -1,0 +1,259 @@
+"""Plan one tree again from what is there now: because it changed, or for the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from placementclient import errors
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import causes, check
+from placementclient.planner.causes import BadRow, Cause, Refused
+from placementclient.planner.changes import ProviderChange
+from placementclient.planner.compose import compose
+from placementclient.planner.known import Holding, Known, Register
+from placementclient.planner.layout import Layout, Place, Site, lay_out
+from placementclient.planner.places import seat
+from placementclient.planner.plan import Label, Plan, PlannedRow, TreePlan
+from placementclient.planner.spec import Spec
+from placementclient.planner.world import World
+
+
+def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
+    """Plan a tree again that has changed since it was planned, and is not yet applied.
+
+    Every row of the old plan whose consumer still holds what it held keeps its place and its
+    label; every new one is mapped or forced.
+
+    :param live: the tree as it is now, with the sharing providers that it moves to, and all that
+        its consumers hold
+    :param tree: its part of ``plan``
+    :raises errors.Infeasible: if an old row cannot keep its place, or nothing else fits
+    :raises errors.Undecided: if a new row has a choice
+    """
+    world = World(live)
+    try:
+        root = _root(world, tree)
+        _refuse_occupied(world, tree)
+        layout = lay_out(world, plan.spec, root)
+        known = Register(plan.spec, plan.assignments).match(world, layout)
+        known |= _kept(world, layout, tree)
+        return _planned(world, layout, plan.spec, known)
+    except errors.BadFile as reason:
+        raise errors.Infeasible([BadRow(tree.root_provider_name, str(reason))]) from None
+    except Refused as refusal:
+        raise errors.Infeasible(refusal.causes, refusal.slack) from None
+
+
+def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
+    """Plan the way back of a tree that is applied.
+
+    Consumers that came since go back too, those that left are not resurrected. The providers that
+    the plan made lose their inventories; deleting them, ``tree.created()`` in reverse, comes after.
+
+    :param live: the tree as it is now, with the sharing providers that it moved to, and all that
+        its consumers hold
+    :param tree: its part of ``plan``
+    :raises errors.Infeasible: if that is impossible
+    :raises errors.Undecided: if a consumer that came since has a choice
+    """
+    world = World(live)
+    try:
+        layout, known = _Return(world, tree).prepare()
+        renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
+        together = tuple(
+            tuple(renamed.get(name, name) for name in group) for group in plan.spec.together
+        )
+        spec = replace(plan.spec, together=together)
+        return _planned(world, layout, spec, known, backwards=True)
+    except Refused as refusal:
+        raise errors.Infeasible(refusal.causes, refusal.slack) from None
+
+
+def _planned(
+    world: World,
+    layout: Layout,
+    spec: Spec,
+    known: Mapping[Holding, list[Known]],
+    backwards: bool = False,
+) -> TreePlan:
+    seating = seat(world, layout, spec, known)
+    if seating.undecided:
+        raise errors.Undecided(seating.undecided)
+    tree = compose(world, layout, seating)
+    check.check_tree(tree, spec, backwards=backwards)
+    return tree
+
+
+def _root(world: World, tree: TreePlan) -> ProviderState:
+    root = world.state(tree.root_provider_uuid)
+    if root is None:
+        raise Refused([causes.NoSource(tree.root_provider_name, tree.root_provider_name)])
+    return root
+
+
+def _refuse_occupied(world: World, tree: TreePlan) -> None:
+    """A child that the plan makes may be there, from an apply that was cut short, but empty."""
+    for change in tree.created():
+        state = world.find(change.name)
+        if state is not None and (state.inventories or state.usages):
+            reason = f'{change.name}, which the plan makes, is there and not empty'
+            raise Refused([BadRow(tree.root_provider_name, reason)])
+
+
+def _by_holding(tree: TreePlan, *, backwards: bool) -> dict[Holding, list[PlannedRow]]:
+    """The rows of a plan by whose amount they move: consumer, provider UUID and class."""
+    uuids = {change.name: change.uuid for change in tree.providers}
+    rows: dict[Holding, list[PlannedRow]] = {}
+    for row in tree.rows:
+        origin = (row.from_provider, row.resource_class)
+        if backwards:
+            if origin == (row.to_provider, row.to_resource_class):
+                continue
+            origin = (row.to_provider, row.to_resource_class)
+        rows.setdefault((row.consumer_uuid, uuids[origin[0]], origin[1]), []).append(row)
+    return rows
+
+
+def _kept(world: World, layout: Layout, tree: TreePlan) -> dict[Holding, list[Known]]:
+    kept: dict[Holding, list[Known]] = {}
+    for holding, rows in _by_holding(tree, backwards=False).items():
+        places = layout.places.get(holding[1:], [])
+        if _held(world, holding) != sum(row.amount for row in rows) or not places:
+            continue
+        by_name = {(place.provider, place.resource_class): place for place in places}
+        kept[holding] = []
+        for row in rows:
+            place = by_name.get((row.to_provider, row.to_resource_class))
+            if place is None:
+                reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
+                raise Refused([BadRow(layout.root.name, reason)])
+            kept[holding].append(Known(place, row.amount, row.label, row.evidence))
+    return kept
+
+
+def _held(world: World, holding: Holding) -> int:
+    consumer_uuid, provider_uuid, name = holding
+    consumer = world.snapshot.consumers.get(consumer_uuid)
+    return _amount(consumer, provider_uuid, name) if consumer else 0
+
+
+def _amount(consumer: Consumer, provider_uuid: str, name: str) -> int:
+    return consumer.allocations.get(provider_uuid, {}).get(name, 0)
+
+
+class _Return:
+    """The layout of the way back, and what is known of who goes where."""
+
+    def __init__(self, world: World, tree: TreePlan) -> None:
+        self._world, self._tree = world, tree
+        self._causes: list[Cause] = []
+        self._layout = Layout(_root(world, tree))
+        self._rows = _by_holding(tree, backwards=True)
+
+    def prepare(self) -> tuple[Layout, dict[Holding, list[Known]]]:
+        for change in self._tree.providers:
+            state = self._world.state(change.uuid)
+            if state is None:
+                reason = f'{change.name} is gone'
+                self._causes.append(BadRow(self._tree.root_provider_name, reason))
+            else:
+                self._layout.sites[change.uuid] = self._site(change, state)
+        if self._causes:
+            raise Refused(self._causes)
+        self._find_places()
+        return self._layout, dict(self._known())
+
+    def _site(self, change: ProviderChange, state: ProviderState) -> Site:
+        before, after = change.content_before, change.after
+        site = Site(
+            change.uuid,
+            change.name,
+            state.provider.parent_provider_uuid,
+            change.root_provider_uuid,
+            state,
+            dict(self._inventories(change, state)),
+            set(state.traits),
+            set(state.aggregates),
+        )
+        if not change.is_created:  # what is created disappears altogether
+            site.traits = set(state.traits - (after.traits - before.traits))
+            site.traits |= before.traits - after.traits
+            site.aggregates -= after.aggregates - before.aggregates
+        return site
+
+    def _inventories(
+        self, change: ProviderChange, state: ProviderState
+    ) -> Iterator[tuple[str, Inventory]]:
+        """What the plan changed as it was before, all else as it is."""
+        before, after = change.content_before.inventories, change.after.inventories
+        for name in sorted(before.keys() | after.keys() | state.inventories.keys()):
+            was, planned, now = before.get(name), after.get(name), state.inventories.get(name)
+            if now == planned:
+                restored = was
+            elif was == planned and not change.is_created:
+                restored = now
+            elif was and planned and now and change.root_provider_uuid != self._layout.root.uuid:
+                # Other trees' plans change a sharing provider too; each takes back its own part.
+                total = now.total - planned.total + was.total
+                restored = replace(now, total=max(total, 1))
+            else:
+                self._causes.append(
+                    causes.Changed(self._tree.root_provider_name, change.name, name)
+                )
+                restored = now
+            if restored is not None:
+                yield name, restored
+
+    def _find_places(self) -> None:
+        uuids = {change.name: change.uuid for change in self._tree.providers}
+        layout = self._layout
+        for move in self._tree.moves:
+            site = layout.sites[uuids[move.to_provider]]
+            where = (site.uuid, move.to_resource_class)
+            back = Place(uuids[move.from_provider], move.from_provider, move.resource_class)
+            places = layout.places.setdefault(where, [])
+            if back not in places:
+                places.append(back)
+            if site.root_provider_uuid != layout.root.uuid:
+                layout.limited[where] = dict(self._limits(where))
+        for (provider_uuid, name), places in layout.places.items():
+            site = layout.sites[provider_uuid]
+            if name in site.inventories and (provider_uuid, name) not in layout.limited:
+                places.append(Place(provider_uuid, site.name, name, stays=True))
+
+    def _limits(self, where: tuple[str, str]) -> Iterator[tuple[str, int]]:
+        for holding, rows in self._rows.items():
+            if holding[1:] == where and (held := _held(self._world, holding)):
+                yield holding[0], min(held, sum(row.amount for row in rows))
+
+    def _known(self) -> Iterator[tuple[Holding, list[Known]]]:
+        planned = {change.uuid: change.after for change in self._tree.consumers}
+        for (provider_uuid, name), places in self._layout.places.items():
+            by_name = {(place.provider, place.resource_class): place for place in places}
+            stays = [place for place in places if place.stays]
+            for consumer in self._world.consumers_on(provider_uuid):
+                holding = (consumer.uuid, provider_uuid, name)
+                held = _amount(consumer, provider_uuid, name)
+                rows = self._rows.get(holding, [])
+                moved = sum(row.amount for row in rows)
+                expected = planned.get(consumer.uuid, {}).get(provider_uuid, {}).get(name, 0)
+                if (provider_uuid, name) in self._layout.limited:
+                    held = expected = min(held, moved)
+                known = [
+                    Known(
+                        by_name[row.from_provider, row.resource_class],
+                        row.amount,
+                        Label.MAPPED,
+                        'the plan',
+                    )
+                    for row in rows
+                ]
+                if rows and held == expected and moved <= held:
+                    if moved < held and stays:
+                        known.append(Known(stays[0], held - moved))
+                    yield holding, known
+                elif not rows and stays and consumer.uuid in self._tree.residents:
+                    yield holding, [Known(stays[0], held)]

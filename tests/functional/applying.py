@@ -1,0 +1,25 @@
+"""Applies a plan, to be killed: ``applying.py URL PLAN TREE``."""
+
+from __future__ import annotations
+
+import sys
+
+from keystoneauth1 import noauth
+from keystoneauth1.session import Session
+
+from placementclient.http import Client
+from placementclient.microversion import HIGHEST
+from placementclient.migration import execute, files
+
+
+def client_of(url: str) -> Client:
+    """A client of a service that trusts everybody."""
+    return Client(Session(auth=noauth.NoAuth(endpoint=url)), HIGHEST)
+
+
+if __name__ == '__main__':
+    service_url, path, tree = sys.argv[1:]
+    outcome = execute.apply(
+        client_of(service_url), files.read_plan(path), f'{path}.journal', trees=[tree]
+    )
+    sys.exit(outcome.exit_status)

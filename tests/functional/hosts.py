@@ -1,0 +1,82 @@
+"""A cloud of nested hosts with shared storage, small enough to count by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from placementclient.http import Client
+from placementclient.migration import restore
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.functional.clouds import uuid_of
+
+PROJECT, USER = uuid_of('project'), uuid_of('user')
+RACK, STORAGE = uuid_of('rack'), uuid_of('shared storage')
+
+
+def provider(
+    name: str,
+    inventories: Mapping[str, Inventory] | None = None,
+    traits: Iterable[str] = (),
+    aggregates: Iterable[str] = (),
+    parent: str | None = None,
+    root: str | None = None,
+) -> ProviderState:
+    """A provider; what is given of its tree are names."""
+    return ProviderState(
+        Provider(
+            uuid_of(name), name, 0, parent and uuid_of(parent), uuid_of(root or parent or name)
+        ),
+        inventories or {},
+        frozenset(traits),
+        frozenset(aggregates),
+    )
+
+
+def host(name: str, *, vgpus: int = 2, gpus: int = 2, rack: bool = True) -> list[ProviderState]:
+    """A compute node with its GPUs below it."""
+    return [
+        provider(
+            name,
+            {
+                'VCPU': Inventory(16, allocation_ratio=4.0, max_unit=16),
+                'MEMORY_MB': Inventory(65536, reserved=1024, step_size=256, max_unit=65536),
+            },
+            ['COMPUTE_NODE', 'HW_CPU_X86_AVX2'],
+            [STORAGE, *([RACK] if rack else [])],
+        ),
+        *(
+            provider(
+                f'{name}_gpu{n}',
+                {'VGPU': Inventory(vgpus, max_unit=vgpus)},
+                ['CUSTOM_A40' if n else 'CUSTOM_T4'],
+                parent=name,
+            )
+            for n in range(gpus)
+        ),
+    ]
+
+
+def storage() -> ProviderState:
+    """The storage that all hosts share."""
+    return provider(
+        'storage', {'DISK_GB': Inventory(1000, max_unit=500)}, [SHARING_TRAIT], [STORAGE]
+    )
+
+
+def holder(
+    name: str, allocations: Mapping[str, Mapping[str, int]], kind: str | None = 'INSTANCE'
+) -> Consumer:
+    """A consumer of what it holds, by the names of providers."""
+    held = {uuid_of(on): resources for on, resources in allocations.items()}
+    return Consumer(uuid_of(name), held, PROJECT, USER, None, kind)
+
+
+def build(client: Client, *consumers: Consumer, hosts: int = 2) -> Snapshot:
+    """Make so many hosts, storage and consumers."""
+    states = [state for n in range(hosts) for state in host(f'compute{n}')]
+    snapshot = Snapshot([*states, storage()], consumers)
+    restore.load(client, snapshot)
+    return snapshot

@@ -1,0 +1,194 @@
+"""Allocations that are moved, handed over and claimed, on the real service."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from placementclient.api import allocation
+from placementclient.http import Client
+from placementclient.model.consumers import Consumer
+from tests.functional.clouds import disturbed, uuid_of, watched
+from tests.functional.conftest import Placement
+from tests.functional.hosts import PROJECT, USER, build, holder
+
+OWNED = f'--project-id {PROJECT} --user-id {USER}'
+SERVER, MIGRATION = uuid_of('server'), uuid_of('migration')
+HELD = {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}, 'storage': {'DISK_GB': 10}}
+
+
+def held(client: Client, consumer: str) -> dict[str, dict[str, int]]:
+    """What a consumer holds, by provider UUID."""
+    allocations = allocation.show(client, consumer).value.allocations
+    return {uuid: dict(resources) for uuid, resources in allocations.items()}
+
+
+def by_uuid(allocations: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    return {uuid_of(name): resources for name, resources in allocations.items()}
+
+
+def test_a_move_leaves_what_is_elsewhere(client: Client, placement: Placement) -> None:
+    build(client, holder('server', HELD))
+    with watched(client) as requests:
+        moved = placement(
+            f'resource provider allocation move {SERVER} --from compute0 --to compute1 -f json'
+        )
+    assert moved.status == 0
+    after = by_uuid({'compute1': HELD['compute0'], 'storage': HELD['storage']})
+    assert held(client, SERVER) == after
+    assert {row['resource_provider']: row['resources'] for row in json.loads(moved.stdout)} == after
+    assert [method for method, _ in requests if method != 'GET'] == ['PUT']
+
+
+def test_a_move_of_a_class_adds_to_what_is_there(client: Client, placement: Placement) -> None:
+    build(client, holder('server', HELD | {'compute1': {'VCPU': 1}}, kind=None))
+    command = f'resource provider allocation move {SERVER} --from compute0 --to compute1'
+    assert placement(f'{command} --class VCPU --class VCPU').status == 0
+    assert held(client, SERVER) == by_uuid(
+        HELD | {'compute0': {'MEMORY_MB': 512}, 'compute1': {'VCPU': 3}}
+    )
+    assert allocation.show(client, SERVER).value.type is None
+
+
+def test_a_move_that_somebody_comes_before_is_decided_anew(
+    client: Client, placement: Placement
+) -> None:
+    build(client, holder('server', HELD))
+
+    def shrink() -> None:
+        allocation.set(client, _smaller(client))
+
+    with disturbed(client, 'PUT', SERVER, shrink):
+        moved = placement(
+            f'resource provider allocation move {SERVER} --from compute0 --to compute1'
+        )
+    assert moved.status == 0
+    assert held(client, SERVER) == by_uuid({'compute1': {'VCPU': 1}})
+
+
+def _smaller(client: Client) -> Consumer:
+    there = allocation.show(client, SERVER).value
+    return replace(there, allocations=by_uuid({'compute0': {'VCPU': 1}}))
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'status', 'sentence'),
+    [
+        ('--from compute0 --to compute0', 2, 'are the same resource provider'),
+        ('--from compute1 --to compute0', 1, 'does not hold anything on'),
+        ('--from compute0 --to compute1 --class VGPU', 1, 'does not hold VGPU on'),
+        ('--from compute0 --to compute1_gpu0', 1, 'Unable to allocate inventory'),
+        ('--from nowhere --to compute1', 1, "No resource provider has the name 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_moved_stays(
+    client: Client, placement: Placement, arguments: str, status: int, sentence: str
+) -> None:
+    build(client, holder('server', HELD))
+    result = placement(f'resource provider allocation move {SERVER} {arguments}')
+    assert (result.status, sentence in result.stderr) == (status, True), result
+    assert held(client, SERVER) == by_uuid(HELD)
+
+
+@pytest.mark.parametrize('kind', ['INSTANCE', None])
+def test_a_transfer_and_the_way_back(
+    client: Client, placement: Placement, kind: str | None
+) -> None:
+    build(client, holder('server', HELD, kind))
+    before = allocation.show(client, SERVER).value
+    command = 'resource provider allocation transfer'
+    with watched(client) as requests:
+        assert placement(f'{command} {SERVER} --to-consumer {MIGRATION}').status == 0
+    assert [method for method, _ in requests if method != 'GET'] == ['POST']
+    assert held(client, SERVER) == {}
+    assert held(client, MIGRATION) == by_uuid(HELD)
+    assert placement(f'{command} {MIGRATION} --to-consumer {SERVER}').status == 0
+    after = allocation.show(client, SERVER).value
+    assert (after.allocations, after.project_id, after.user_id, after.type) == (
+        before.allocations,
+        before.project_id,
+        before.user_id,
+        kind,
+    )
+
+
+@pytest.mark.parametrize('kind', ['INSTANCE', None])
+def test_a_transfer_can_name_the_type(
+    client: Client, placement: Placement, kind: str | None
+) -> None:
+    build(client, holder('server', HELD, kind))
+    result = placement(
+        f'resource provider allocation transfer {SERVER} --to-consumer {MIGRATION} '
+        '--consumer-type MIGRATION'
+    )
+    assert result.status == 0
+    assert allocation.show(client, MIGRATION).value.type == 'MIGRATION'
+
+
+def test_what_holds_something_takes_over_only_by_replacing(
+    client: Client, placement: Placement
+) -> None:
+    mine, others = {'compute0': {'VCPU': 2}}, {'compute1': {'VCPU': 2}}
+    build(client, holder('migration', mine, None), holder('server', others))
+    command = f'resource provider allocation transfer {MIGRATION} --to-consumer {SERVER}'
+    refused = placement(command)
+    assert (refused.status, '--replace would free it' in refused.stderr) == (1, True)
+    assert held(client, SERVER) == by_uuid(others)
+    assert placement(f'{command} --replace').status == 0
+    assert held(client, SERVER) == by_uuid(mine)
+    assert allocation.show(client, SERVER).value.type == 'INSTANCE'
+    assert 'holds nothing' in placement(command).stderr
+
+
+def test_a_claim_and_its_alternates(client: Client, placement: Placement) -> None:
+    build(client, hosts=3)
+    result = placement(
+        f'resource provider allocation claim {SERVER} {OWNED} --resource VCPU=2 '
+        '--resource DISK_GB=10 --group _GPU --resource VGPU=1 --required CUSTOM_A40 '
+        '--alternates 5 -f json'
+    )
+    assert result.status == 0, result
+    rows = json.loads(result.stdout)
+    assert [row['#'] for row in rows] == [0] * 3 + [1] * 3 + [2] * 3
+    claimed = {row['resource provider'] for row in rows if row['#'] == 0}
+    assert set(held(client, SERVER)) == claimed
+    hosts = [row['root_provider_uuid'] for row in rows if 'VCPU' in row['allocation']]
+    assert len(set(hosts)) == 3
+    again = placement(f'resource provider allocation claim {SERVER} {OWNED} --resource VCPU=1')
+    assert (again.status, 'holds something already' in again.stderr) == (1, True)
+
+
+def test_a_claim_goes_on_to_the_next_candidate(client: Client, placement: Placement) -> None:
+    build(client)
+
+    def fill() -> None:
+        """Take what the first candidate offers, between the question and the claim."""
+        for number, free in enumerate(['compute0_gpu0', 'compute0_gpu1', 'compute1_gpu0']):
+            allocation.set(client, holder(f'rival{number}', {free: {'VGPU': 2}}))
+
+    with disturbed(client, 'PUT', SERVER, fill):
+        result = placement(
+            f'resource provider allocation claim {SERVER} {OWNED} --resource VGPU=2 '
+            '--consumer-type INSTANCE'
+        )
+    assert result.status == 0, result
+    assert held(client, SERVER) == by_uuid({'compute1_gpu1': {'VGPU': 2}})
+    assert allocation.show(client, SERVER).value.type == 'INSTANCE'
+    command = f'resource provider allocation claim {MIGRATION} {OWNED} --resource VGPU=1'
+    none = placement(command)
+    assert (none.status, 'allocation candidate explain says why' in none.stderr) == (1, True)
+
+
+def test_a_claim_that_nobody_grants(client: Client, placement: Placement) -> None:
+    build(client)
+
+    def fill() -> None:
+        for free in ['compute0_gpu0', 'compute0_gpu1', 'compute1_gpu0', 'compute1_gpu1']:
+            allocation.set(client, holder(f'rival of {free}', {free: {'VGPU': 2}}))
+
+    with disturbed(client, 'PUT', SERVER, fill):
+        result = placement(f'resource provider allocation claim {SERVER} {OWNED} --resource VGPU=1')
+    assert (result.status, held(client, SERVER)) == (1, {})
+    assert 'None of the 4 candidates was granted' in result.stderr

@@ -1,0 +1,223 @@
+"""Somebody else changed something between the plan and the end of its application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.migration import capture, execute, journal, verify
+from placementclient.migration.outcome import Outcome, State
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.plan import Plan
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+
+ROOT = uuid_of('compute0')
+Disturb = Callable[[Client], None]
+
+
+def add_trait(client: Client) -> None:
+    traits = trait.list_of_provider(client, ROOT)
+    assert traits.generation is not None
+    trait.set_on_provider(client, ROOT, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
+
+
+def touch(client: Client) -> None:
+    traits = trait.list_of_provider(client, ROOT)
+    assert traits.generation is not None
+    trait.set_on_provider(client, ROOT, traits.value, traits.generation)
+
+
+def free(client: Client) -> None:
+    allocation.delete(client, uuid_of('server0.1'))
+
+
+def allocate(name: str, vgpus: int) -> Disturb:
+    return lambda client: allocation.set(client, clouds.server(name, 'compute0', vgpus))
+
+
+def grow(client: Client) -> None:
+    read = inventory.show(client, ROOT, 'VCPU')
+    assert read.generation is not None
+    fields = replace(read.value, total=64).to_json()
+    inventory.set(client, ROOT, 'VCPU', fields, read.generation)
+
+
+def hand_over(client: Client) -> None:
+    consumer = allocation.show(client, uuid_of('server0.1')).value
+    allocation.set(client, replace(consumer, project_id=uuid_of('another')))
+
+
+def applied(client: Client, tmp_path: Path, plan: Plan, disturb: Disturb, when: str) -> Outcome:
+    """Apply a plan that somebody disturbs: before, or just before a request."""
+    path = str(tmp_path / 'plan.journal')
+    if when == 'before':
+        disturb(client)
+        return execute.apply(client, plan, path)
+    method, part = when.split()
+    with clouds.disturbed(client, method, part, lambda: disturb(client)):
+        return execute.apply(client, plan, path)
+
+
+def held(client: Client, name: str) -> Consumer:
+    return allocation.show(client, uuid_of(name)).value
+
+
+WHEN = ['before', 'POST /resource_providers', 'PUT /traits', 'POST /reshaper']
+
+
+@pytest.mark.parametrize('when', WHEN)
+@pytest.mark.parametrize(
+    'disturb',
+    [add_trait, touch, free, allocate('new', 0), grow, hand_over],
+    ids=['trait', 'generation', 'freed', 'allocated', 'inventory', 'project'],
+)
+def test_what_does_not_matter_is_kept(
+    client: Client, tmp_path: Path, when: str, disturb: Disturb
+) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before, moved_trait=True)
+    outcome = applied(client, tmp_path, plan, disturb, when)
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    current = journal.revised(plan, str(tmp_path / 'plan.journal'))
+    after = capture.capture(client)
+    damage = [d for d in verify.verify(client, current) if d.is_damage and d.kind != 'owner']
+    assert damage == []
+    root = after.providers[ROOT]
+    assert ('HW_CPU_X86_SSE' in root.traits) == (disturb is add_trait)
+    assert root.inventories['VCPU'].total == (64 if disturb is grow else 32)
+    assert (uuid_of('server0.1') in after.consumers) == (disturb is not free)
+    if disturb is hand_over:
+        assert held(client, 'server0.1').project_id == uuid_of('another')
+    assert totals(after) == {'VGPU': 3 if disturb is free else 4}
+
+
+def totals(snapshot: Snapshot) -> dict[str, int]:
+    """What is held of VGPU; on children only."""
+    result = {'VGPU': 0}
+    for consumer in snapshot.consumers.values():
+        assert 'VGPU' not in consumer.allocations[ROOT]
+        for resources in consumer.allocations.values():
+            result['VGPU'] += resources.get('VGPU', 0)
+    return result
+
+
+@pytest.mark.parametrize('when', WHEN)
+def test_a_newcomer_with_no_choice_moves_too(client: Client, tmp_path: Path, when: str) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before, children=1)
+    outcome = applied(client, tmp_path, plan, allocate('new', 2), when)
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    gpu = plan.trees[0].providers[1].uuid
+    assert held(client, 'new').allocations[gpu] == {'VGPU': 2}
+
+
+@pytest.mark.parametrize('when', WHEN)
+def test_a_newcomer_with_a_choice_leaves_the_tree_alone(
+    client: Client, tmp_path: Path, when: str
+) -> None:
+    before = clouds.loaded(client, clouds.cloud(servers=2))
+    plan = clouds.plan_of(before)
+    outcome = applied(client, tmp_path, plan, allocate('new', 1), when)
+    assert outcome.exit_status is ExitStatus.DIFFERS
+    assert uuid_of('new') in outcome.trees[0].reason
+    after = capture.capture(client)
+    assert list(after.providers) == [ROOT]
+    assert after.providers[ROOT].usages['VGPU'] == 3
+
+
+def test_a_row_that_was_inferred_keeps_its_place(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before, known=False, allow_inferred=True)
+    outcome = applied(client, tmp_path, plan, free, 'before')
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    left = [row for row in plan.trees[0].rows if row.consumer_uuid != uuid_of('server0.1')]
+    uuids = {change.name: change.uuid for change in plan.trees[0].providers}
+    for row in left:
+        consumer = allocation.show(client, row.consumer_uuid).value
+        assert consumer.allocations[uuids[row.to_provider]]['VGPU'] == row.amount
+
+
+def test_a_provider_of_the_name_elsewhere(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    resource_provider.create(client, 'compute0_gpu1')
+    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    assert outcome.exit_status is ExitStatus.DIFFERS
+    assert 'compute0_gpu1 exists elsewhere' in outcome.trees[0].reason
+    assert len(capture.capture(client, ['compute0']).providers) == 1
+
+
+@pytest.mark.parametrize('own_uuid', [True, False])
+def test_a_child_with_content(client: Client, tmp_path: Path, own_uuid: bool) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    child = plan.trees[0].providers[1]
+    made = resource_provider.create(
+        client, child.name, uuid=child.uuid if own_uuid else None, parent_provider_uuid=ROOT
+    )
+    resource_class.ensure(client, 'CUSTOM_THING')
+    inventory.set_all(client, made.uuid, {'CUSTOM_THING': {'total': 3}}, made.generation)
+    with clouds.watched(client) as requests:
+        outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    assert outcome.exit_status is ExitStatus.DIFFERS
+    assert child.name in outcome.trees[0].reason
+    assert 'not empty' in outcome.trees[0].reason
+    assert inventory.list(client, made.uuid).value['CUSTOM_THING'].total == 3
+    assert [r for r in requests if r[0] != 'GET' and r[1] != '/reshaper'] == []
+
+
+def test_a_child_that_is_there_and_empty_is_used(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    child = plan.trees[0].providers[1]
+    resource_provider.create(client, child.name, uuid=child.uuid, parent_provider_uuid=ROOT)
+    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    assert outcome.exit_status is ExitStatus.DONE
+    assert verify.verify(client, plan) == []
+
+
+def test_a_child_that_nova_made(client: Client, tmp_path: Path) -> None:
+    """It has another UUID: the plan is made again for it."""
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    made = resource_provider.create(client, 'compute0_gpu0', parent_provider_uuid=ROOT)
+    path = str(tmp_path / 'plan.journal')
+    outcome = execute.apply(client, plan, path)
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    assert inventory.list(client, made.uuid).value['VGPU'].total == 4
+    assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    after = capture.capture(client)
+    assert {state.name for state in after.providers.values()} == {'compute0', 'compute0_gpu0'}
+    assert after.providers[ROOT].inventories == before.providers[ROOT].inventories
+
+
+def test_a_source_that_is_gone(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
+    plan = clouds.plan_of(before)
+    for consumer in before.consumers_on(ROOT):
+        allocation.delete(client, consumer.uuid)
+    resource_provider.delete(client, ROOT)
+    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    assert outcome.exit_status is ExitStatus.PARTIAL
+    assert clouds.names(outcome.trees) == [('compute0', 'left alone'), ('compute1', 'applied')]
+    assert 'does not exist any more' in outcome.trees[0].reason
+
+
+def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(servers=2))
+    plan = clouds.plan_of(before)
+    read = inventory.show(client, ROOT, 'VGPU')
+    assert read.generation is not None
+    inventory.set(client, ROOT, 'VGPU', replace(read.value, reserved=3).to_json(), read.generation)
+    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    assert outcome.trees[0].state is State.LEFT_ALONE
+    assert 'reserves 3 VGPU' in outcome.trees[0].reason
+    assert len(capture.capture(client).providers) == 1

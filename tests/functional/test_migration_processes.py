@@ -1,0 +1,183 @@
+"""Real processes over HTTP: one that is killed while it applies a plan, one that writes as well."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.migration import capture, execute, files, journal, verify
+from placementclient.migration.outcome import State
+from placementclient.planner.plan import Plan
+from tests.functional import clouds
+from tests.functional.applying import client_of
+from tests.functional.writing import TRAIT
+
+HERE = Path(__file__).parents[2]
+
+
+class Service:
+    """A Placement in a process of its own that stops where it is told to."""
+
+    def __init__(self, folder: Path) -> None:
+        with socket.create_server(('127.0.0.1', 0)) as probe:
+            port = probe.getsockname()[1]
+        self.folder, self.url = folder, f'http://127.0.0.1:{port}'
+        self.process = start('unreliable', str(port), str(folder / 'db.sqlite'), str(folder))
+
+    def stop_at(self, number: int, when: str) -> None:
+        for name in ('reached', 'go'):
+            (self.folder / name).unlink(missing_ok=True)
+        part = self.folder / 'stop.new'
+        part.write_text(f'{number} {when}')
+        part.rename(self.folder / 'stop')
+
+    def wait_until_reached(self, process: subprocess.Popen[str]) -> bool:
+        while process.poll() is None:
+            if (self.folder / 'reached').exists():
+                return True
+            time.sleep(0.005)
+        return (self.folder / 'reached').exists()
+
+    def go_on(self) -> None:
+        (self.folder / 'stop').unlink()
+        (self.folder / 'go').touch()
+
+
+def start(module: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, '-m', f'tests.functional.{module}', *arguments],
+        cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope='module')
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    running = Service(tmp_path_factory.mktemp('unreliable'))
+    try:
+        for _ in range(300):
+            assert running.process.poll() is None, 'the service has ended'
+            try:
+                socket.create_connection(('127.0.0.1', int(running.url.rpartition(':')[2]))).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+
+
+def emptied(client: Client) -> None:
+    """Take away what another test has left."""
+    from placementclient.api import allocation, resource_provider
+
+    snapshot = capture.capture(client)
+    for uuid in snapshot.consumers:
+        allocation.delete(client, uuid)
+    for root in snapshot.roots():
+        for state in reversed(list(snapshot.tree(root.uuid))):
+            resource_provider.delete(client, state.uuid)
+
+
+@pytest.fixture
+def client(service: Service) -> Client:
+    result = client_of(service.url)
+    emptied(result)
+    return result
+
+
+def planned(client: Client, folder: Path, hosts: int, children: int = 2) -> tuple[Plan, Path]:
+    before = clouds.loaded(client, clouds.cloud(hosts=hosts, servers=2))
+    plan = clouds.plan_of(before, children, moved_trait=True)
+    path = folder / 'plan.json'
+    files.write_plan(str(path), plan)
+    return plan, path
+
+
+#: The writes of a tree: whether it is allowed, a trait, two children, their traits, the reshape,
+#: the trait that goes.
+POINTS = [*((number, 'after') for number in range(1, 9)), (4, 'before'), (7, 'before')]
+
+
+def test_killed_between_request_and_answer(
+    client: Client, service: Service, tmp_path: Path
+) -> None:
+    plan, path = planned(client, tmp_path, len(POINTS))
+    for (number, when), tree in zip(POINTS, plan.trees, strict=True):
+        service.stop_at(number, when)
+        applying = start('applying', service.url, str(path), tree.root_provider_name)
+        assert service.wait_until_reached(applying), (number, when)
+        applying.kill()
+        applying.wait()
+        service.go_on()
+        outcome = execute.apply(
+            client, plan, f'{path}.journal', trees=[tree.root_provider_name]
+        )
+        assert clouds.names(outcome.trees) == [(tree.root_provider_name, 'applied')], (number, when)
+    assert verify.verify(client, plan) == []
+    assert execute.apply(client, plan, f'{path}.journal').exit_status is ExitStatus.DONE
+
+
+def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) -> None:
+    plan, path = planned(client, tmp_path, 4)
+    dice = random.Random(7)
+    for tree in plan.trees:
+        applying = start('applying', service.url, str(path), tree.root_provider_name)
+        while not Path(f'{path}.journal').exists():
+            time.sleep(0.001)
+        time.sleep(dice.uniform(0, 0.25))
+        applying.kill()
+        applying.wait()
+    outcome = execute.apply(client, plan, f'{path}.journal', workers=2)
+    assert outcome.exit_status is ExitStatus.DONE
+    assert verify.verify(client, plan) == []
+
+
+@pytest.mark.parametrize('children', [1, 2])
+def test_a_second_writer(
+    client: Client, service: Service, tmp_path: Path, children: int
+) -> None:
+    plan, path = planned(client, tmp_path, 8, children)
+    hosts = [tree.root_provider_uuid for tree in plan.trees]
+    before = capture.capture(client)
+    writer = start('writing', service.url, str(children), *hosts)
+    time.sleep(1)
+    outcome = execute.apply(client, plan, f'{path}.journal', workers=2)
+    knows = json.loads(writer.communicate('\n')[0])
+    assert writer.returncode == 0
+    assert {tree.state for tree in outcome.trees} <= {State.APPLIED, State.LEFT_ALONE}
+    assert outcome.of(State.APPLIED)
+    after = capture.capture(client)
+    held = {
+        uuid: totals(consumer.allocations.values()) for uuid, consumer in after.consumers.items()
+    }
+    assert held == knows['held'] | {
+        uuid: totals(consumer.allocations.values()) for uuid, consumer in before.consumers.items()
+    }
+    for host in knows['marked']:
+        assert TRAIT in after.providers[host].traits
+    done = [tree.root_provider_name for tree in outcome.of(State.APPLIED)]
+    current = journal.revised(plan, f'{path}.journal')
+    assert [d for d in verify.verify(client, current, done) if d.is_damage] == []
+    for tree in outcome.of(State.LEFT_ALONE):
+        states = list(after.tree(tree.root_provider_uuid))
+        assert [state.name for state in states] == [tree.root_provider_name]
+        assert states[0].inventories == before.providers[tree.root_provider_uuid].inventories
+
+
+def totals(parts: object) -> dict[str, int]:
+    result: dict[str, int] = {}
+    for resources in parts:  # type: ignore[attr-defined]
+        for name, amount in resources.items():
+            result[name] = result.get(name, 0) + amount
+    return result

@@ -1,0 +1,204 @@
+"""The way back, and the rehearsal, which goes it too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from keystoneauth1.session import Session
+
+from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.direct import Direct
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.microversion import HIGHEST
+from placementclient.migration import capture, execute, rehearse, restore, verify
+from placementclient.migration.outcome import State
+from placementclient.migration.verify import Status
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner import build, spec
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+
+ROOT = uuid_of('compute0')
+
+
+def statuses(client: Client, plan: object, path: str) -> list[Status]:
+    return [tree.status for tree in verify.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
+
+
+def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=3))
+    plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
+    assert statuses(client, plan, path) == [Status.PENDING] * 3
+    execute.apply(client, plan, path, workers=2)
+    assert statuses(client, plan, path) == [Status.APPLIED] * 3
+    outcome = execute.rollback(client, plan, path, workers=2)
+    assert outcome.exit_status is ExitStatus.DONE
+    assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
+    assert clouds.content(capture.capture(client)) == clouds.content(before)
+    assert statuses(client, plan, path) == [Status.ROLLED_BACK] * 3
+    again = execute.apply(client, plan, path)
+    assert {tree.state for tree in again.trees} == {State.APPLIED}
+    assert verify.verify(client, plan) == []
+
+
+def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=3))
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    outcome = execute.apply(client, plan, path, limit=1)
+    assert outcome.exit_status is ExitStatus.DONE
+    assert [state for _, state in clouds.names(outcome.trees)] == [
+        'applied', 'not started', 'not started'
+    ]  # fmt: skip
+    assert statuses(client, plan, path) == [Status.APPLIED, Status.PENDING, Status.PENDING]
+    outcome = execute.rollback(client, plan, path)
+    assert [state for _, state in clouds.names(outcome.trees)] == [
+        'rolled back', 'was not applied', 'was not applied'
+    ]  # fmt: skip
+    assert clouds.content(capture.capture(client)) == clouds.content(before)
+
+
+def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    execute.apply(client, plan, path)
+    allocation.delete(client, uuid_of('server0.1'))
+    newcomer = clouds.server('new', 'compute0', 0, kind=None)
+    gpu = plan.trees[0].providers[1].uuid
+    held = {**newcomer.allocations, gpu: {'VGPU': 2}}
+    allocation.set(client, replace(newcomer, allocations=held))
+    assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    after = capture.capture(client)
+    assert list(after.providers) == [ROOT]
+    assert uuid_of('server0.1') not in after.consumers
+    new = after.consumers[uuid_of('new')]
+    assert new.allocations == {ROOT: {'VCPU': 2, 'MEMORY_MB': 2048, 'VGPU': 2}}
+    assert new.type is None
+
+
+def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    execute.apply(client, plan, path)
+    gpu = plan.trees[0].providers[1].uuid
+    read = inventory.show(client, gpu, 'VGPU')
+    assert read.generation is not None
+    inventory.set(client, gpu, 'VGPU', replace(read.value, total=16).to_json(), read.generation)
+    now = capture.capture(client)
+    outcome = execute.rollback(client, plan, path)
+    assert outcome.exit_status is ExitStatus.DIFFERS
+    assert outcome.trees[0].state is State.LEFT_ALONE
+    assert clouds.content(capture.capture(client)) == clouds.content(now)
+    assert statuses(client, plan, path) == [Status.DIFFERS]
+
+
+def test_traits_of_others_stay(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
+    execute.apply(client, plan, path)
+    traits = trait.list_of_provider(client, ROOT)
+    assert traits.generation is not None
+    trait.set_on_provider(client, ROOT, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
+    assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    expected = before.providers[ROOT].traits | {'HW_CPU_X86_SSE'}
+    assert set(trait.list_of_provider(client, ROOT).value) == expected
+
+
+def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    wrong = {difference.kind for difference in verify.verify(client, plan)}
+    assert wrong == {'inventory', 'missing', 'misplaced', 'trait'} - {'trait'}
+    execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    consumer = allocation.show(client, plan.trees[0].consumers[0].uuid).value
+    one, other = (change.uuid for change in plan.trees[0].created())
+    swapped = {one: other, other: one}
+    allocation.set(
+        client,
+        replace(
+            consumer,
+            allocations={swapped.get(uuid, uuid): h for uuid, h in consumer.allocations.items()},
+        ),
+    )
+    allocation.delete(client, plan.trees[0].consumers[1].uuid)
+    found = verify.verify(client, plan)
+    assert {(d.kind, d.is_damage) for d in found} == {('misplaced', True), ('gone', False)}
+
+
+def test_rehearsal(client: Client) -> None:
+    snapshot = clouds.loaded(client, clouds.cloud(hosts=2))
+    elsewhere = replace(
+        snapshot.consumers[uuid_of('server0.1')],
+        allocations={
+            **snapshot.consumers[uuid_of('server0.1')].allocations,
+            uuid_of('a pool of another cell'): {'DISK_GB': 20},
+        },
+    )
+    wider = Snapshot(
+        snapshot.providers.values(), {**snapshot.consumers, elsewhere.uuid: elsewhere}.values()
+    )
+    plan = clouds.plan_of(wider, moved_trait=True)
+    told = []
+    result = rehearse.rehearse(plan, wider, told.append, trees=['compute0'])
+    assert result.exit_status is ExitStatus.DONE, result
+    assert [tree.state for tree in told] == [State.APPLIED, State.ROLLED_BACK]
+    assert (list(result.differences), list(result.remains)) == ([], [])
+    assert len(capture.capture(client).providers) == 2
+
+
+def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
+    """A plan that its own check would not let pass."""
+    snapshot = clouds.loaded(client, clouds.cloud(servers=1))
+    plan = clouds.plan_of(snapshot, children=1)
+    change = plan.trees[0].providers[1]
+    small = {'VGPU': replace(change.after.inventories['VGPU'], min_unit=4)}
+    bad = replace(change, after=replace(change.after, inventories=small))
+    tree = replace(plan.trees[0], providers=(plan.trees[0].providers[0], bad))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(execute.check, 'check', lambda plan: None)
+        result = rehearse.rehearse(replace(plan, trees=(tree,)), snapshot)
+    assert result.applied.trees[0].state is State.FAILED
+    assert 'violate inventory constraints' in result.applied.trees[0].reason
+    assert list(result.remains) == []
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    servers=st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from([None, 'INSTANCE', 'MIGRATION'])), max_size=6
+    ),
+    children=st.sampled_from([1, 2, 4]),
+    moved_trait=st.booleans(),
+    aggregates=st.booleans(),
+)
+def test_apply_then_rollback_is_the_identity(
+    tmp_path_factory: pytest.TempPathFactory,
+    servers: list[tuple[int, str | None]],
+    children: int,
+    moved_trait: bool,
+    aggregates: bool,
+) -> None:
+    share = 8 // children
+    room = 8
+    consumers: list[Consumer] = []
+    for number, (amount, kind) in enumerate(servers):
+        wanted = min(amount, share, room // 2)
+        room -= wanted
+        consumers.append(clouds.server(f's{number}', 'compute0', wanted, kind))
+    path = str(tmp_path_factory.mktemp('journal') / 'plan.journal')
+    with Direct.scratch() as service:
+        client = Client(Session(auth=service), HIGHEST)
+        before = clouds.loaded(client, Snapshot([clouds.host('compute0')], consumers))
+        plan = clouds.plan_of(
+            before, children, moved_trait=moved_trait, aggregates=aggregates,
+            known=False, allow_inferred=True,
+        )  # fmt: skip
+        assert execute.apply(client, plan, path).exit_status is ExitStatus.DONE
+        assert verify.verify(client, plan) == []
+        assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+        assert clouds.content(capture.capture(client)) == clouds.content(before)

@@ -1,0 +1,235 @@
+"""Lost answers, missing roles, full disks, and trees that depend on each other."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.exceptions.connection import ConnectFailure
+
+from placementclient import errors
+from placementclient.api import resource_provider
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.migration import capture, course, execute, journal, verify
+from placementclient.migration.outcome import State
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import build, spec
+from placementclient.planner.plan import Plan
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+
+
+@contextmanager
+def losing(client: Client, number: int, *, sent: bool, times: int = 1) -> Iterator[list[str]]:
+    """Lose the answers of some writes, of which the service sees the first, or does not."""
+    session = client.session
+    send, writes = session.request, []
+
+    def request(url: str, method: str, **kwargs: Any) -> Any:
+        if method == 'GET':
+            return send(url, method, **kwargs)
+        writes.append(f'{method} {url}')
+        if not number <= len(writes) < number + times:
+            return send(url, method, **kwargs)
+        if sent and len(writes) == number:
+            send(url, method, **kwargs)
+        raise ConnectFailure('the connection was reset')
+
+    session.request = request
+    try:
+        yield writes
+    finally:
+        del session.request
+
+
+def test_every_answer_may_be_lost(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=16, servers=2))
+    plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
+    # The first write is the question whether it is allowed.
+    points = [(number, sent) for number in range(2, 9) for sent in (False, True)]
+    for (number, sent), tree in zip(points, plan.trees, strict=False):
+        only = [tree.root_provider_name]
+        with losing(client, number, sent=sent) as writes:
+            outcome = execute.apply(client, plan, path, trees=only)
+        assert clouds.names(outcome.of(State.APPLIED)) == [(*only, 'applied')], (number, sent)
+        assert verify.verify(client, plan, only) == []
+        # The question, the reshape; and that again where it did not arrive.
+        lost = writes[number - 1] == 'POST /reshaper' and not sent
+        assert writes.count('POST /reshaper') == 2 + lost, (number, sent)
+
+
+def test_a_service_that_is_gone_stops_the_run(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(course, 'ATTEMPTS', 2)
+    before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    with losing(client, 9, sent=True, times=1000):
+        outcome = execute.apply(client, plan, path)
+    assert clouds.names(outcome.trees) == [
+        ('compute0', 'applied'), ('compute1', 'failed'), ('compute2', 'not started')
+    ]  # fmt: skip
+    assert outcome.exit_status is ExitStatus.PARTIAL
+    assert isinstance(outcome.stopped, course.Unanswered)
+    assert execute.apply(client, plan, path).exit_status is ExitStatus.DONE
+    assert verify.verify(client, plan) == []
+
+
+def test_without_the_role_nothing_is_done(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    monkeypatch.setitem(client.session.auth._headers, 'X-Roles', 'admin')
+    with clouds.watched(client) as requests, pytest.raises(errors.Forbidden, match="'service'"):
+        execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    assert requests == [('POST', '/reshaper')]
+
+
+def test_a_full_disk_stops_before_the_request(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=2))
+    plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
+    write, room = os.write, [1500]
+
+    def limited(descriptor: int, content: bytes) -> int:
+        part = content[: room[0]]
+        if not part:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        room[0] -= len(part)
+        return write(descriptor, part)
+
+    monkeypatch.setattr(journal.os, 'write', limited)
+    with clouds.watched(client) as requests:
+        outcome = execute.apply(client, plan, str(path))
+    assert outcome.exit_status is ExitStatus.ERROR
+    assert 'No space left on device' in str(outcome.stopped)
+    assert [tree.state for tree in outcome.trees] == [State.FAILED, State.NOT_STARTED]
+    writes = [r for r in requests if r[0] != 'GET' and r[1] != '/reshaper']
+    assert 0 < len(writes) <= path.read_text().count('"intent"')
+    monkeypatch.undo()
+    assert execute.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
+    assert verify.verify(client, plan) == []
+
+
+def test_one_run_at_a_time(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    with journal.opened(path, plan), pytest.raises(journal.Busy):
+        execute.apply(client, plan, path)
+    with journal.opened(path, plan), pytest.raises(journal.Busy):
+        execute.rollback(client, plan, path)
+
+
+def test_a_journal_of_another_plan(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    path = str(tmp_path / 'plan.journal')
+    execute.apply(client, clouds.plan_of(before), path, limit=0)
+    with pytest.raises(errors.BadFile, match='belongs to another plan'):
+        execute.apply(client, clouds.plan_of(before, children=4), path)
+
+
+def test_no_further_tree_after_too_many_failures(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
+    plan = clouds.plan_of(before, children=1)
+    for number in range(2):
+        resource_provider.create(client, f'compute{number}_gpu0')
+    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'), max_failures=2)
+    assert [state for _, state in clouds.names(outcome.trees)] == [
+        'left alone', 'left alone', 'not started'
+    ]  # fmt: skip
+    assert outcome.exit_status is ExitStatus.DIFFERS
+
+
+def sharing_cloud(client: Client, hosts: int = 3) -> tuple[Snapshot, Plan]:
+    """Hosts whose disks are to become part of a pool; one server has disks of two hosts."""
+    pool = ProviderState(
+        Provider(uuid_of('pool'), 'pool', 0, None, uuid_of('pool')),
+        {'DISK_GB': Inventory(1000)},
+        frozenset({SHARING_TRAIT}),
+        frozenset({uuid_of('aggregate')}),
+    )
+    states = [clouds.host(f'compute{n}') for n in range(hosts)]
+    states = [
+        replace(state, inventories={**state.inventories, 'DISK_GB': Inventory(100)})
+        for state in states
+    ]
+    consumers = [
+        Consumer(
+            uuid_of(f'disk{n}'), {uuid_of(f'compute{n}'): {'VCPU': 1, 'DISK_GB': 30}},
+            'project', 'user', None, None,
+        )
+        for n in range(hosts)
+    ]  # fmt: skip
+    both = {uuid_of(f'compute{n}'): {'VCPU': 1, 'DISK_GB': 5} for n in range(2)}
+    consumers.append(Consumer(uuid_of('both'), both, 'project', 'user', None, 'MIGRATION'))
+    before = clouds.loaded(client, Snapshot([pool, *states], consumers))
+    document = {
+        'trees': {'name': ['compute*']},
+        'moves': [
+            {
+                'from_resource_provider': '{root}',
+                'to_resource_provider': 'pool',
+                'moved_resources': {'DISK_GB': 100},
+            }
+        ],
+    }
+    return before, build.make(before, spec.from_document(document, 'spec.yaml'))
+
+
+def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Path) -> None:
+    before, plan = sharing_cloud(client)
+    assert any(tree.follows for tree in plan.trees)
+    path = str(tmp_path / 'plan.journal')
+    outcome = execute.apply(client, plan, path, workers=3)
+    assert outcome.exit_status is ExitStatus.DONE, outcome
+    after = capture.capture(client)
+    pool = after.providers[uuid_of('pool')]
+    assert (pool.inventories['DISK_GB'].total, pool.usages['DISK_GB']) == (1300, 100)
+    assert after.consumers[uuid_of('both')].allocations[pool.uuid] == {'DISK_GB': 10}
+    assert execute.rollback(client, plan, path, workers=3).exit_status is ExitStatus.DONE
+    assert clouds.content(capture.capture(client)) == clouds.content(before)
+
+
+def test_a_tree_whose_predecessor_was_not_done(client: Client, tmp_path: Path) -> None:
+    """The pool grows by what has moved, not by what the plan thought would have."""
+    _, plan = sharing_cloud(client)
+    last = next(tree for tree in reversed(plan.trees) if tree.follows)
+    outcome = execute.apply(
+        client, plan, str(tmp_path / 'plan.journal'), trees=[last.root_provider_name]
+    )
+    assert outcome.of(State.APPLIED, State.LEFT_ALONE)
+    after = capture.capture(client)
+    pool = after.providers[uuid_of('pool')]
+    disks = sum(
+        state.inventories['DISK_GB'].total
+        for state in after.providers.values()
+        if 'DISK_GB' in state.inventories
+    )
+    assert disks == 1300
+    assert pool.inventories['DISK_GB'].total == 1100
+
+
+def test_workers_share_a_session(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=6, servers=2))
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    threads: set[str] = set()
+    outcome = execute.apply(
+        client, plan, path, workers=3,
+        report=lambda tree: threads.add(threading.current_thread().name),
+    )  # fmt: skip
+    assert outcome.exit_status is ExitStatus.DONE
+    assert threads == {'MainThread'}
+    assert verify.verify(client, plan, workers=3) == []

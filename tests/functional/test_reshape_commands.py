@@ -1,0 +1,137 @@
+"""The reshape as an operator types it, on the cloud of the demo."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from placementclient import errors
+from placementclient.api import allocation
+from placementclient.http import Client
+from placementclient.migration import capture, files, restore
+from placementclient.model.snapshots import Snapshot
+from tests.functional.conftest import Placement
+
+PREFIX = 'resource provider reshape'
+PLAN = f'{PREFIX} plan --spec vgpu.yaml --snapshot cloud.json -o plan.json'
+CARDS = ('compute1_pci_0000_84_00_0', 'compute1_pci_0000_85_00_0')
+
+
+@pytest.fixture
+def cloud(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+    """The demo's cloud in a real Placement, and its files in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    with resources.as_file(resources.files('placementclient.migration') / 'demo') as folder:
+        shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    restore.load(client, files.read_snapshot('cloud.json'))
+    return capture.capture(client)
+
+
+def test_the_demo_ends_with_the_trees(placement: Placement) -> None:
+    result = placement(f'{PREFIX} demo')
+    assert result.status == 0
+    before, after = result.stdout.split('# The same cloud now:')
+    assert 'VGPU 6/8' in before
+    assert '(exit status 5)' in before
+    for card in CARDS:
+        assert f'─ {card}  VGPU 3/4\n' in after
+    assert 'compute1  DISK_GB 520/1900  MEMORY_MB 53248/97395  VCPU 26/768\n' in after
+
+
+def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(
+    placement: Placement, cloud: Snapshot
+) -> None:
+    result = placement(f'{PLAN} --write-assignments todo.csv')
+    assert result.status == errors.ExitStatus.UNDECIDED
+    assert not Path('plan.json').exists()
+    todo = Path('todo.csv').read_text()
+    assert todo.count(',VGPU,1,,') == 5
+    Path('todo.csv').write_text(todo.replace(',VGPU,1,,', f',VGPU,1,{CARDS[1]},', 4))
+    refused = placement(f'{PLAN} --assignments todo.csv')
+    assert refused.status == errors.ExitStatus.DONE, refused
+    plan = json.loads(Path('plan.json').read_text())
+    labels = [row['label'] for row in plan['trees'][0]['rows']]
+    assert sorted(labels) == ['forced'] + ['mapped'] * 5
+
+
+def test_a_reshape_there_and_back(placement: Placement, client: Client, cloud: Snapshot) -> None:
+    assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
+    assert placement(f'{PREFIX} rehearse plan.json --snapshot cloud.json').status == 0
+    assert placement(f'{PREFIX} apply plan.json').status == errors.ExitStatus.USAGE
+    assert capture.capture(client).to_json() == cloud.to_json()
+
+    assert placement(f'{PREFIX} apply plan.json --yes').status == 0
+    assert placement(f'{PREFIX} verify plan.json').status == 0
+    assert 'applied' in placement(f'{PREFIX} status plan.json -f value').stdout
+    moved = capture.capture(client)
+    types = {uuid: consumer.type for uuid, consumer in cloud.consumers.items()}
+    assert None in types.values()
+    assert {uuid: consumer.type for uuid, consumer in moved.consumers.items()} == types
+    host = cloud.find('compute2')
+    assert host is not None
+    assert moved.find('compute2') == host
+    for consumer in cloud.consumers_on(host.uuid):
+        assert moved.consumers[consumer.uuid] == consumer
+
+    assert placement(f'{PREFIX} rollback plan.json --yes').status == 0
+    back = capture.capture(client)
+    assert back.providers.keys() == cloud.providers.keys()
+    for uuid, state in cloud.providers.items():
+        assert back.providers[uuid].inventories == state.inventories
+        assert back.providers[uuid].traits == state.traits
+    for uuid, consumer in cloud.consumers.items():
+        assert back.consumers[uuid].allocations == consumer.allocations
+        assert back.consumers[uuid].type == consumer.type
+
+
+def test_submit_sends_the_body_as_it_is(
+    placement: Placement, client: Client, cloud: Snapshot
+) -> None:
+    host = cloud.find('compute2')
+    assert host is not None
+    inventories = {name: item.to_json() for name, item in host.inventories.items()}
+    inventories['VGPU']['total'] = 16
+    body = {
+        'inventories': {
+            host.uuid: {
+                'resource_provider_generation': host.provider.generation,
+                'inventories': inventories,
+            }
+        },
+        'allocations': {},
+    }
+    Path('body.json').write_text(json.dumps(body))
+    assert placement(f'{PREFIX} submit --file body.json').status == 0
+    again = placement(f'{PREFIX} submit --file body.json')
+    assert again.status == 1
+    assert 'placement.concurrent_update' in again.stderr
+    shown = placement('resource provider inventory show compute2 VGPU -c total -f value')
+    assert shown.stdout.split() == ['16']
+
+
+def test_replace_hands_allocations_over_in_one_request(
+    placement: Placement, client: Client, cloud: Snapshot
+) -> None:
+    consumer = next(consumer for consumer in cloud.consumers.values() if consumer.type)
+    record = {
+        'allocations': {
+            uuid: {'resources': dict(resources)}
+            for uuid, resources in consumer.allocations.items()
+        },
+        'project_id': consumer.project_id,
+        'user_id': consumer.user_id,
+        'consumer_type': 'MIGRATION',
+    }
+    other = '5a2a1b5a-d0c4-4ae8-a1fe-14ae25f4b0d5'
+    body = {
+        consumer.uuid: {**record, 'allocations': {}, 'consumer_generation': consumer.generation},
+        other: {**record, 'consumer_generation': None},
+    }
+    Path('body.json').write_text(json.dumps(body))
+    assert placement('resource provider allocation replace --file body.json').status == 0
+    assert allocation.show(client, consumer.uuid).value.allocations == {}
+    assert allocation.show(client, other).value.allocations == consumer.allocations

@@ -1,0 +1,79 @@
+"""A second writer: ``writing.py URL SEED HOST…`` until its standard input ends.
+
+Like a scheduler it allocates and frees, on whatever provider has VGPU at the moment, and sometimes
+adds a trait. Then it prints what its consumers hold, as it knows it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import select
+import sys
+import uuid
+
+from placementclient import errors
+from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.http import Client
+from placementclient.model.consumers import Consumer
+from placementclient.model.requests import Filter
+from tests.functional.applying import client_of
+
+TRAIT = 'HW_CPU_X86_SSE'
+
+
+def allocate(client: Client, dice: random.Random, host: str) -> tuple[str, dict[str, int]] | None:
+    """Allocate for a new consumer on one host; nothing, if somebody came between."""
+    wanted = {'VCPU': 1} | ({'VGPU': 1} if dice.random() < 0.4 else {})
+    allocations: dict[str, dict[str, int]] = {}
+    for provider in resource_provider.list(client, matching=Filter(in_tree=host)):
+        has = inventory.list(client, provider.uuid).value
+        for name, amount in wanted.items():
+            if name in has and not any(name in held for held in allocations.values()):
+                allocations.setdefault(provider.uuid, {})[name] = amount
+    consumer = Consumer(
+        str(uuid.UUID(int=dice.getrandbits(128))), allocations, 'project', 'user', None, 'INSTANCE'
+    )
+    if sum(len(held) for held in allocations.values()) < len(wanted):
+        return None
+    try:
+        allocation.set(client, consumer)
+    except errors.Conflict:
+        return None
+    return consumer.uuid, wanted
+
+
+def mark(client: Client, host: str) -> None:
+    """Add a trait, whoever comes between."""
+    while True:
+        traits = trait.list_of_provider(client, host)
+        assert traits.generation is not None
+        try:
+            trait.set_on_provider(
+                client, host, sorted({*traits.value, TRAIT}), traits.generation
+            )
+        except errors.ConcurrentUpdate:
+            continue
+        return
+
+
+def main(url: str, seed: str, hosts: list[str]) -> None:
+    client, dice = client_of(url), random.Random(seed)
+    held: dict[str, dict[str, int]] = {}
+    marked: set[str] = set()
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        host = dice.choice(hosts)
+        if held and dice.random() < 0.5:
+            gone = dice.choice(sorted(held))
+            allocation.delete(client, gone)
+            del held[gone]
+        elif new := allocate(client, dice, host):
+            held[new[0]] = new[1]
+        if dice.random() < 0.1:
+            mark(client, host)
+            marked.add(host)
+    print(json.dumps({'held': held, 'marked': sorted(marked)}))
+
+
+if __name__ == '__main__':
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -1,0 +1,249 @@
+"""Allocations: what each command sends and prints."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.unit.commands.holdings import OWNER, PATH, STALE, held, read, rows, to_write
+from tests.unit.conftest import Play
+from tests.unit.dialogue import (
+    CONSUMER,
+    MONDAY,
+    NOTHING,
+    ROOT,
+    RP,
+    RP2,
+    Case,
+    Exchange,
+    Reply,
+    conflict,
+    delete,
+    fault,
+    found,
+    get,
+    post,
+    put,
+)
+
+SHOW = f'resource provider allocation show {CONSUMER}'
+
+READING = {
+    'the holders of a provider are listed': Case(
+        'resource provider allocation list compute1 -f json',
+        [
+            found(),
+            get(
+                f'/resource_providers/{RP}/allocations',
+                {
+                    'allocations': {CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 1}},
+                    'resource_provider_generation': 7,
+                },
+            ),
+        ],
+        json.dumps(
+            [{'consumer': CONSUMER, 'resources': {'VCPU': 2}, 'consumer_generation': 1}], indent=2
+        )
+        + '\n',
+    ),
+    'below 1.12 there is no owner': Case(f'{SHOW} -f value', [read()], rows(), version='1.11'),
+    'from 1.12 on there is one': Case(f'{SHOW} -f value', [read()], rows(' p u'), version='1.12'),
+    'where the version is open the table is that of 1.37': Case(
+        f'{SHOW} -f value', [read()], rows(' p u')
+    ),
+    'from 1.38 on there is a type': Case(
+        f'{SHOW} -f value', [read()], rows(' p u INSTANCE'), version='1.38'
+    ),
+    'with --long each row has the date': Case(
+        f'{SHOW} --long -f value',
+        [get(PATH, Reply(200, held(), {'Last-Modified': MONDAY}))],
+        rows(f' p u {MONDAY}'),
+    ),
+    'a consumer without allocations has no rows': Case(
+        SHOW, [get(PATH, {'allocations': {}})], '\n'
+    ),
+    'amounts are data in JSON': Case(
+        f'{SHOW} -f json -c resources',
+        [read()],
+        json.dumps([{'resources': {'VCPU': 2, 'VGPU': 1}}, {'resources': {'DISK_GB': 5}}], indent=2)
+        + '\n',
+    ),
+}
+
+SET = (
+    f'resource provider allocation set {CONSUMER} --allocation rp={RP},VCPU=2 '
+    '-f value -c generation'
+)
+OWNED = f'{SET} --project-id p --user-id u'
+ONE = {RP: {'VCPU': 2}}
+AS_LIST = [{'resource_provider': {'uuid': RP}, 'resources': {'VCPU': 2}}]
+NO_OWNER = (
+    '--project-id and --user-id options do not affect allocation for '
+    '--os-placement-api-version less than 1.8\n'
+)
+NO_TYPE = (
+    '--consumer-type option does not affect allocation for '
+    '--os-placement-api-version less than 1.38\n'
+)
+
+
+def refused(allocation: str, sentence: str, *searches: Exchange) -> Case:
+    command = f"resource provider allocation set {CONSUMER} --allocation '{allocation}'"
+    return Case(f'{command} --project-id p --user-id u', searches, stderr=f'{sentence}\n', status=1)
+
+
+SETTING = {
+    'below 1.8 it is a list without an owner': Case(
+        SET, [read(), put(PATH, {'allocations': AS_LIST}, NOTHING), read()], '7\n9\n', version='1.7'
+    ),
+    'what has no place in a version is told': Case(
+        f'{OWNED} --consumer-type INSTANCE',
+        [read(), put(PATH, {'allocations': AS_LIST}, NOTHING), read()],
+        '7\n9\n',
+        NO_OWNER + NO_TYPE,
+        version='1.7',
+    ),
+    'from 1.8 on it has an owner': Case(
+        OWNED,
+        [read(), put(PATH, {'allocations': AS_LIST, **OWNER}, NOTHING), read()],
+        '7\n9\n',
+        version='1.8',
+    ),
+    'from 1.12 on it is a mapping': Case(
+        OWNED, [read(), put(PATH, to_write(ONE), NOTHING), read()], '7\n9\n', version='1.12'
+    ),
+    'from 1.28 on the generation guards it': Case(
+        OWNED,
+        [read(), put(PATH, to_write(ONE, consumer_generation=3), NOTHING), read()],
+        '7\n9\n',
+        version='1.28',
+    ),
+    'a new consumer has no generation': Case(
+        OWNED,
+        [
+            get(PATH, {'allocations': {}}),
+            put(PATH, to_write(ONE, consumer_generation=None), NOTHING),
+            read(0),
+        ],
+        '7\n9\n',
+        version='1.37',
+    ),
+    'without a type it is written at 1.37, which keeps it': Case(
+        OWNED,
+        [read(), put(PATH, to_write(ONE, consumer_generation=3), NOTHING, version='1.37'), read()],
+        '7\n9\n',
+    ),
+    'with a type it is written at the version in use': Case(
+        f'{OWNED} --consumer-type INSTANCE',
+        [
+            read(),
+            put(PATH, to_write(ONE, consumer_generation=3, consumer_type='INSTANCE'), NOTHING),
+            read(),
+        ],
+        '7\n9\n',
+    ),
+    'providers have names, and several options for one are one': Case(
+        f'{OWNED} --allocation VGPU=1,rp=compute1 --allocation rp=storage,DISK_GB=5 '
+        f'--consumer-type INSTANCE --mapping =compute1 --mapping 1={ROOT} --mapping 1={RP2}',
+        [
+            found(),
+            found('storage', RP2),
+            found(),
+            read(),
+            put(
+                PATH,
+                to_write(
+                    {RP: {'VCPU': 2, 'VGPU': 1}, RP2: {'DISK_GB': 5}},
+                    consumer_generation=3,
+                    consumer_type='INSTANCE',
+                    mappings={'': [RP], '1': [ROOT, RP2]},
+                ),
+                NOTHING,
+            ),
+            read(),
+        ],
+        '7\n9\n',
+    ),
+    'after a conflict the generation is read again': Case(
+        OWNED,
+        [
+            read(3),
+            put(PATH, to_write(ONE, consumer_generation=3), conflict()),
+            read(4),
+            put(PATH, to_write(ONE, consumer_generation=4), NOTHING),
+            read(5),
+        ],
+        '7\n9\n',
+        version='1.37',
+    ),
+    'after four conflicts it gives up': Case(
+        OWNED,
+        [read(), put(PATH, to_write(ONE, consumer_generation=3), conflict())] * 4,
+        stderr=STALE,
+        status=1,
+        version='1.37',
+    ),
+    'what does not fit is not tried again': Case(
+        OWNED,
+        [
+            read(),
+            put(PATH, to_write(ONE, consumer_generation=3), fault(409, 'Over capacity')),
+        ],
+        stderr='Over capacity (HTTP 409) [req-1]\n',
+        status=1,
+        version='1.37',
+    ),
+    'with --generation it is a compare-and-swap': Case(
+        f'{OWNED} --generation 0',
+        [put(PATH, to_write(ONE, consumer_generation=0), conflict())],
+        stderr=STALE,
+        status=1,
+        version='1.37',
+    ),
+    'no allocation is an error': Case(
+        f'resource provider allocation set {CONSUMER} --project-id p --user-id u',
+        stderr='At least one resource allocation must be specified\n',
+        status=1,
+    ),
+    'a class of a provider comes once': Case(
+        f'{OWNED} --allocation rp={RP},VCPU=4',
+        stderr=f'Conflict detected for resource provider {RP} resource class VCPU\n',
+        status=1,
+    ),
+    'an amount is a whole number': refused(f'rp={RP},VCPU=x', "'x' is not a whole number"),
+    'a provider has to exist': refused(
+        'rp=compute9,VCPU=1',
+        "No resource provider has the name 'compute9'",
+        get('/resource_providers?name=compute9', {'resource_providers': []}),
+    ),
+    **{
+        f'{text!r} is no allocation': refused(text, 'Incorrect allocation string format')
+        for text in ('', 'VCPU=2', f'rp={RP}', 'rp=,VCPU=2', f'rp={RP},VCPU', f'rp={RP},')
+    },
+    'a mapping needs a provider': Case(
+        f'{OWNED} --mapping 1',
+        stderr='Arguments to --mapping must be of form <group>=<provider>\n',
+        status=1,
+    ),
+}
+
+OTHERS = {
+    'everything is freed': Case(f'resource provider allocation delete {CONSUMER}', [delete(PATH)]),
+    'nothing to free is an error': Case(
+        f'resource provider allocation delete {CONSUMER}',
+        [delete(PATH, fault(404, f"No allocations for consumer '{CONSUMER}'"))],
+        stderr=f"No allocations for consumer '{CONSUMER}' (HTTP 404) [req-1]\n",
+        status=1,
+    ),
+    'several consumers are replaced with the body as it is': Case(
+        'resource provider allocation replace --file -', [post('/allocations', {}, NOTHING)]
+    ),
+}
+
+CASES = READING | SETTING | OTHERS
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_allocation(play: Play, case: Case) -> None:
+    play(case)

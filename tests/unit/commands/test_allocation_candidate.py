@@ -1,0 +1,187 @@
+"""Allocation candidates: what is asked, and the rows of what is found."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.conftest import Play
+from tests.unit.dialogue import AGG, AGG2, ROOT, RP, RP2, Case, Exchange, found, get
+
+LIST = 'allocation candidate list'
+NONE: dict[str, Any] = {'allocation_requests': [], 'provider_summaries': {}}
+
+
+def asked(options: str, query: str) -> Case:
+    """What the options become; nothing is found."""
+    return Case(f'{LIST} {options} -f value', [get(f'/allocation_candidates?{query}', NONE)])
+
+
+def refused(options: str, sentence: str, **settings: Any) -> Case:
+    return Case(f'{LIST} {options}', stderr=f'{sentence}\n', status=1, **settings)
+
+
+NO_RESOURCE = 'At least one --resource must be specified.'
+
+QUERIES = {
+    'resources are one parameter': asked(
+        '--resource VCPU=2 --resource DISK_GB=5', 'resources=VCPU:2,DISK_GB:5'
+    ),
+    'the last of one class counts': asked(
+        '--resource VCPU=2 --resource VCPU=3', 'resources=VCPU:3'
+    ),
+    'traits are joined where they can be': asked(
+        '--resource VCPU=2 --required A --required B --forbidden C --required D,E',
+        'resources=VCPU:2&required=A,B,!C&required=in:D,E',
+    ),
+    'aggregates are repeated': asked(
+        f'--resource VCPU=2 --member-of {AGG},{AGG2} --member-of {AGG} --forbidden-member-of {AGG}',
+        f'resources=VCPU:2&member_of=in:{AGG},{AGG2}&member_of={AGG}&member_of=!{AGG}',
+    ),
+    'a limit and the root are of the request as a whole': asked(
+        '--resource VCPU=2 --limit 5 --root-required A --root-required B --root-forbidden C',
+        'resources=VCPU:2&root_required=A,B,!C&limit=5',
+    ),
+    'what follows a group belongs to it': asked(
+        '--required A --resource VCPU=2 --group 1 --resource VGPU=1 --required B --forbidden C '
+        f'--group _NET --resource NET_BW_EGR_KILOBIT_PER_SEC=1 --member-of {AGG} --in-tree {RP}',
+        f'resources=VCPU:2&required=A&resources1=VGPU:1&required1=B,!C'
+        f'&resources_NET=NET_BW_EGR_KILOBIT_PER_SEC:1&member_of_NET={AGG}&in_tree_NET={RP}'
+        '&group_policy=none',
+    ),
+    'a group may be taken up again': asked(
+        '--group 1 --resource VGPU=1 --group 2 --resource VCPU=1 --group 1 --required A',
+        'resources1=VGPU:1&required1=A&resources2=VCPU:1&group_policy=none',
+    ),
+    'groups have a policy': asked(
+        '--group 1 --resource VGPU=1 --group-policy isolate',
+        'resources1=VGPU:1&group_policy=isolate',
+    ),
+    'without groups there is no policy': asked(
+        '--resource VCPU=2 --group-policy isolate', 'resources=VCPU:2'
+    ),
+    'groups without resources share a subtree': asked(
+        '--group _A --resource VGPU=1 --group _B --required X --same-subtree _A,_B',
+        'resources_A=VGPU:1&required_B=X&group_policy=none&same_subtree=_A,_B',
+    ),
+    'a tree has a name': Case(
+        f'{LIST} --resource VCPU=2 --in-tree compute1 -f value',
+        [found(), get(f'/allocation_candidates?resources=VCPU:2&in_tree={RP}', NONE)],
+    ),
+    'nothing found is an empty line': Case(
+        f'{LIST} --resource VCPU=2', [get('/allocation_candidates?resources=VCPU:2', NONE)], '\n'
+    ),
+}
+
+REFUSALS = {
+    'nothing is asked for': refused('', NO_RESOURCE),
+    'only a limit is asked for': refused('--limit 5', NO_RESOURCE),
+    'only a trait is asked for': refused('--required A', NO_RESOURCE),
+    'only empty groups are asked for': refused('--group 1 --required A', NO_RESOURCE),
+    'a group without resources shares no subtree': refused(
+        '--resource VCPU=2 --group 1 --required A', '--resource must be given in group 1'
+    ),
+    'a resource is not of the form': refused(
+        '--resource VCPU', 'Arguments to --resource must be of form <resource_class>=<value>'
+    ),
+    'a resource of a group is not of the form': refused(
+        '--resource VCPU=2 --group 1 --resource VGPU:1',
+        'Arguments to --resource must be of form <resource_class>=<value>',
+    ),
+    'an amount is no number': refused(
+        '--resource VCPU=x', 'Requested resource VCPU expected positive integer amount. Got: x.'
+    ),
+}
+
+SUMMARIES = {
+    RP: {
+        'resources': {
+            'VCPU': {'used': 2, 'capacity': 32},
+            'MEMORY_MB': {'used': 0, 'capacity': 64},
+        },
+        'traits': ['B', 'A'],
+        'parent_provider_uuid': None,
+        'root_provider_uuid': RP,
+    },
+    RP2: {
+        'resources': {'DISK_GB': {'used': 5, 'capacity': 10}},
+        'traits': [],
+        'parent_provider_uuid': ROOT,
+        'root_provider_uuid': ROOT,
+    },
+}
+BOTH = {RP: {'resources': {'VCPU': 1, 'MEMORY_MB': 2}}, RP2: {'resources': {'DISK_GB': 10}}}
+MAPPINGS = {'': [RP, RP2], '1': [RP]}
+
+
+def answered(allocations: Any, **settings: Any) -> Exchange:
+    request = {'allocations': allocations, 'mappings': MAPPINGS}
+    body = {'allocation_requests': [request, request], 'provider_summaries': SUMMARIES}
+    return get('/allocation_candidates?resources=VCPU:1', body, **settings)
+
+
+AS_LIST = [
+    {'resource_provider': {'uuid': uuid}, 'resources': allocation['resources']}
+    for uuid, allocation in BOTH.items()
+]
+ASK = f'{LIST} --resource VCPU=1'
+
+
+def numbered(*rows: str) -> str:
+    """Two candidates of the same rows."""
+    return ''.join(f'{number} {row}\n' for number in (1, 2) for row in rows)
+
+
+FIRST = f'VCPU=1,MEMORY_MB=2 {RP} VCPU=2/32,MEMORY_MB=0/64'
+SECOND = f'DISK_GB=10 {RP2} DISK_GB=5/10'
+
+ROWS = {
+    'below 1.12 candidates come as lists': Case(
+        f'{ASK} -f value', [answered(AS_LIST)], numbered(FIRST, SECOND), version='1.10'
+    ),
+    'below 1.17 there are no traits': Case(
+        f'{ASK} -f value', [answered(BOTH)], numbered(FIRST, SECOND), version='1.16'
+    ),
+    'from 1.17 on there are, in the order of the service': Case(
+        f'{ASK} -f value', [answered(BOTH)], numbered(f'{FIRST} B,A', f'{SECOND} '), version='1.17'
+    ),
+    'with --long it is shown what a provider serves and where it stands': Case(
+        f'{ASK} --long -f value',
+        [answered(BOTH)],
+        numbered(f"{FIRST} B,A ['', '1'] None {RP}", f"{SECOND}  [''] {ROOT} {ROOT}"),
+    ),
+    'the headings are the peers own, and the number is a number': Case(
+        f'{ASK} -f json',
+        [
+            get(
+                '/allocation_candidates?resources=VCPU:1',
+                {
+                    'allocation_requests': [{'allocations': {RP: BOTH[RP]}, 'mappings': {}}],
+                    'provider_summaries': SUMMARIES,
+                },
+            )
+        ],
+        json.dumps(
+            [
+                {
+                    '#': 1,
+                    'allocation': 'VCPU=1,MEMORY_MB=2',
+                    'resource provider': RP,
+                    'inventory used/capacity': 'VCPU=2/32,MEMORY_MB=0/64',
+                    'traits': 'B,A',
+                }
+            ],
+            indent=2,
+        )
+        + '\n',
+    ),
+}
+
+CASES = QUERIES | REFUSALS | ROWS
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_allocation_candidate(play: Play, case: Case) -> None:
+    play(case)

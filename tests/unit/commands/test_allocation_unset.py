@@ -1,0 +1,107 @@
+"""Some of a consumer's allocations are taken away, the rest stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.commands.holdings import PATH, STALE, held, read, rows, to_write
+from tests.unit.conftest import Play
+from tests.unit.dialogue import (
+    CONSUMER,
+    NOTHING,
+    ROOT,
+    RP,
+    RP2,
+    Case,
+    conflict,
+    delete,
+    found,
+    get,
+    put,
+)
+
+UNSET = f'resource provider allocation unset {CONSUMER}'
+LEFT = f'{UNSET} --resource-class VGPU -f value -c resources'
+REST = {RP: {'VCPU': 2}, RP2: {'DISK_GB': 5}}
+GUARD = {'consumer_generation': 3, 'consumer_type': 'INSTANCE'}
+
+
+def unset(options: str, rest: Any) -> Case:
+    """What is left is written, and read again."""
+    return Case(
+        f'{UNSET} {options} -f value -c generation',
+        [read(), put(PATH, to_write(rest, **GUARD), NOTHING), get(PATH, {'allocations': {}})],
+    )
+
+
+UNSETTING = {
+    'one class goes, from everywhere': unset(
+        '--resource-class VGPU --resource-class DISK_GB', {RP: {'VCPU': 2}}
+    ),
+    'all of one provider goes': unset(f'--provider {RP2}', {RP: {'VCPU': 2, 'VGPU': 1}}),
+    'one class of one provider goes': unset(f'--provider {RP} --resource-class VGPU', REST),
+    'what it does not hold changes nothing': unset(
+        f'--provider {ROOT}', {RP: {'VCPU': 2, 'VGPU': 1}, RP2: {'DISK_GB': 5}}
+    ),
+    'without an option everything goes': unset('', {}),
+    'a provider has a name': Case(
+        f'{UNSET} --provider compute1 -f value',
+        [found(), read(), put(PATH, to_write({RP2: {'DISK_GB': 5}}, **GUARD), NOTHING), read()],
+        rows(' p u'),
+    ),
+    'a consumer whose type was never set keeps that': Case(
+        LEFT,
+        [
+            get(PATH, held(type='unknown')),
+            put(PATH, to_write(REST, consumer_generation=3), NOTHING, version='1.37'),
+            get(PATH, {'allocations': {}}),
+        ],
+    ),
+    'below 1.28 a consumer that is left with nothing is deleted': Case(
+        f'{UNSET} -f value',
+        [read(), delete(PATH), get(PATH, {'allocations': {}})],
+        version='1.27',
+    ),
+    'after a conflict it is decided again': Case(
+        f'{LEFT}',
+        [
+            read(),
+            put(PATH, to_write(REST, **GUARD), conflict()),
+            get(PATH, held(4, VCPU=8, VGPU=2)),
+            put(
+                PATH,
+                to_write(
+                    {RP: {'VCPU': 8}, RP2: {'DISK_GB': 5}},
+                    **GUARD | {'consumer_generation': 4},
+                ),
+                NOTHING,
+            ),
+            get(PATH, {'allocations': {}}),
+        ],
+    ),
+    'after four conflicts it gives up': Case(
+        LEFT,
+        [read(), put(PATH, to_write(REST, **GUARD), conflict())] * 4,
+        stderr=STALE,
+        status=1,
+    ),
+    'with --generation it is a compare-and-swap': Case(
+        f'{LEFT} --generation 0',
+        [read(), put(PATH, to_write(REST, **GUARD | {'consumer_generation': 0}), conflict())],
+        stderr=STALE,
+        status=1,
+    ),
+    'who holds nothing cannot lose anything': Case(
+        UNSET,
+        [get(PATH, {'allocations': {}})],
+        stderr=f"No allocations for consumer '{CONSUMER}'\n",
+        status=1,
+    ),
+}
+
+
+@pytest.mark.parametrize('case', UNSETTING.values(), ids=UNSETTING)
+def test_allocation_unset(play: Play, case: Case) -> None:
+    play(case)

@@ -1,0 +1,180 @@
+"""What all commands share: options that know their versions, guarded writes, questions."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from argparse import Namespace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.errors import ExitStatus
+from placementclient.microversion import HIGHEST, LOWEST, Microversion
+from placementclient.model.freshness import Read
+from tests.unit.dialogue import MONDAY
+
+
+@pytest.mark.parametrize(
+    ('settings', 'help'),
+    [
+        ({}, 'X.'),
+        ({'since': '1.14'}, 'X (from API version 1.14 on).'),
+        ({'until': '1.6'}, 'X (up to API version 1.6).'),
+        ({'required_since': '1.8'}, 'X (required from 1.8 on).'),
+        ({'required_until': '1.4'}, 'X (required up to 1.4).'),
+        (
+            {'since': '1.2', 'until': '1.6', 'required_since': '1.3'},
+            'X (from API version 1.2 on, up to API version 1.6, required from 1.3 on).',
+        ),
+    ],
+)
+def test_the_help_of_an_option_names_its_versions(settings: Any, help: str) -> None:
+    assert Option('--x', help='X', **settings).help == help
+
+
+@pytest.mark.parametrize(
+    ('flags', 'settings', 'dest'),
+    [
+        (['--in-tree'], {}, 'in_tree'),
+        (['--min_unit', '--min-unit'], {}, 'min_unit'),
+        (['-o', '--output'], {}, 'output'),
+        (['provider'], {}, 'provider'),
+        (['--name'], {'dest': 'new_name'}, 'new_name'),
+    ],
+)
+def test_an_option_knows_where_argparse_puts_its_value(
+    flags: list[str], settings: Any, dest: str
+) -> None:
+    option = Option(*flags, help='X', **settings)
+    parser = argparse.ArgumentParser()
+    option.add_to(parser)
+    assert option.dest == dest == parser._actions[-1].dest
+
+
+@pytest.mark.parametrize(
+    ('settings', 'value', 'given'),
+    [
+        ({}, None, False),
+        ({}, '', True),
+        ({}, 'x', True),
+        ({'type': int}, 0, True),
+        ({'action': 'store_true'}, False, False),
+        ({'action': 'store_true'}, True, True),
+        ({'action': 'append', 'default': []}, [], False),
+        ({'action': 'append', 'default': []}, [''], True),
+        ({'default': 'none'}, 'none', False),
+        ({'default': 'none'}, 'isolate', True),
+    ],
+)
+def test_an_option_knows_whether_it_was_given(settings: Any, value: Any, given: bool) -> None:
+    assert Option('--x', help='X', **settings).is_given(Namespace(x=value)) is given
+
+
+@pytest.mark.parametrize(
+    ('settings', 'required'),
+    [
+        ({}, [False, False, False]),
+        ({'required_since': '1.8'}, [False, True, True]),
+        ({'required_until': '1.8'}, [True, True, False]),
+    ],
+)
+def test_an_option_may_be_required_of_some_versions(settings: Any, required: list[bool]) -> None:
+    option = Option('--x', help='X', **settings)
+    versions = LOWEST, Microversion(1, 8), HIGHEST
+    assert [option.is_required(version) for version in versions] == required
+
+
+def test_a_guarded_write_uses_the_generation_that_was_given() -> None:
+    def read() -> int:
+        raise AssertionError
+
+    assert base.guarded(lambda generation: generation, 0, read) == 0
+
+
+def test_a_guarded_write_is_repeated_with_what_is_read_then() -> None:
+    generations = iter([1, 2, 3])
+
+    def write(generation: int) -> int:
+        if generation < 3:
+            raise errors.ConcurrentUpdate(409, 'Stale')
+        return generation
+
+    assert base.guarded(write, None, lambda: next(generations)) == 3
+
+
+def test_the_date_is_the_last_column() -> None:
+    read = Read(None, last_modified=MONDAY)
+    assert base.with_last_modified((('a',), (1,)), read) == (('a', 'last_modified'), (1, MONDAY))
+    assert base.with_last_modified((('a',), [(1,), (2,)]), read, one=False) == (
+        ('a', 'last_modified'),
+        [(1, MONDAY), (2, MONDAY)],
+    )
+
+
+class Ending(base.Command):
+    """End as it is told."""
+
+    auth_required = False
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        if isinstance(parsed_args.how, Exception):
+            raise parsed_args.how
+        self.exit_status = parsed_args.how
+
+
+def ending(**app: Any) -> base.Command:
+    options = SimpleNamespace(debug=False)
+    return Ending(SimpleNamespace(options=options, **app), options)
+
+
+@pytest.mark.parametrize('status', ExitStatus)
+def test_a_command_ends_with_the_status_that_it_says(status: ExitStatus) -> None:
+    assert ending().run(Namespace(how=status)) == status
+
+
+@pytest.mark.parametrize(
+    'failure',
+    [
+        errors.Differs('x'),
+        errors.Partial('x'),
+        errors.UsageError('x'),
+        errors.BadArgument('x'),
+        errors.ServerError(500, 'x'),
+    ],
+    ids=repr,
+)
+def test_a_command_ends_with_the_status_of_what_it_raises(failure: errors.PlacementError) -> None:
+    assert ending().run(Namespace(how=failure)) == failure.exit_status
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize('answer', ['y\n', 'Y\n', 'yes\n', ' YES \n'])
+def test_on_a_terminal_yes_goes_on(answer: str) -> None:
+    asked = io.StringIO()
+    ending(stdin=Terminal(answer), stderr=asked).confirm('Delete?', Namespace(yes=False))
+    assert asked.getvalue() == 'Delete? [y/N] '
+
+
+@pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
+def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
+    command = ending(stdin=Terminal(answer), stderr=io.StringIO())
+    with pytest.raises(errors.Unconfirmed, match=r'^Nothing was done$'):
+        command.confirm('Delete?', Namespace(yes=False))
+
+
+def test_elsewhere_nobody_is_asked() -> None:
+    asked = io.StringIO()
+    command = ending(stdin=io.StringIO('y\n'), stderr=asked)
+    with pytest.raises(errors.UsageError, match=r'^Delete\? Give --yes where nobody can be asked$'):
+        command.confirm('Delete?', Namespace(yes=False))
+    command.confirm('Delete?', Namespace(yes=True))
+    assert asked.getvalue() == ''

@@ -1,0 +1,290 @@
+"""Inventories: what each command sends and prints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.conftest import Play
+from tests.unit.dialogue import (
+    AGG,
+    MONDAY,
+    RP,
+    RP2,
+    Case,
+    Exchange,
+    Reply,
+    conflict,
+    delete,
+    fault,
+    found,
+    get,
+    post,
+    provider,
+    put,
+)
+
+BASE = f'/resource_providers/{RP}'
+ALL = f'{BASE}/inventories'
+VCPU: dict[str, Any] = {
+    'allocation_ratio': 16.0,
+    'min_unit': 1,
+    'max_unit': 8,
+    'reserved': 2,
+    'step_size': 1,
+    'total': 8,
+}
+VGPU = VCPU | {'allocation_ratio': 1.0, 'reserved': 0, 'total': 4}
+VCPU_ROW, VGPU_ROW = '16.0 1 8 2 1 8', '1.0 1 8 0 1 4'
+THERE = {'inventories': {'VCPU': VCPU, 'VGPU': VGPU}, 'resource_provider_generation': 7}
+READ = get(ALL, THERE)
+USED = get(f'{BASE}/usages', {'usages': {'VCPU': 3, 'VGPU': 0}, 'resource_provider_generation': 7})
+STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
+
+
+def written(inventories: Any, generation: int = 7, answer: Any = None) -> Exchange:
+    body = {'inventories': inventories, 'resource_provider_generation': generation}
+    done = {'inventories': {name: VGPU | fields for name, fields in inventories.items()}}
+    return put(ALL, body, answer or done | {'resource_provider_generation': generation + 1})
+
+
+def refused(argument: str, sentence: str) -> Case:
+    return Case(
+        f"resource provider inventory set {RP} --resource '{argument}'",
+        stderr=f'{sentence}\n',
+        status=1,
+    )
+
+
+READING = {
+    'inventories are listed with what is used': Case(
+        'resource provider inventory list compute1 -f value',
+        [found(), READ, USED],
+        f'VCPU {VCPU_ROW} 3\nVGPU {VGPU_ROW} 0\n',
+    ),
+    'numbers are numbers': Case(
+        f'resource provider inventory show {RP} VCPU -f json',
+        [get(f'{ALL}/VCPU', VCPU | {'resource_provider_generation': 7}), USED],
+        json.dumps(VCPU | {'used': 3}, indent=2) + '\n',
+    ),
+    'with --long the date is shown': Case(
+        f'resource provider inventory show {RP} VCPU --long -f value -c last_modified',
+        [
+            get(
+                f'{ALL}/VCPU',
+                Reply(200, VCPU | {'resource_provider_generation': 7}, {'Last-Modified': MONDAY}),
+            ),
+            USED,
+        ],
+        f'{MONDAY}\n',
+    ),
+    'a class that is not there is an error': Case(
+        f'resource provider inventory show {RP} VGPU',
+        [get(f'{ALL}/VGPU', fault(404, 'No inventory of class VGPU'))],
+        stderr='No inventory of class VGPU (HTTP 404) [req-1]\n',
+        status=1,
+    ),
+}
+
+GENERATION = get(BASE, provider(generation=7))
+CREATE = f'resource provider inventory class create {RP} VGPU --total 4'
+SET = f'resource provider inventory class set {RP} VGPU --total 4'
+ONE = VGPU | {'resource_provider_generation': 8}
+
+
+def created(generation: int, answer: Any = ONE) -> Exchange:
+    body = {'resource_class': 'VGPU', 'total': 4, 'resource_provider_generation': generation}
+    return post(ALL, body, answer)
+
+
+def replaced(generation: int, answer: Any = ONE) -> Exchange:
+    return put(f'{ALL}/VGPU', {'total': 4, 'resource_provider_generation': generation}, answer)
+
+
+COLUMN = VGPU_ROW.replace(' ', '\n') + '\n'
+
+ONE_CLASS = {
+    'a class is added at the current generation': Case(
+        f'{CREATE} -f value', [GENERATION, created(7)], COLUMN
+    ),
+    'a class that is there is not replaced by a creation': Case(
+        CREATE,
+        [GENERATION, created(7, fault(409, 'Exists'))],
+        stderr='Exists (HTTP 409) [req-1]\n',
+        status=1,
+    ),
+    'a creation is repeated after a conflict': Case(
+        f'{CREATE} -f value', [GENERATION, created(7, conflict()), GENERATION, created(7)], COLUMN
+    ),
+    'a creation with --generation is not': Case(
+        f'{CREATE} --generation 0', [created(0, conflict())], stderr=STALE, status=1
+    ),
+    'a class is replaced at the current generation': Case(
+        f'{SET} -f value', [GENERATION, replaced(7)], COLUMN
+    ),
+    'a replacement is repeated after a conflict': Case(
+        f'{SET} -f value', [GENERATION, replaced(7, conflict()), GENERATION, replaced(7)], COLUMN
+    ),
+    'a replacement gives up after four': Case(
+        SET, [GENERATION, replaced(7, conflict())] * 4, stderr=STALE, status=1
+    ),
+    'a replacement with --generation is not repeated': Case(
+        f'{SET} --generation 0', [replaced(0, conflict())], stderr=STALE, status=1
+    ),
+    'every field is sent, zero too, under both its names': Case(
+        f'resource provider inventory class set {RP} VGPU --total 4 --reserved 0 --min_unit 1 '
+        '--max-unit 8 --step-size 1 --allocation_ratio 1.0 --generation 7 -f value',
+        [
+            put(
+                f'{ALL}/VGPU',
+                {**VGPU, 'resource_provider_generation': 7},
+                ONE,
+            )
+        ],
+        COLUMN,
+    ),
+    'one class is deleted': Case(
+        f'resource provider inventory delete {RP} --resource-class VGPU', [delete(f'{ALL}/VGPU')]
+    ),
+    'all classes are deleted at once': Case(
+        f'resource provider inventory delete {RP}', [delete(ALL)], version='1.5'
+    ),
+    'an empty class does not stand for all': Case(
+        f"resource provider inventory delete {RP} --resource-class ''",
+        stderr="'' cannot be part of a URL\n",
+        status=1,
+    ),
+}
+
+WHOLE = f'resource provider inventory set {RP}'
+
+ALL_CLASSES = {
+    'what is not given is the default of the service': Case(
+        f'{WHOLE} --resource VGPU=4 --resource VGPU:reserved=1 -f value',
+        [READ, written({'VGPU': {'total': 4, 'reserved': 1}})],
+        'VGPU 1.0 1 8 1 1 4\n',
+    ),
+    'the last of several values counts': Case(
+        f'{WHOLE} --resource VGPU=4 --resource VGPU:total=6 -f value -c total',
+        [READ, written({'VGPU': {'total': 6}})],
+        '6\n',
+    ),
+    'a ratio is a number with a fraction': Case(
+        f'{WHOLE} --resource VGPU=4 --resource VGPU:allocation_ratio=1.5 -f value -c total '
+        '-c allocation_ratio',
+        [READ, written({'VGPU': {'total': 4, 'allocation_ratio': 1.5}})],
+        '1.5 4\n',
+    ),
+    'without a resource all go': Case(WHOLE, [READ, written({})], '\n'),
+    'with --amend the rest stays': Case(
+        f'{WHOLE} --amend --resource VCPU:reserved=0 --resource CUSTOM_X=1 '
+        '-f value -c resource_class',
+        [READ, written({'VCPU': VCPU | {'reserved': 0}, 'VGPU': VGPU, 'CUSTOM_X': {'total': 1}})],
+        'VCPU\nVGPU\nCUSTOM_X\n',
+    ),
+    'a dry run writes nothing and leaves empty what it does not know': Case(
+        f'{WHOLE} --dry-run --resource VGPU=4 -f json',
+        [READ],
+        json.dumps([{'resource_class': 'VGPU', **dict.fromkeys(VCPU, ''), 'total': 4}], indent=2)
+        + '\n',
+    ),
+    'a dry run with --amend shows what would be there': Case(
+        f'{WHOLE} --dry-run --amend --resource VCPU:reserved=0 -f value',
+        [READ],
+        f'VCPU 16.0 1 8 0 1 8\nVGPU {VGPU_ROW}\n',
+    ),
+    'after a conflict the same intent is applied to what is there then': Case(
+        f'{WHOLE} --amend --resource VGPU:reserved=1 -f value -c reserved',
+        [
+            READ,
+            written({'VCPU': VCPU, 'VGPU': VGPU | {'reserved': 1}}, 7, conflict()),
+            get(
+                ALL,
+                {'inventories': {'VGPU': VGPU | {'total': 2}}, 'resource_provider_generation': 9},
+            ),
+            written({'VGPU': VGPU | {'total': 2, 'reserved': 1}}, 9),
+        ],
+        '1\n',
+    ),
+    'after four conflicts it gives up': Case(
+        WHOLE, [READ, written({}, 7, conflict())] * 4, stderr=STALE, status=1
+    ),
+    'what is in use stays, and is not tried again': Case(
+        WHOLE,
+        [READ, written({}, 7, fault(409, 'In use', 'placement.inventory.inuse'))],
+        stderr='In use (HTTP 409) [placement.inventory.inuse, req-1]\n',
+        status=1,
+    ),
+    'with --generation it is a compare-and-swap': Case(
+        f'{WHOLE} --generation 0', [READ, written({}, 0, conflict())], stderr=STALE, status=1
+    ),
+    'an argument without an equals sign': refused(
+        'VGPU', 'Resource argument must have "name=value" format'
+    ),
+    'an argument with two': refused('VGPU=4=5', 'Resource argument must have "name=value" format'),
+    'an argument with two colons': refused(
+        'VGPU:a:b=4', 'Resource argument can contain only one colon'
+    ),
+    'an argument without a class': refused('=4', 'Name, field and value must be not empty'),
+    'an argument without a field': refused('VGPU:=4', 'Name, field and value must be not empty'),
+    'an argument without a value': refused('VGPU=', 'Name, field and value must be not empty'),
+    'a total that is no number': refused('VGPU=x', "'x' is not a whole number"),
+    'a total with a fraction': refused('VGPU=1.5', "'1.5' is not a whole number"),
+    'a ratio that is no number': refused('VGPU:allocation_ratio=x', "'x' is not a number"),
+    'an unknown field': refused('VGPU:bogus=4', 'Unknown inventory field bogus'),
+}
+
+MEMBERS = get(
+    f'/resource_providers?member_of={AGG}',
+    {'resource_providers': [provider(RP, 'one'), provider(RP2, 'two')]},
+)
+AGGREGATE = f'resource provider inventory set {AGG} --aggregate --resource VGPU=4'
+OTHER = f'/resource_providers/{RP2}/inventories'
+READ_OTHER = get(OTHER, {'inventories': {}, 'resource_provider_generation': 0})
+WRITTEN_OTHER = put(
+    OTHER,
+    {'inventories': {'VGPU': {'total': 4}}, 'resource_provider_generation': 0},
+    {'inventories': {'VGPU': VGPU}, 'resource_provider_generation': 1},
+)
+
+OF_AGGREGATE = {
+    'every member of an aggregate is set': Case(
+        f'{AGGREGATE} -f value',
+        [MEMBERS, READ, written({'VGPU': {'total': 4}}), READ_OTHER, WRITTEN_OTHER],
+        f'{RP} VGPU {VGPU_ROW}\n{RP2} VGPU {VGPU_ROW}\n',
+    ),
+    'after a failure it goes on with the next member': Case(
+        AGGREGATE,
+        [
+            MEMBERS,
+            READ,
+            written({'VGPU': {'total': 4}}, 7, fault(409, 'In use')),
+            READ_OTHER,
+            WRITTEN_OTHER,
+        ],
+        stderr=f'Failed to set inventory for resource provider {RP}: '
+        'In use (HTTP 409) [req-1].\n'
+        'Failed to set inventory for 1 of 2 resource providers.\n',
+        status=1,
+    ),
+    'an aggregate without members is an error': Case(
+        AGGREGATE,
+        [get(f'/resource_providers?member_of={AGG}', {'resource_providers': []})],
+        stderr=f'No resource providers found in aggregate with uuid {AGG}.\n',
+        status=1,
+    ),
+    'one generation is not that of several providers': Case(
+        f'{AGGREGATE} --generation 7',
+        stderr="--generation is one provider's, and --aggregate has several\n",
+        status=2,
+    ),
+}
+
+CASES = READING | ONE_CLASS | ALL_CLASSES | OF_AGGREGATE
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_inventory(play: Play, case: Case) -> None:
+    play(case)

@@ -1,0 +1,262 @@
+"""Resource providers: what each command sends and prints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.conftest import Play
+from tests.unit.dialogue import (
+    AGG,
+    AGG2,
+    CONSUMER,
+    MONDAY,
+    ROOT,
+    RP,
+    RP2,
+    Case,
+    Reply,
+    delete,
+    fault,
+    found,
+    get,
+    post,
+    provider,
+    put,
+    unacceptable,
+    version_document,
+)
+
+PATH = f'/resource_providers/{RP}'
+CHILD = provider(RP, 'numa0', 7, ROOT, ROOT)
+ROW = f'{RP} numa0 7 {ROOT} {ROOT}\n'
+FIELDS = f'{RP}\nnuma0\n7\n{ROOT}\n{ROOT}\n'
+SHOW = f'resource provider show {RP}'
+ALL = get('/resource_providers', {'resource_providers': [CHILD]})
+NONE: dict[str, Any] = {'resource_providers': []}
+TAKEN = post(
+    '/resource_providers',
+    {'name': 'numa0'},
+    fault(409, 'Name is taken', 'placement.duplicate_name'),
+)
+HELD = {'allocations': {CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 1}}}
+HELD |= {'resource_provider_generation': 7}
+
+
+def in_json(**fields: object) -> str:
+    return json.dumps(fields, indent=2) + '\n'
+
+
+LIST = {
+    'below 1.14 a provider has three columns': Case(
+        'resource provider list -f value', [ALL], f'{RP} numa0 7\n', version='1.13'
+    ),
+    'from 1.14 on root and parent are shown': Case(
+        'resource provider list -f value', [ALL], ROW, version='1.14'
+    ),
+    'a root has no parent': Case(
+        'resource provider list -f json',
+        [get('/resource_providers', {'resource_providers': [provider(ROOT, 'host', 1)]})],
+        json.dumps(
+            [
+                {
+                    'uuid': ROOT,
+                    'name': 'host',
+                    'generation': 1,
+                    'root_provider_uuid': ROOT,
+                    'parent_provider_uuid': None,
+                }
+            ],
+            indent=2,
+        )
+        + '\n',
+    ),
+    'the columns are those of the version that the service has': Case(
+        'resource provider list -f value',
+        [
+            unacceptable(get('/resource_providers')),
+            version_document('1.13'),
+            get('/resource_providers', {'resource_providers': [CHILD]}, version='1.13'),
+        ],
+        f'{RP} numa0 7\n',
+    ),
+    'every condition is sent': Case(
+        f'resource provider list --name n --uuid {RP} --resource VCPU=2 --resource DISK_GB=5 '
+        f'--required A --required B,C --forbidden D --member-of {AGG},{AGG2} --member-of {AGG} '
+        f'--forbidden-member-of {AGG2} --in-tree {RP2}',
+        [
+            get(
+                f'/resource_providers?name=n&uuid={RP}&resources=VCPU:2,DISK_GB:5'
+                f'&required=A,!D&required=in:B,C&member_of=in:{AGG},{AGG2}&member_of={AGG}'
+                f'&member_of=!{AGG2}&in_tree={RP2}',
+                NONE,
+            )
+        ],
+        '\n',
+    ),
+    'a tree is found by the name of any of its providers': Case(
+        'resource provider list --in-tree compute1 -f value',
+        [found(), get(f'/resource_providers?in_tree={RP}', NONE)],
+    ),
+    'no tree has a provider without a name': Case(
+        "resource provider list --in-tree ''",
+        [get('/resource_providers?name=', {'resource_providers': [CHILD]})],
+        stderr="No resource provider has the name ''\n",
+        status=1,
+    ),
+    **{
+        f'the resource {text!r} is not one': Case(
+            f"resource provider list --resource '{text}'",
+            stderr='Arguments to --resource must be of form <resource_class>=<value>\n',
+            status=1,
+        )
+        for text in ('', 'VCPU', 'VCPU=', '=2', 'VCPU:2')
+    },
+    'an amount is a whole number': Case(
+        'resource provider list --resource VCPU=x',
+        stderr='Requested resource VCPU expected positive integer amount. Got: x.\n',
+        status=1,
+    ),
+}
+
+CREATE = {
+    'a root is created with its name': Case(
+        'resource provider create numa0 -f value',
+        [post('/resource_providers', {'name': 'numa0'}, CHILD)],
+        FIELDS,
+    ),
+    'a child is created below the parent of a name, with a UUID': Case(
+        f'resource provider create numa0 --parent-provider host --uuid {RP} -f value -c uuid',
+        [
+            found('host', ROOT),
+            post(
+                '/resource_providers',
+                {'name': 'numa0', 'uuid': RP, 'parent_provider_uuid': ROOT},
+                CHILD,
+            ),
+        ],
+        f'{RP}\n',
+    ),
+    'below 1.20 it is read after it was created': Case(
+        'resource provider create numa0 -f value',
+        [
+            post('/resource_providers', {'name': 'numa0'}, Reply(201, headers={'Location': PATH})),
+            get(PATH, CHILD),
+        ],
+        f'{RP}\nnuma0\n7\n',
+        version='1.13',
+    ),
+    'a name that is taken is an error': Case(
+        'resource provider create numa0',
+        [TAKEN],
+        stderr='Name is taken (HTTP 409) [placement.duplicate_name, req-1]\n',
+        status=1,
+    ),
+    'with --or-show the one of that name is shown': Case(
+        'resource provider create numa0 --or-show -f value',
+        [TAKEN, get('/resource_providers?name=numa0', {'resource_providers': [CHILD]})],
+        FIELDS,
+    ),
+    'with --or-show it is an error if only the UUID is taken': Case(
+        'resource provider create numa0 --or-show',
+        [TAKEN, get('/resource_providers?name=numa0', NONE)],
+        stderr='Name is taken (HTTP 409) [placement.duplicate_name, req-1]\n',
+        status=1,
+    ),
+    'a parent that does not exist is told before anything is created': Case(
+        'resource provider create numa0 --parent-provider host',
+        [get('/resource_providers?name=host', NONE)],
+        stderr="No resource provider has the name 'host'\n",
+        status=1,
+    ),
+}
+
+SHOW_CASES = {
+    'a UUID costs no search': Case(f'{SHOW} -f value', [get(PATH, CHILD)], FIELDS),
+    'a name costs one': Case(
+        'resource provider show compute1 -f value', [found(), get(PATH, CHILD)], FIELDS
+    ),
+    'with --long the date is shown': Case(
+        f'{SHOW} --long -f value',
+        [get(PATH, Reply(200, CHILD, {'Last-Modified': MONDAY}))],
+        f'{FIELDS}{MONDAY}\n',
+    ),
+    'with --allocations it is shown who holds what': Case(
+        f'{SHOW} --allocations -f json -c allocations',
+        [get(PATH, CHILD), get(f'{PATH}/allocations', HELD)],
+        in_json(allocations={CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 1}}),
+    ),
+    'below 1.28 consumers have no generation': Case(
+        f'{SHOW} --allocations -f value -c allocations',
+        [
+            get(PATH, CHILD),
+            get(
+                f'{PATH}/allocations',
+                {
+                    'allocations': {CONSUMER: {'resources': {'VCPU': 2}}},
+                    'resource_provider_generation': 7,
+                },
+            ),
+        ],
+        f"{{'{CONSUMER}': {{'resources': {{'VCPU': 2}}}}}}\n",
+        version='1.27',
+    ),
+    'one that does not exist is an error': Case(
+        SHOW,
+        [get(PATH, fault(404, f'No resource provider with uuid {RP} found'))],
+        stderr=f'No resource provider with uuid {RP} found (HTTP 404) [req-1]\n',
+        status=1,
+    ),
+}
+
+SET = {
+    'a new name alone leaves the parent': Case(
+        f'resource provider set {RP} --name numa0 -f value',
+        [put(PATH, {'name': 'numa0'}, CHILD)],
+        FIELDS,
+    ),
+    'a new parent alone keeps the name': Case(
+        'resource provider set compute1 --parent-provider host -f value',
+        [
+            found(),
+            get(PATH, CHILD),
+            found('host', ROOT),
+            put(PATH, {'name': 'numa0', 'parent_provider_uuid': ROOT}, CHILD),
+        ],
+        FIELDS,
+    ),
+    'without a parent it becomes a root': Case(
+        f'resource provider set {RP} --name numa0 --no-parent -f value -c name',
+        [put(PATH, {'name': 'numa0', 'parent_provider_uuid': None}, provider(RP, 'numa0'))],
+        'numa0\n',
+    ),
+    'nothing to set is wrong usage': Case(
+        f'resource provider set {RP}',
+        stderr='the following arguments are required: --name\n',
+        status=2,
+    ),
+    'a parent and none is wrong usage': Case(
+        f'resource provider set {RP} --parent-provider {ROOT} --no-parent',
+        stderr='--parent-provider and --no-parent contradict each other\n',
+        status=2,
+    ),
+}
+
+DELETE = {
+    'deletion prints nothing': Case(f'resource provider delete {RP}', [delete(PATH)]),
+    'one in use stays': Case(
+        f'resource provider delete {RP}',
+        [delete(PATH, fault(409, 'Allocations exist', 'placement.resource_provider.inuse'))],
+        stderr='Allocations exist (HTTP 409) [placement.resource_provider.inuse, req-1]\n',
+        status=1,
+    ),
+}
+
+CASES = LIST | CREATE | SHOW_CASES | SET | DELETE
+
+
+@pytest.mark.parametrize('case', CASES.values(), ids=CASES)
+def test_resource_provider(play: Play, case: Case) -> None:
+    play(case)

@@ -1,0 +1,96 @@
+"""Small clouds for the planner's tests, from a notation that reads well."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan import TreePlan
+
+_NAMESPACE = uuid.UUID(int=0)
+
+
+def uuid_of(name: str) -> str:
+    """The UUID of a consumer or a provider of a test."""
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+def cloud(trees: Mapping[str, Any], consumers: Mapping[str, Any]) -> Snapshot:
+    """A snapshot.
+
+    :param trees: ``{root: {inventories, traits, aggregates, usages, children}}``
+    :param consumers: ``{name: {provider: {class: amount}, type: …}}``
+    """
+    people = [_consumer(name, record) for name, record in consumers.items()]
+    used: dict[tuple[str, str], int] = {}
+    for consumer in people:
+        for provider, resources in consumer.allocations.items():
+            for name, amount in resources.items():
+                used[provider, name] = used.get((provider, name), 0) + amount
+    return Snapshot(_providers(trees, None, None, used), people)
+
+
+def _consumer(name: str, record: Mapping[str, Any]) -> Consumer:
+    held = {uuid_of(provider): value for provider, value in record.items() if provider != 'type'}
+    return Consumer(uuid_of(name), held, 'project', 'user', 3, record.get('type'))
+
+
+def _providers(
+    trees: Mapping[str, Any],
+    parent: str | None,
+    root: str | None,
+    used: Mapping[tuple[str, str], int],
+) -> Iterator[ProviderState]:
+    for name, record in trees.items():
+        own = uuid_of(name)
+        usages = {key[1]: amount for key, amount in used.items() if key[0] == own}
+        yield ProviderState(
+            Provider(own, name, 7, parent, root or own),
+            {key: Inventory(**value) for key, value in record.get('inventories', {}).items()},
+            frozenset(record.get('traits', ())),
+            frozenset(record.get('aggregates', ())),
+            record.get('usages', usages),
+        )
+        yield from _providers(record.get('children', {}), own, root or own, used)
+
+
+def applied(snapshot: Snapshot, tree: TreePlan) -> Snapshot:
+    """What a snapshot becomes when the plan of one tree is carried out."""
+    consumers = dict(snapshot.consumers)
+    for change in tree.consumers:
+        consumers[change.uuid] = Consumer(
+            change.uuid, change.after, change.project_id, change.user_id, 4, change.type
+        )
+    used: dict[tuple[str, str], int] = {}
+    for consumer in consumers.values():
+        for provider, resources in consumer.allocations.items():
+            for name, amount in resources.items():
+                used[provider, name] = used.get((provider, name), 0) + amount
+    states = dict(snapshot.providers)
+    for change in tree.providers:
+        states[change.uuid] = ProviderState(
+            Provider(
+                change.uuid, change.name, 9, change.parent_provider_uuid, change.root_provider_uuid
+            ),
+            change.after.inventories,
+            change.after.traits,
+            change.after.aggregates,
+        )
+    return Snapshot(
+        [
+            ProviderState(
+                state.provider,
+                state.inventories,
+                state.traits,
+                state.aggregates,
+                {key[1]: amount for key, amount in used.items() if key[0] == state.uuid},
+            )
+            for state in states.values()
+        ],
+        consumers.values(),
+    )

@@ -1,0 +1,178 @@
+"""Runs cases/*.yaml. Each is one kind of reshape or one refusal; ``$name`` is a consumer's UUID."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from placementclient import errors
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner import again, assignments, build, check, documents, spec
+from placementclient.planner.plan import Plan
+from tests.unit.planner.clouds import applied, cloud, uuid_of
+
+CASES = sorted((Path(__file__).parent / 'cases').glob('*.yaml'))
+
+
+class Case:
+    """One case, with the names of its consumers for a reader."""
+
+    def __init__(self, path: Path) -> None:
+        text = path.read_text()
+        self.names = {uuid_of(name): name for name in re.findall(r'\$(\w+)', text)}
+        text = re.sub(r'\$(\w+)', lambda match: uuid_of(match[1]), text)
+        document = yaml.safe_load(text)
+        self.expect: dict[str, Any] = document['expect']
+        self.snapshot: Snapshot = cloud(document['cloud'], document.get('consumers', {}))
+        self.spec = spec.parse(json.dumps(document['spec']), 'spec.yaml')
+        self.rows = assignments.parse(document.get('assignments', ''), 'rows.csv')
+        self.options: dict[str, Any] = document.get('options', {})
+
+    def plan(self) -> Plan:
+        return build.make(self.snapshot, self.spec, self.rows, **self.options)
+
+    def row(self, row: Any) -> str:
+        return (
+            f'{row.consumer_uuid} {row.amount} {row.resource_class} {row.from_provider} -> '
+            f'{row.to_provider} {row.to_resource_class} {row.label}'
+        )
+
+
+@pytest.fixture(params=CASES, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_case(path: Path) -> None:
+    if 'error' in (expect := yaml.safe_load(path.read_text())['expect']):
+        _expect_error(path, expect['error'])
+        return
+    case = Case(path)
+    if 'infeasible' in expect:
+        with pytest.raises(errors.Infeasible) as infeasible:
+            case.plan()
+        assert list(map(str, infeasible.value.causes)) == case.expect['infeasible']
+        if 'slack' in expect:
+            assert list(map(str, infeasible.value.slack)) == case.expect['slack']
+        json.dumps([cause.to_json() for cause in infeasible.value.causes])
+    elif 'undecided' in expect:
+        with pytest.raises(errors.Undecided) as undecided:
+            case.plan()
+        wanted = sorted(case.expect['undecided'])
+        assert sorted(map(str, undecided.value.rows)) == wanted
+    else:
+        _expect_plan(case)
+
+
+def _expect_error(path: Path, message: str) -> None:
+    wanted = re.sub(r'\$(\w+)', lambda match: uuid_of(match[1]), message)
+    with pytest.raises(errors.BadFile) as error:
+        Case(path).plan()
+    assert str(error.value) == wanted
+
+
+def _expect_plan(case: Case) -> None:
+    plan = case.plan()
+    expect = case.expect
+    rows = sorted(case.row(row) for tree in plan.trees for row in tree.rows)
+    assert rows == sorted(expect['rows'])
+    kinds = [warning.kind for tree in plan.trees for warning in tree.warnings]
+    assert kinds == expect.get('warnings', [])
+    after = {change.name: change.after for tree in plan.trees for change in tree.providers}
+    for name, inventories in expect.get('inventories', {}).items():
+        assert after[name].inventories.keys() == inventories.keys()
+        for resource_class, fields in inventories.items():
+            got = after[name].inventories[resource_class].to_json()
+            assert {field: got[field] for field in fields} == fields
+    for name, traits in expect.get('traits', {}).items():
+        assert sorted(after[name].traits) == traits
+    for name, follows in expect.get('follows', {}).items():
+        tree = plan.tree(name)
+        assert tree is not None
+        assert list(tree.follows) == [uuid_of(root) for root in follows]
+    left_out = {
+        tree.root_provider_name: [reason['message'] for reason in tree.reasons]
+        for tree in plan.left_out
+    }
+    assert left_out == expect.get('left_out', {})
+
+
+def _plans(path: Path) -> tuple[Case, Plan]:
+    expect = yaml.safe_load(path.read_text())['expect']
+    if 'rows' not in expect:
+        pytest.skip('a refusal')
+    case = Case(path)
+    return case, case.plan()
+
+
+def test_plan_holds_and_survives_its_file(path: Path) -> None:
+    case, plan = _plans(path)
+    check.check(plan)
+    text = json.dumps(plan.to_json())
+    assert text == json.dumps(case.plan().to_json())
+    assert Plan.from_json(json.loads(text), 'plan.json') == plan
+
+
+def test_unchanged_tree_is_planned_again_alike(path: Path) -> None:
+    case, plan = _plans(path)
+    live = case.snapshot
+    for tree in plan.trees:
+        replanned = again.replan(live, plan, tree)
+        assert replanned.rows == tree.rows
+        assert {change.uuid: change.after for change in replanned.consumers} == {
+            change.uuid: change.after for change in tree.consumers
+        }
+        live = applied(live, tree)
+
+
+def test_the_way_back_is_the_inverse(path: Path) -> None:
+    case, plan = _plans(path)
+    if path.stem == 'overcommitted-with-room':
+        pytest.skip('there is no way back into less room')
+    live = case.snapshot
+    for tree in plan.trees:
+        live = applied(live, tree)
+    for tree in reversed(plan.trees):
+        live = applied(live, again.rollback(live, plan, tree))
+    created = {change.uuid for tree in plan.trees for change in tree.created()}
+    for uuid, state in live.providers.items():
+        if uuid in created:
+            assert not state.inventories
+            assert not state.usages
+        else:
+            was = case.snapshot.providers[uuid]
+            assert (state.inventories, state.traits, state.aggregates, state.usages) == (
+                was.inventories,
+                was.traits,
+                was.aggregates,
+                was.usages,
+            )
+    assert {uuid: consumer.allocations for uuid, consumer in live.consumers.items()} == {
+        uuid: consumer.allocations for uuid, consumer in case.snapshot.consumers.items()
+    }
+
+
+def test_skeleton_is_read_back_when_it_is_filled_in() -> None:
+    case = Case(CASES[0].parent / 'undecided.yaml')
+    with pytest.raises(errors.Undecided) as undecided:
+        case.plan()
+    text = assignments.skeleton(undecided.value.rows)
+    assert assignments.parse(text, 'rows.csv') == []
+    filled = text.replace(',1,,', ',1,gpu0,', 1)
+    case.rows = assignments.parse(filled, 'rows.csv')
+    labels = sorted(row.label for row in case.plan().trees[0].rows)
+    assert labels == ['forced', 'mapped']
+
+
+def test_every_case_says_what_it_is_about() -> None:
+    for path in CASES:
+        document = documents.read(path.read_text(), path.name)
+        document.keys(
+            ('about', 'cloud', 'consumers', 'spec', 'assignments', 'options', 'expect'),
+            ('about', 'cloud', 'spec', 'expect'),
+        )

@@ -1,0 +1,153 @@
+"""Specifications and assignments: what is read, and how errors say where they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient import errors
+from placementclient.planner import assignments, spec
+from placementclient.planner.assignments import Row
+
+A = '00000000-0000-4000-8000-00000000000a'
+MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
+
+BAD_SPECS = {
+    '': 'spec: has to be a mapping',
+    '[]': 'spec: has no moves',
+    'moves: []': 'spec:1: moves: is empty',
+    'providers: []': 'spec: moves is missing',
+    '- a: {b': "spec:1: expected ',' or '}', but got '<stream end>'",
+    f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key, did you mean moves?',
+    f'- {MOVE}\n- from_resource_provider: a': 'spec:2: [1]: to_resource_provider is missing',
+    f'moves: [{MOVE}]\nmoves: []': 'spec:2: moves is there twice',
+    f'moves: [{MOVE}]\nsplit: 1': 'spec:2: split: has to be true or false',
+    f'moves: [{MOVE}]\ntogether: [[VCPU]]': (
+        'spec:2: together[0]: has to name two classes or more'
+    ),
+    f'moves: [{MOVE}]\ntogether: [[A, B], [B, C]]': (
+        'spec:2: together[1]: names a class that is in a group already'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{VGPU: {{totl: 1}}}}': (
+        'spec:4: providers[0].inventories.VGPU.totl: unknown key, did you mean total?'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{VGPU: {{total: 0}}}}': (
+        'spec:4: providers[0].inventories.VGPU.total: has to be from 1 to 2147483647'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n- name: b': 'spec:4: providers[1]: b is there twice',
+    f'moves: [{MOVE}]\nproviders:\n- name: 8000': (
+        'spec:3: providers[0].name: 8000 has to be a text: quote it'
+    ),
+    f'moves: [{MOVE}]\nproviders: [{{name: "{{host}}"}}]': (
+        'spec:2: providers[0].name: unknown placeholder {host}, known are {root}, {source}'
+    ),
+    f'moves: [{MOVE}]\ntrees: {{uuid: [x]}}': "spec:2: trees.uuid[0]: 'x' has to be a UUID",
+    f'moves: [{MOVE}]\ntrees: {{class: [vgpu]}}': (
+        "spec:2: trees.class[0]: 'vgpu' has to be A-Z, 0-9 and _ only"
+    ),
+    'moves:\n- {from_resource_provider: "{root}", to_resource_provider: b,'
+    ' moved_resources: {VGPU: 1}}': (
+        'spec: trees is missing, and a source with a placeholder selects none'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 0}}': (
+        'spec:1: [0].moved_resources.VGPU: has to be from 1 to 2147483647'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {}}': (
+        'spec:1: [0].moved_resources: is empty'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1}, as: {B: C}}': (
+        'spec:1: [0].as.B: B is not in moved_resources'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1, B: 1},'
+    f' consumers: {{{A}: 1}}}}': (
+        f'spec:1: [0].consumers.{A}: has to say how much of which class: A, B'
+    ),
+}
+
+
+@pytest.mark.parametrize(('text', 'message'), BAD_SPECS.items())
+def test_bad_specification(text: str, message: str) -> None:
+    with pytest.raises(errors.BadFile) as error:
+        spec.parse(text, 'spec')
+    assert str(error.value) == message
+
+
+def test_both_forms_are_one() -> None:
+    short = spec.parse(f'- {MOVE}', 'spec')
+    assert short == spec.parse(f'moves: [{MOVE}]', 'spec')
+    assert short == spec.from_document(short.to_json(), 'plan')
+
+
+def test_json_is_read_too() -> None:
+    text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": {}}]'
+    with pytest.raises(errors.BadFile, match=r'spec:2: .*is empty'):
+        spec.parse(text, 'spec')
+
+
+def test_long_form() -> None:
+    parsed = spec.parse(
+        """
+        trees: {name: ["compute-*"], uuid: [], trait: [], class: [VGPU]}
+        providers:
+          - name: "{root}_gpu"
+            parent: "{root}"
+            inventories: {VGPU: {total: 4, max_unit: 1}}
+            traits: [OWNER_NOVA]
+            aggregates: []
+        moves:
+          - from_resource_provider: "{root}"
+            to_resource_provider: "{root}_gpu"
+            moved_resources: {VGPU: all}
+            as: {VGPU: PGPU}
+            moved_traits: [HW_CPU_X86_AMD_SEV]
+        together: [[VCPU, MEMORY_MB]]
+        split: false
+        assignments: [gpu-map.csv]
+        """,
+        'spec',
+    )
+    assert parsed.assignments == ('gpu-map.csv',)
+    assert parsed.moves[0].resources == {'VGPU': None}
+    assert parsed.moves[0].name_at_target('VGPU') == 'PGPU'
+    assert parsed == spec.from_document(parsed.to_json(), 'plan')
+
+
+HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'
+BAD_ROWS = {
+    'consumer,resource_class\n': 'rows:1: consumer: unknown key, did you mean consumer_uuid?',
+    'consumer_uuid,resource_class\n': 'rows:1: amount is missing',
+    HEADER + f'{A},VGPU\n': 'rows:2: 2 fields, the header has 5',
+    HEADER + f'{A},,1,gpu0,\n': 'rows:2: resource_class is empty',
+    HEADER + 'a,VGPU,1,gpu0,\n': "rows:2: consumer_uuid: 'a' has to be a UUID",
+    HEADER + f'{A},VGPU,one,gpu0,\n': 'rows:2: amount: has to be an integer',
+    HEADER + f'{A},VGPU,0,gpu0,\n': 'rows:2: amount: has to be from 1 to 2147483647',
+    HEADER + f'{A},VGPU,1,gpu0,\n# x\n\n{A},VGPU,2,gpu0,\n': (
+        f'rows:5: the same row as line 2: {A}, VGPU, gpu0'
+    ),
+    f'- consumer_uuid: {A}\n  resource_clas: VGPU\n': (
+        'rows:2: [0].resource_clas: unknown key, did you mean resource_class?'
+    ),
+    f'- consumer_uuid: {A}\n': 'rows:1: [0]: resource_class is missing',
+    f'consumer_uuid: {A}\n': 'rows: has to be a list',
+}
+
+
+@pytest.mark.parametrize(('text', 'message'), BAD_ROWS.items())
+def test_bad_assignments(text: str, message: str) -> None:
+    with pytest.raises(errors.BadFile) as error:
+        assignments.parse(text, 'rows')
+    assert str(error.value) == message
+
+
+def test_the_same_rows_from_every_format() -> None:
+    comma = HEADER + f'{A},VGPU,,gpu0,"mdev, read"\n'
+    json = (
+        f'[{{"consumer_uuid": "{A}", "resource_class": "VGPU", "amount": null,'
+        ' "to_provider": "gpu0", "evidence": "mdev, read"}]'
+    )
+    row = Row(A, 'VGPU', None, 'gpu0', 'mdev, read', 'rows', 2)
+    assert assignments.parse(comma, 'rows') == [row]
+    assert assignments.parse('\ufeff' + comma.replace('\n', '\r\n'), 'rows') == [row]
+    (from_json,) = assignments.parse(json, 'rows')
+    assert from_json.to_json() == {**row.to_json(), 'line': 1}
+    assert assignments.parse('', 'rows') == []
+    assert assignments.parse(HEADER, 'rows') == []

@@ -1,0 +1,178 @@
+"""The search against brute force, and its speed."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placementclient.planner.problem import Bin, Item, Placement
+from placementclient.planner.search import Found, Impossible, search
+
+pytest.importorskip('ortools')
+
+UNLIMITED = 2147483647
+
+
+def divisions(size: int, ways: int) -> Iterator[tuple[int, ...]]:
+    if ways == 1:
+        yield (size,)
+        return
+    for first in range(size + 1):
+        for rest in divisions(size - first, ways - 1):
+            yield (first, *rest)
+
+
+def options(item: Item) -> list[Placement]:
+    if item.divisible:
+        return [
+            tuple((way, amount) for way, amount in enumerate(amounts) if amount)
+            for amounts in divisions(item.size, len(item.ways))
+        ]
+    return [((way, sum(demand[1] for demand in way_)),) for way, way_ in enumerate(item.ways)]
+
+
+def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[Placement]) -> bool:
+    loads: dict[int, int] = {}
+    owned: dict[tuple[object, int], int] = {}
+    for index, (item, placement) in enumerate(zip(items, solution, strict=True)):
+        for way, part in placement:
+            for where, amount, held in item.ways[way]:
+                amount = part if item.divisible else amount
+                loads[where] = loads.get(where, 0) + amount
+                owner = (item.owner if item.owner >= 0 else ('item', index), where)
+                owned[owner] = owned.get(owner, held) + amount
+    return all(bins[where].room >= load for where, load in loads.items()) and all(
+        bins[where].admits(amount) for (_, where), amount in owned.items()
+    )
+
+
+def solutions(bins: Sequence[Bin], items: Sequence[Item]) -> list[tuple[Placement, ...]]:
+    return [
+        solution
+        for solution in itertools.product(*map(options, items))
+        if holds(bins, items, solution)
+    ]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[list[Bin], list[Item]]:
+    bins = draw(
+        st.lists(
+            st.builds(
+                Bin,
+                st.integers(0, 6),
+                st.sampled_from([1, 1, 1, 2]),
+                st.sampled_from([2, 3, 99, 99]),
+                st.sampled_from([1, 1, 1, 2]),
+            ),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    is_owned = draw(st.integers(0, 4)) == 0
+    items = []
+    for _ in range(draw(st.integers(1, 4))):
+        wheres = draw(st.permutations(range(len(bins))))[: draw(st.integers(1, len(bins)))]
+        divisible, size = draw(st.booleans()), draw(st.integers(1, 4))
+        other = draw(st.integers(1, 3)) if not divisible and len(bins) > 1 else 0
+        ways = []
+        for where in wheres:
+            held = 0 if is_owned else draw(st.sampled_from([0, 0, 0, 1]))
+            second = ((where + 1) % len(bins), other, 0)
+            ways.append(((where, size, held), second) if other else ((where, size, held),))
+        owner = draw(st.sampled_from([0, 0, 1])) if is_owned else -1
+        items.append(Item(tuple(ways), divisible, owner))
+    return bins, items
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(problems())
+def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> None:
+    bins, items = problem
+    every = solutions(bins, items)
+    found = search(bins, items)
+    if not every:
+        assert isinstance(found, Impossible)
+        core = [items[index] for index in found.items]
+        assert core
+        return
+    assert not isinstance(found, Impossible)
+    assert tuple(one.placement for one in found) in every
+    fewest = min(sum(map(len, solution)) for solution in every)
+    assert sum(len(one.placement) for one in found) == fewest
+    for index, one in enumerate(found):
+        placements = {solution[index] for solution in every}
+        assert one.possible == tuple(sorted({way for each in placements for way, _ in each}))
+        assert one.forced == (len(placements) == 1)
+
+
+def alike(
+    sizes: Sequence[int], rooms: Sequence[int], divisible: bool = False
+) -> tuple[list[Bin], list[Item]]:
+    bins = [Bin(room, 1, UNLIMITED, 1) for room in rooms]
+    return bins, [
+        Item(tuple(((where, size, 0),) for where in range(len(rooms))), divisible)
+        for size in sizes
+    ]
+
+
+def cells(slack: float) -> tuple[list[Bin], list[Item]]:
+    sizes = [(2 ** (n % 5), 2 ** (n % 5) * 1024 * (1 + n % 3)) for n in range(1000)]
+    bins = []
+    for _ in range(16):
+        for position in (0, 1):
+            total = sum(size[position] for size in sizes)
+            bins.append(Bin(int(total / 16 * slack) + 1, 1, UNLIMITED, 1))
+    return bins, [
+        Item(tuple(((2 * n, cpus, 0), (2 * n + 1, memory, 0)) for n in range(16)))
+        for cpus, memory in sizes
+    ]
+
+
+@pytest.mark.parametrize(
+    'problem',
+    [
+        pytest.param(alike([1] * 1000, [63] * 8 + [62] * 8), id='equal, no room to spare'),
+        pytest.param(alike([1] * 1000, [80] * 16), id='equal, room to spare'),
+        pytest.param(alike([1, 2, 4, 8] * 250, [235] * 15 + [225]), id='flavors, no room to spare'),
+        pytest.param(alike([2, 3, 5, 8] * 250, [281] * 15 + [285]), id='odd flavors, full'),
+        pytest.param(alike(range(1, 1001), [32850] * 16), id='all different, 5 % to spare'),
+        pytest.param(alike([1, 2, 4, 5] * 250, [200] * 16, True), id='divisible'),
+        pytest.param(cells(1.03), id='VCPU and MEMORY_MB together'),
+    ],
+)
+def test_a_thousand_consumers_on_sixteen_children(problem: tuple[list[Bin], list[Item]]) -> None:
+    bins, items = problem
+    search([Bin(3, 1, 9, 1)] * 2, [Item((((0, 2, 0),), ((1, 2, 0),)))] * 3)  # imports the solver
+    start = time.perf_counter()
+    found = search(bins, items)
+    assert time.perf_counter() - start < 2
+    assert not isinstance(found, Impossible)
+    assert holds(bins, items, [one.placement for one in found])
+    assert all(len(one.possible) == 16 for one in found)
+
+
+def test_thousand_of_them_that_do_not_fit() -> None:
+    bins, items = alike([2] * 1000, [125] * 16)
+    search([Bin(3, 1, 9, 1)] * 2, [Item((((0, 2, 0),), ((1, 2, 0),)))] * 3)
+    start = time.perf_counter()
+    found = search(bins, items)
+    assert time.perf_counter() - start < 2
+    assert isinstance(found, Impossible)
+    assert len(found.items) == 16 * 62 + 1
+
+
+def test_what_is_forced_by_what_is_left() -> None:
+    bins = [Bin(1, 1, 9, 1), Bin(2, 1, 9, 1)]
+    both = (((0, 1, 0),), ((1, 1, 0),))
+    found = search(bins, [Item((both[0],)), Item(both), Item(both)])
+    assert found == [
+        Found(((0, 1),), (0,), True),
+        Found(((1, 1),), (1,), True),
+        Found(((1, 1),), (1,), True),
+    ]

@@ -1,0 +1,127 @@
+"""Columns: names, order and values of every table, which scripts depend on."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from placementclient.microversion import HIGHEST, LOWEST, Microversion
+from placementclient.model.consumers import Candidate, Consumer, Holding, Summary, Usage
+from placementclient.model.providers import Provider
+from placementclient.render import columns
+from placementclient.render.columns import Column, Columns
+from tests.unit.dialogue import CONSUMER, CONSUMER2, ROOT, RP
+
+TWO = Columns(Column('a'), Column('b', lambda item: item.b * 2, Microversion(1, 5)))
+ITEM = SimpleNamespace(a=1, b=2)
+
+
+@pytest.mark.parametrize(
+    ('version', 'names', 'values'),
+    [('1.4', ('a',), (1,)), ('1.5', ('a', 'b'), (1, 4)), ('1.39', ('a', 'b'), (1, 4))],
+)
+def test_a_table_has_the_columns_of_its_version(version: str, names: Any, values: Any) -> None:
+    at = Microversion.parse(version)
+    assert TWO.fields(ITEM, at) == (names, values)
+    assert TWO.rows([ITEM, ITEM], at) == (names, [values, values])
+    assert TWO.rows(iter([]), at) == (names, [])
+
+
+def test_columns_are_added_in_order() -> None:
+    both = Columns(Column('b')) + Columns(Column('a'))
+    assert both.fields(ITEM) == (('b', 'a'), (2, 1))
+
+
+INVENTORY = ('allocation_ratio', 'min_unit', 'max_unit', 'reserved', 'step_size', 'total')
+
+NAMES = {
+    'NAME': ('name',),
+    'UUID': ('uuid',),
+    'PROVIDER': ('uuid', 'name', 'generation', 'root_provider_uuid', 'parent_provider_uuid'),
+    'INVENTORY': INVENTORY,
+    'INVENTORY_OF_CLASS': ('resource_class', *INVENTORY),
+    'INVENTORY_OF_PROVIDER': ('resource_provider', 'resource_class', *INVENTORY),
+    'USED_INVENTORY': (*INVENTORY, 'used'),
+    'USED_INVENTORY_OF_CLASS': ('resource_class', *INVENTORY, 'used'),
+    'USAGE': ('resource_class', 'usage'),
+    'ALLOCATION': (
+        'resource_provider',
+        'generation',
+        'resources',
+        'project_id',
+        'user_id',
+        'consumer_type',
+    ),
+    'CANDIDATE': ('#', 'allocation', 'resource provider', 'inventory used/capacity', 'traits'),
+    'CANDIDATE_TREE': ('groups', 'parent_provider_uuid', 'root_provider_uuid'),
+    'HOLDING': ('consumer', 'resources', 'consumer_generation'),
+    'TREE_RESULT': ('tree', 'state', 'reason'),
+}
+
+
+@pytest.mark.parametrize(('table', 'names'), NAMES.items())
+def test_the_names_of_columns_are_a_contract(table: str, names: tuple[str, ...]) -> None:
+    assert getattr(columns, table).rows([], HIGHEST)[0] == names
+
+
+def test_every_table_is_in_the_contract() -> None:
+    tables = {name for name, table in vars(columns).items() if isinstance(table, Columns)}
+    assert tables == set(NAMES)
+
+
+def test_a_provider_is_shown_root_first() -> None:
+    child = Provider(RP, 'numa0', 7, 'parent', ROOT)
+    assert columns.PROVIDER.fields(child, HIGHEST)[1] == (RP, 'numa0', 7, ROOT, 'parent')
+    assert columns.PROVIDER.fields(child, LOWEST)[1] == (RP, 'numa0', 7)
+
+
+def test_fields_that_were_not_given_are_empty() -> None:
+    assert columns.INVENTORY.fields({'total': 4, 'reserved': 0})[1] == ('', '', '', 0, '', 4)
+
+
+def test_an_allocation_has_the_generation_of_its_provider() -> None:
+    consumer = Consumer(CONSUMER, {}, 'p', 'u', 3, None, {RP: 7})
+    row = columns.ALLOCATION.fields((RP, {'VCPU': 2}, consumer), HIGHEST)[1]
+    assert row == (RP, 7, {'VCPU': 2}, 'p', 'u', None)
+
+
+def test_holders_are_shown_as_the_service_says_it() -> None:
+    held = [Holding(CONSUMER, {'VCPU': 2}, 0), Holding(CONSUMER2, {'VGPU': 1})]
+    assert columns.by_consumer(held) == {
+        CONSUMER: {'resources': {'VCPU': 2}, 'consumer_generation': 0},
+        CONSUMER2: {'resources': {'VGPU': 1}},
+    }
+
+
+def test_candidates_are_numbered_and_have_a_row_for_each_provider() -> None:
+    found = [
+        Candidate({RP: {'VCPU': 1, 'DISK_GB': 5}, ROOT: {'VGPU': 1}}),
+        Candidate({RP: {'VCPU': 1}}),
+    ]
+    summaries = {
+        RP: Summary({'VCPU': (2, 8), 'DISK_GB': (0, 10)}, ('B', 'A')),
+        ROOT: Summary({}),
+    }
+    assert columns.candidates(found, summaries, HIGHEST, long=False)[1] == [
+        (1, 'VCPU=1,DISK_GB=5', RP, 'VCPU=2/8,DISK_GB=0/10', 'B,A'),
+        (1, 'VGPU=1', ROOT, '', ''),
+        (2, 'VCPU=1', RP, 'VCPU=2/8,DISK_GB=0/10', 'B,A'),
+    ]
+
+
+def test_a_long_candidate_shows_groups_parent_and_root() -> None:
+    found = [Candidate({RP: {'VCPU': 1}}, {'': [RP], '1': [ROOT], '_A': [ROOT, RP]})]
+    summaries = {RP: Summary({}, (), 'parent', ROOT)}
+    names, [row] = columns.candidates(found, summaries, HIGHEST, long=True)
+    assert names == NAMES['CANDIDATE'] + NAMES['CANDIDATE_TREE']
+    assert row[-3:] == (['', '_A'], 'parent', ROOT)
+
+
+def test_usage_by_type_has_a_row_for_each_class() -> None:
+    usages = [Usage({'VCPU': 3, 'DISK_GB': 10}, 'INSTANCE', 2), Usage({}, 'unknown', 0)]
+    assert columns.usage_by_type(usages) == (
+        ('consumer_type', 'consumer_count', 'resource_class', 'usage'),
+        [('INSTANCE', 2, 'VCPU', 3), ('INSTANCE', 2, 'DISK_GB', 10)],
+    )
