@@ -81,6 +81,33 @@ class Partial(PlacementError):
     exit_status = ExitStatus.PARTIAL
 
 
+class Infeasible(PlacementError):
+    """No assignment satisfies all constraints, or the trees do not suit the specification.
+
+    :param causes: why, one or more for each tree; each can say itself
+    :param slack: the room that was left in each target when the search ended
+    """
+
+    exit_status = ExitStatus.INFEASIBLE
+
+    def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:
+        self.causes, self.slack = tuple(causes), tuple(slack)
+        super().__init__(_first_of(self.causes, 'Infeasible'))
+
+
+class Undecided(PlacementError):
+    """Rows have several places to go to, and only the operator knows the true one.
+
+    :param rows: each with its choices
+    """
+
+    exit_status = ExitStatus.UNDECIDED
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self.rows = tuple(rows)
+        super().__init__(_first_of(self.rows, f'Undecided, {len(self.rows)} rows'))
+
+
 class InvalidAnswer(PlacementError):
     """A success by its status, but not an answer of the Placement service."""
 
@@ -209,39 +236,14 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
+    # Nothing that an answer says may steer the terminal.
+    paragraphs = [re.sub(r'[^ -~\u00a0-\U0010ffff]', '\ufffd', part) for part in paragraphs]
     useful = [part for part in paragraphs if part]
     return useful[-1] if useful else ''
 
 
 def _unreadable(reason: str | None) -> str:
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'
-
-
-class Infeasible(PlacementError):
-    """No assignment satisfies all constraints, or the trees do not suit the specification.
-
-    :param causes: why, one or more for each tree; each can say itself
-    :param slack: the room that was left in each target when the search ended
-    """
-
-    exit_status = ExitStatus.INFEASIBLE
-
-    def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:
-        self.causes, self.slack = tuple(causes), tuple(slack)
-        super().__init__(_first_of(self.causes, 'Infeasible'))
-
-
-class Undecided(PlacementError):
-    """Rows have several places to go to, and only the operator knows the true one.
-
-    :param rows: each with its choices
-    """
-
-    exit_status = ExitStatus.UNDECIDED
-
-    def __init__(self, rows: Sequence[Any]) -> None:
-        self.rows = tuple(rows)
-        super().__init__(_first_of(self.rows, f'Undecided, {len(self.rows)} rows'))
 
 
 def _first_of(facts: Sequence[Any], heading: str) -> str:

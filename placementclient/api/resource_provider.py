@@ -32,18 +32,24 @@ def list(
     return [_provider(record) for record in body['resource_providers']]
 
 
+def named(client: Client, name: str) -> Provider:
+    """The provider that has a name.
+
+    :raises errors.NoSuchProvider: if none has it
+    """
+    # The service takes an empty name for none, and lists all providers.
+    for provider in list(client, name=name):
+        if provider.name == name:
+            return provider
+    raise errors.NoSuchProvider(f'No resource provider has the name {name!r}')
+
+
 def find(client: Client, name_or_uuid: str) -> str:
     """The UUID of a provider. A UUID is taken as it is, without a request.
 
     :raises errors.NoSuchProvider: if no provider has the name
     """
-    if is_uuid(name_or_uuid):
-        return name_or_uuid
-    for provider in list(client, name=name_or_uuid):
-        # To the service an empty name is no condition: it lists all providers.
-        if provider.name == name_or_uuid:
-            return provider.uuid
-    raise errors.NoSuchProvider(f'No resource provider has the name {name_or_uuid!r}')
+    return name_or_uuid if is_uuid(name_or_uuid) else named(client, name_or_uuid).uuid
 
 
 def create(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,12 +20,24 @@ from placementclient.render.columns import Output
 
 Fields = Mapping[str, int | float]
 
+
+def _ratio(text: str) -> float:
+    """An allocation ratio; the service fails on numbers that are not finite.
+
+    :raises ValueError: if the text is no such number
+    """
+    ratio = float(text)
+    if not math.isfinite(ratio):
+        raise ValueError(text)
+    return ratio
+
+
 _FIELD_OPTIONS = (
     Option(
         '--allocation_ratio',
         '--allocation-ratio',
         metavar='<allocation_ratio>',
-        type=float,
+        type=_ratio,
         help='How many times what is not reserved can be allocated',
     ),
     Option(
@@ -296,7 +309,7 @@ def _field_value(field: str, text: str) -> int | float:
     if field != 'allocation_ratio':
         return whole(text)
     try:
-        return float(text)
+        return _ratio(text)
     except ValueError:
         raise errors.BadArgument(f'{text!r} is not a number') from None
 

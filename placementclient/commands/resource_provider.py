@@ -73,13 +73,14 @@ class CreateProvider(base.ShowOne):
                 uuid=parsed_args.uuid,
                 parent_provider_uuid=parent and resource_provider.find(self.client, parent),
             )
-        except errors.Conflict:
-            found = parsed_args.or_show and resource_provider.list(
-                self.client, name=parsed_args.name
-            )
-            if not found:
+        except errors.Conflict as conflict:
+            if not parsed_args.or_show:
                 raise
-            provider = found[0]
+            try:
+                provider = resource_provider.named(self.client, parsed_args.name)
+            except errors.NoSuchProvider:
+                # It is the UUID that is taken.
+                raise conflict from None
         return columns.PROVIDER.fields(provider, self.version)
 
 

@@ -125,6 +125,12 @@ def test_the_useful_paragraph_becomes_one_line(detail: str | None, sentence: str
     assert answer(400, body).sentence == sentence
 
 
+def test_facts_of_many_lines_are_told_in_one() -> None:
+    body = {'errors': [{'detail': 'a\x85b', 'code': 'c\nd', 'request_id': 'e\u2028f'}]}
+    assert str(answer(400, body, 'Bad\r\nRequest')) == 'a b (HTTP 400) [c d, e f]'
+    assert str(answer(400, None, 'Bad\r\nRequest')).startswith('Bad Request: ')
+
+
 def test_the_request_id_of_the_header_stands_in_for_that_of_the_body() -> None:
     error = answer(502, None, 'Bad Gateway', **{'x-openstack-request-id': 'req-2'})
     assert str(error) == (

@@ -30,8 +30,12 @@ ARROWS = {
     'coexistence': set(),
     'plugin': {'http', 'coexistence'},
     'connection': {'plugin'},
-    'commands': {'migration', 'insight', 'render', 'api', 'plugin'},
-    'shell': {'connection'},
+    'overview': set(),
+    'points': set(),
+    'completion': {'overview', 'points'},
+    'commands': {'migration', 'insight', 'render', 'api', 'plugin', 'completion'},
+    'shell': {'connection', 'overview', 'points'},
+    '__main__': {'shell', 'completion'},
 }
 FOUNDATION = {
     'model': {'errors', 'model'},
@@ -57,9 +61,17 @@ def name_of(path: Path) -> str:
     return '.'.join(names).removesuffix('.__init__')
 
 
+def nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All of a module, but for what only a type checker reads."""
+    yield tree
+    for child in ast.iter_child_nodes(tree):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == 'TYPE_CHECKING'):
+            yield from nodes(child)
+
+
 def imports(path: Path) -> Iterator[str]:
     """All that a module imports, at its top or in a function, by its full name."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

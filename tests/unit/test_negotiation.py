@@ -164,6 +164,12 @@ def test_a_version_of_its_own_gives_way_to_an_older_service(
     assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.19 GET /traits']
 
 
+def test_a_version_of_its_own_is_never_exceeded(client: Client, service: Service) -> None:
+    service.answer(fault(406, 'A whim'), version_document('1.39'), LIST)
+    client.send(endpoints.LIST_TRAITS, version=V20)
+    assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.20 GET /traits']
+
+
 GARBAGE = {
     'nothing': Reply(200),
     'HTML': Reply(200, '<html>'),

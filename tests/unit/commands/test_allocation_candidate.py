@@ -51,9 +51,10 @@ QUERIES = {
         f'&resources_NET=NET_BW_EGR_KILOBIT_PER_SEC:1&member_of_NET={AGG}&in_tree_NET={RP}'
         '&group_policy=none',
     ),
-    'a group may be taken up again': asked(
-        '--group 1 --resource VGPU=1 --group 2 --resource VCPU=1 --group 1 --required A',
-        'resources1=VGPU:1&required1=A&resources2=VCPU:1&group_policy=none',
+    'of two groups of the same name the last one counts': asked(
+        '--group 1 --resource VGPU=1 --required A --group 2 --resource VCPU=1 '
+        '--group 1 --resource FPGA=1',
+        'resources1=FPGA:1&resources2=VCPU:1&group_policy=none',
     ),
     'groups have a policy': asked(
         '--group 1 --resource VGPU=1 --group-policy isolate',

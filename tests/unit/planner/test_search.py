@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -100,6 +101,10 @@ def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> Non
         assert isinstance(found, Impossible)
         core = [items[index] for index in found.items]
         assert core
+        alone = len(found.items) == 1  # what has no choice may have taken its room
+        assert alone or not solutions(
+            [replace(room, room=left) for room, left in zip(bins, found.rooms, strict=True)], core
+        )
         return
     assert not isinstance(found, Impossible)
     assert tuple(one.placement for one in found) in every
@@ -143,6 +148,7 @@ def cells(slack: float) -> tuple[list[Bin], list[Item]]:
         pytest.param(alike([2, 3, 5, 8] * 250, [281] * 15 + [285]), id='odd flavors, full'),
         pytest.param(alike(range(1, 1001), [32850] * 16), id='all different, 5 % to spare'),
         pytest.param(alike([1, 2, 4, 5] * 250, [200] * 16, True), id='divisible'),
+        pytest.param(alike([2] * 300 + [1] * 600, [75] * 16, True), id='divisible, full'),
         pytest.param(cells(1.03), id='VCPU and MEMORY_MB together'),
     ],
 )
@@ -165,6 +171,20 @@ def test_thousand_of_them_that_do_not_fit() -> None:
     assert time.perf_counter() - start < 2
     assert isinstance(found, Impossible)
     assert len(found.items) == 16 * 62 + 1
+
+
+def test_a_thousand_with_places_of_their_own() -> None:
+    bins = [Bin(63, 1, UNLIMITED, 1)] * 16
+    wheres = [
+        [where for where in range(16) if (index >> where % 10) & 1 or not where]
+        for index in range(1000)
+    ]
+    items = [Item(tuple(((where, 1, 0),) for where in own)) for own in wheres]
+    start = time.perf_counter()
+    found = search(bins, items)
+    assert time.perf_counter() - start < 2
+    assert not isinstance(found, Impossible)
+    assert holds(bins, items, [one.placement for one in found])
 
 
 def test_what_is_forced_by_what_is_left() -> None:

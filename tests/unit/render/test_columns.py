@@ -57,7 +57,7 @@ NAMES = {
     'CANDIDATE': ('#', 'allocation', 'resource provider', 'inventory used/capacity', 'traits'),
     'CANDIDATE_TREE': ('groups', 'parent_provider_uuid', 'root_provider_uuid'),
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
-    'TREE_RESULT': ('tree', 'state', 'reason'),
+    'PURGE': ('step', 'uuid', 'name', 'lost', 'kept', 'objection'),
 }
 
 

@@ -1,0 +1,63 @@
+"""Clouds in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+AGGREGATE = 'shared'
+
+
+def provider(
+    name: str,
+    parent: str | None = None,
+    root: str | None = None,
+    traits: Iterable[str] = (),
+    aggregates: Iterable[str] = (),
+    **inventories: Inventory | int,
+) -> ProviderState:
+    """A provider whose UUID is its name; an inventory that is a number is a total."""
+    return ProviderState(
+        Provider(name, name, 1, parent, root or parent or name),
+        {
+            resource_class: Inventory(value) if isinstance(value, int) else value
+            for resource_class, value in inventories.items()
+        },
+        frozenset(traits),
+        frozenset(aggregates),
+    )
+
+
+def pool(name: str, *aggregates: str, **inventories: Inventory | int) -> ProviderState:
+    """A sharing provider."""
+    return provider(
+        name, traits=[SHARING_TRAIT], aggregates=aggregates or [AGGREGATE], **inventories
+    )
+
+
+def consumer(name: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]) -> Consumer:
+    """Who holds what, by provider."""
+    return Consumer(name, held, 'project', 'user', 1, kind)
+
+
+def cloud(states: Iterable[ProviderState], consumers: Iterable[Consumer] = ()) -> Snapshot:
+    """A snapshot in which what is used is what the consumers hold, where it does not say it."""
+    used: dict[str, dict[str, int]] = {}
+    consumers = list(consumers)
+    for each in consumers:
+        for uuid, resources in each.allocations.items():
+            for name, amount in resources.items():
+                on = used.setdefault(uuid, {})
+                on[name] = on.get(name, 0) + amount
+    return Snapshot(
+        (
+            state if state.usages else replace(state, usages=used.get(state.uuid, {}))
+            for state in states
+        ),
+        consumers,
+    )

@@ -1,0 +1,225 @@
+"""Files: what they hold, how they are written, and what can be wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.migration import files
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import build, spec
+from placementclient.planner.plan import Plan
+
+ROOT, SERVER = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7', '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    root = ProviderState(
+        Provider(ROOT, 'Köln-1', 3, None, ROOT),
+        {'VGPU': Inventory(4)},
+        frozenset({'COMPUTE_NODE'}),
+        frozenset(),
+        {'VGPU': 1},
+    )
+    return Snapshot([root], [Consumer(SERVER, {ROOT: {'VGPU': 1}}, 'project', 'user', 1, None)])
+
+
+@pytest.fixture
+def plan(snapshot: Snapshot) -> Plan:
+    move = {
+        'from_resource_provider': 'Köln-1',
+        'to_resource_provider': 'gpu',
+        'moved_resources': {'VGPU': 4},
+    }
+    return build.make(snapshot, spec.from_document([move], 'spec.yaml'))
+
+
+@pytest.mark.parametrize('name', ['cloud.json', 'cloud.json.gz'])
+def test_a_snapshot_comes_back(tmp_path: Path, snapshot: Snapshot, name: str) -> None:
+    path = tmp_path / name
+    files.write_snapshot(str(path), snapshot)
+    assert files.read_snapshot(str(path)).to_json() == snapshot.to_json()
+    assert (path.read_bytes()[:2] == b'\x1f\x8b') == name.endswith('.gz')
+    first = path.read_bytes()
+    files.write_snapshot(str(path), snapshot)
+    assert path.read_bytes() == first
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize('indent', [None, 2])
+def test_any_layout_of_the_json_is_read(
+    tmp_path: Path, snapshot: Snapshot, plan: Plan, indent: int | None
+) -> None:
+    path = tmp_path / 'file.json'
+    path.write_text(json.dumps(snapshot.to_json(), indent=indent))
+    assert files.read_snapshot(str(path)).to_json() == snapshot.to_json()
+    path.write_text(json.dumps(plan.to_json(), indent=indent))
+    assert files.read_plan(str(path)) == plan
+
+
+def test_a_file_is_json_with_one_item_to_a_line(
+    tmp_path: Path, snapshot: Snapshot, plan: Plan
+) -> None:
+    path = tmp_path / 'file.json'
+    files.write_snapshot(str(path), snapshot)
+    assert json.loads(path.read_text()) == snapshot.to_json()
+    assert [line for line in path.read_text().splitlines() if SERVER in line[:40]]
+    files.write_plan(str(path), plan)
+    assert json.loads(path.read_text()) == plan.to_json()
+    assert len(path.read_text().splitlines()) == 3
+    assert files.read_plan(str(path)) == plan
+
+
+def test_nothing_in_it(tmp_path: Path) -> None:
+    path = str(tmp_path / 'file.json')
+    files.write_snapshot(path, Snapshot([], []))
+    assert files.read_snapshot(path).to_json() == Snapshot([], []).to_json()
+
+
+def test_every_truncation_is_noticed(tmp_path: Path, snapshot: Snapshot, plan: Plan) -> None:
+    path = tmp_path / 'file.json'
+    for write, read, value in (
+        (files.write_snapshot, files.read_snapshot, snapshot),
+        (files.write_plan, files.read_plan, plan),
+    ):
+        write(str(path), value)  # type: ignore[operator]
+        whole = path.read_bytes()
+        for length in range(0, len(whole) - 1, 7):
+            path.write_bytes(whole[:length])
+            with pytest.raises(errors.BadFile):
+                read(str(path))
+
+
+def test_what_was_there_stays_if_writing_fails(
+    tmp_path: Path, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / 'cloud.json'
+    path.write_text('precious')
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, 'No space left on device')
+
+    monkeypatch.setattr(files.os, 'fsync', full)
+    with pytest.raises(errors.BadFile, match='No space left') as caught:
+        files.write_snapshot(str(path), snapshot)
+    assert caught.value.path == str(path)
+    assert path.read_text() == 'precious'
+    assert os.listdir(tmp_path) == ['cloud.json']
+
+
+def test_who_may_read_it(tmp_path: Path, snapshot: Snapshot) -> None:
+    files.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)
+    assert (tmp_path / 'cloud.json').stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_stays_one(tmp_path: Path, snapshot: Snapshot) -> None:
+    (tmp_path / 'link').symlink_to(tmp_path / 'target')
+    files.write_snapshot(str(tmp_path / 'link'), snapshot)
+    assert (tmp_path / 'link').is_symlink()
+    assert files.read_snapshot(str(tmp_path / 'target')).to_json() == snapshot.to_json()
+
+
+def test_a_device_is_written_to(snapshot: Snapshot) -> None:
+    files.write_snapshot('/dev/null', snapshot)
+    with pytest.raises(errors.BadFile, match='No space left'):
+        files.write_snapshot('/dev/full', snapshot)
+
+
+def test_standard_input_and_output(
+    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, 'stdout', io.TextIOWrapper(raw))
+    files.write_snapshot('-', snapshot)
+    written: Any = io.BytesIO(raw.getvalue())
+    monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BufferedReader(written)))
+    assert files.read_snapshot('-').to_json() == snapshot.to_json()
+
+
+BAD = {
+    'missing': None,
+    'empty': b'',
+    'text': b'hello',
+    'list': b'[]',
+    'another format': b'{"format": "other"}',
+    'another version': b'{"format": "placementclient/snapshot", "version": 2}',
+    'no providers': b'{"format": "placementclient/snapshot", "version": 1}',
+    'latin': '{"format": "Köln"}'.encode('latin-1'),
+    'utf-16': '{"format": 1}'.encode('utf-16'),
+    'binary': bytes(range(256)),
+    'not gzip': b'\x1f\x8bhello',
+    'torn gzip': gzip.compress(b'{"format": "placementclient/snapshot"}' * 9)[:-12],
+    'deep': b'[' * 100_000,
+    'not an object inside': b'{"format": "placementclient/snapshot", "version": 1, '
+    b'"providers": [7], "consumers": {}}',
+}
+
+
+@pytest.mark.parametrize('content', BAD.values(), ids=BAD)
+def test_what_is_wrong_is_said_with_the_path(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / 'file.json'
+    if content is not None:
+        path.write_bytes(content)
+    for read in (files.read_snapshot, files.read_plan):
+        with pytest.raises(errors.BadFile) as caught:
+            read(str(path))
+        assert caught.value.path == str(path)
+
+
+def test_a_folder_is_no_file(tmp_path: Path, snapshot: Snapshot) -> None:
+    with pytest.raises(errors.BadFile, match='Is a directory'):
+        files.read_snapshot(str(tmp_path))
+    with pytest.raises(errors.BadFile, match='Is a directory'):
+        files.write_snapshot(str(tmp_path), snapshot)
+    with pytest.raises(errors.BadFile, match='No such file'):
+        files.write_snapshot(str(tmp_path / 'missing' / 'cloud.json'), snapshot)
+
+
+@pytest.mark.parametrize(
+    ('text', 'value'),
+    [('{"a": [1]}', {'a': [1]}), ('a:\n  - 1\n', {'a': [1]}), ('\ufeff[1]', [1])],
+)
+def test_documents(tmp_path: Path, text: str, value: object) -> None:
+    path = tmp_path / 'document'
+    path.write_text(text, 'utf-8')
+    assert files.read_document(str(path)) == value
+
+
+def test_a_document_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / 'document'
+    path.write_text('a: [1\nb: 2\n')
+    with pytest.raises(errors.BadFile) as caught:
+        files.read_document(str(path))
+    assert caught.value.line is not None
+
+
+def test_assignment_files_are_relative_to_the_spec(tmp_path: Path) -> None:
+    path = tmp_path / 'spec.yaml'
+    path.write_text(
+        'assignments: [map.csv, /etc/map.csv]\n'
+        'moves:\n- from_resource_provider: a\n  to_resource_provider: b\n'
+        '  moved_resources: {VGPU: 1}\n'
+    )
+    assert files.read_spec(str(path)).assignments == (str(tmp_path / 'map.csv'), '/etc/map.csv')
+
+
+def test_assignments(tmp_path: Path) -> None:
+    path = tmp_path / 'map.csv'
+    path.write_text(
+        'consumer_uuid,resource_class,amount,to_provider,evidence\n'
+        f'{SERVER},VGPU,,gpu,looked it up\n'
+    )
+    [row] = files.read_assignments(str(path))
+    assert (row.consumer_uuid, row.to_provider, row.line) == (SERVER, 'gpu', 2)

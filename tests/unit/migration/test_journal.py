@@ -1,0 +1,145 @@
+"""The journal of a plan, whatever happened while it was written."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from placementclient import errors
+from placementclient.migration import journal
+from placementclient.planner import spec
+from placementclient.planner.plan import Plan, TreePlan
+
+ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
+
+
+def plan_of(amount: int) -> Plan:
+    move = {
+        'from_resource_provider': 'a',
+        'to_resource_provider': 'b',
+        'moved_resources': {'VGPU': amount},
+    }
+    tree = TreePlan(ROOT, 'a', (), (), (), (), ())
+    return Plan(spec.from_document([move], 'spec.yaml'), (tree,))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / 'plan.journal')
+
+
+def test_what_it_knows_afterwards(path: str) -> None:
+    plan = plan_of(1)
+    with journal.opened(path, plan) as opened:
+        opened.intend(ROOT, {'operation': 'create-provider'})
+        opened.note(ROOT, 'done')
+        assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
+        opened.revise(plan.trees[0])
+    with journal.opened(path, plan) as opened:
+        record = opened.of(ROOT)
+        assert (record.begun, record.ended, record.plan) == (True, None, plan.trees[0])
+        opened.end(ROOT, 'applied')
+    assert journal.read(path, plan)[ROOT].ended == 'applied'
+    assert journal.revised(plan, path) == plan
+
+
+def test_there_need_not_be_one(path: str) -> None:
+    assert journal.read(path, plan_of(1)) == {}
+    assert journal.revised(plan_of(1), path) == plan_of(1)
+
+
+def test_it_only_grows_from_whatever_prefix(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(1)
+    with journal.opened(path, plan) as opened:
+        opened.intend(ROOT, {'operation': 'create-provider', 'name': 'Köln'})
+        opened.end(ROOT, 'applied')
+    whole = Path(path).read_bytes()
+    monkeypatch.setattr(journal.os, 'fsync', lambda descriptor: None)
+    for length in range(len(whole) + 1):
+        Path(path).write_bytes(whole[:length])
+        with journal.opened(path, plan) as opened:
+            opened.intend(ROOT, {'operation': 'reshape'})
+        assert Path(path).read_bytes().startswith(whole[:length])
+        record = journal.read(path, plan)[ROOT]
+        assert (record.begun, record.ended) == (True, None)
+
+
+def test_it_belongs_to_one_plan(path: str) -> None:
+    with journal.opened(path, plan_of(1)):
+        pass
+    with pytest.raises(errors.BadFile, match='another plan'), journal.opened(path, plan_of(2)):
+        pass
+    with pytest.raises(errors.BadFile, match='another plan'):
+        journal.read(path, plan_of(2))
+
+
+@pytest.mark.parametrize(
+    'content', ['hello\nworld\n', '[]\n', '{"journal": "other"}\n', '{"a": 1}\n{"b": 2}\n']
+)
+def test_it_is_not_written_to_what_is_none(path: str, content: str) -> None:
+    Path(path).write_text(content)
+    with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, plan_of(1)):
+        pass
+    assert Path(path).read_text() == content
+
+
+def test_one_at_a_time(path: str) -> None:
+    with (
+        journal.opened(path, plan_of(1)),
+        pytest.raises(journal.Busy) as caught,
+        journal.opened(path, plan_of(1)),
+    ):
+        pass
+    assert caught.value.path == path
+    with journal.opened(path, plan_of(1)):
+        pass
+
+
+def test_after_a_failure_nothing_is_written_any_more(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if there is room again: it would continue a line that is not complete."""
+    with journal.opened(path, plan_of(1)) as opened:
+
+        def full(descriptor: int, content: bytes) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(journal.os, 'write', full)
+            with pytest.raises(journal.JournalFailed, match='No space left'):
+                opened.intend(ROOT, {'operation': 'reshape'})
+        with pytest.raises(journal.JournalFailed):
+            opened.note(ROOT, 'done')
+        assert not opened.of(ROOT).begun
+
+
+def test_a_disk_that_does_not_sync_stops_an_intent(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with journal.opened(path, plan_of(1)) as opened:
+
+        def broken(descriptor: int) -> None:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        monkeypatch.setattr(journal.os, 'fsync', broken)
+        with pytest.raises(journal.JournalFailed, match='Input/output error'):
+            opened.intend(ROOT, {'operation': 'reshape'})
+
+
+def test_every_line_has_its_time(path: str) -> None:
+    with journal.opened(path, plan_of(1)) as opened:
+        opened.note(ROOT, 'done')
+    lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    assert all(line['at'].endswith('+00:00') for line in lines)
+
+
+@pytest.mark.parametrize('path', ['/nowhere/plan.journal', '/'])
+def test_a_place_where_none_can_be(path: str) -> None:
+    with pytest.raises(errors.BadFile), journal.opened(path, plan_of(1)):
+        pass

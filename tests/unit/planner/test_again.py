@@ -1,0 +1,154 @@
+"""Trees that changed after they were planned, and the way back after they were applied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner import again, assignments, build, spec
+from placementclient.planner.plan import Plan
+from tests.unit.planner.clouds import applied, cloud, uuid_of
+
+A, B, NEW = uuid_of('a'), uuid_of('b'), uuid_of('new')
+SPEC = """
+trees: {name: [compute1]}
+moves:
+  - {from_resource_provider: "{root}", to_resource_provider: gpu0, moved_resources: {VGPU: 2}}
+  - {from_resource_provider: "{root}", to_resource_provider: gpu1, moved_resources: {VGPU: 2}}
+"""
+ROWS = f"""consumer_uuid,resource_class,amount,to_provider,evidence
+{A},VGPU,,gpu0,mdev
+{B},VGPU,,gpu0,mdev
+{NEW},VGPU,,gpu1,expected
+"""
+TWO = {'a': {'compute1': {'VGPU': 1}}, 'b': {'compute1': {'VGPU': 1}}}
+
+
+def there(consumers: Mapping[str, Any], total: int = 4) -> Snapshot:
+    inventories = {'VGPU': {'total': total}, 'VCPU': {'total': 8}}
+    return cloud({'compute1': {'inventories': inventories}}, consumers)
+
+
+def plan(consumers: Mapping[str, Any] = TWO) -> Plan:
+    rows = assignments.parse(ROWS, 'rows.csv')
+    known = [row for row in rows if row.consumer_uuid != NEW]
+    return build.make(there(consumers), spec.parse(SPEC, 'spec.yaml'), known)
+
+
+def rows(live: Snapshot, made: Plan) -> list[tuple[str, str, str]]:
+    tree = again.replan(live, made, made.trees[0])
+    return [(row.consumer_uuid, row.to_provider, row.label) for row in tree.rows]
+
+
+def test_a_new_consumer_that_is_forced() -> None:
+    live = there({**TWO, 'new': {'compute1': {'VGPU': 2}}})
+    kept = sorted([(A, 'gpu0', 'mapped'), (B, 'gpu0', 'mapped'), (NEW, 'gpu1', 'forced')])
+    assert sorted(rows(live, plan())) == kept
+
+
+def test_a_new_consumer_that_has_a_choice() -> None:
+    made = plan()
+    live = there({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
+    with pytest.raises(errors.Undecided) as undecided:
+        again.replan(live, made, made.trees[0])
+    assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
+
+
+def test_a_consumer_that_left() -> None:
+    assert rows(there({'a': TWO['a']}), plan()) == [(A, 'gpu0', 'mapped')]
+
+
+def test_an_inferred_row_keeps_its_place() -> None:
+    wanted = spec.parse(SPEC, 'spec.yaml')
+    made = build.make(there(TWO), wanted, allow_inferred=True)
+    assert sorted(rows(there(TWO), made)) == sorted(
+        (row.consumer_uuid, row.to_provider, row.label) for row in made.trees[0].rows
+    )
+
+
+def test_a_consumer_that_grew_beyond_its_place() -> None:
+    made = plan()
+    live = there({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
+    with pytest.raises(errors.Infeasible, match='3 VGPU are assigned to gpu0'):
+        again.replan(live, made, made.trees[0])
+
+
+def test_an_inventory_that_is_gone() -> None:
+    made = plan()
+    live = cloud({'compute1': {'inventories': {'VCPU': {'total': 8}}}}, {})
+    with pytest.raises(errors.Infeasible, match='no VGPU left to move'):
+        again.replan(live, made, made.trees[0])
+
+
+def test_a_child_that_appeared_with_content() -> None:
+    made = plan()
+    child = {'gpu0': {'inventories': {'VGPU': {'total': 2}}}}
+    live = cloud(
+        {'compute1': {'inventories': {'VGPU': {'total': 4}}, 'children': child}},
+        {'a': TWO['a']},
+    )
+    with pytest.raises(errors.Infeasible, match='gpu0, which the plan makes, is there'):
+        again.replan(live, made, made.trees[0])
+
+
+def after(made: Plan, consumers: Mapping[str, Mapping[str, int] | None]) -> Snapshot:
+    """The tree as applied, then with other consumers: ``{name: {provider: VGPU}}``."""
+    tree = made.trees[0]
+    uuids = {change.name: change.uuid for change in tree.providers}
+    live = applied(there(TWO), tree)
+    for name, held in consumers.items():
+        if held is None:
+            del live.consumers[uuid_of(name)]
+            continue
+        allocations = {uuids[provider]: {'VGPU': amount} for provider, amount in held.items()}
+        live.consumers[uuid_of(name)] = Consumer(uuid_of(name), allocations, 'p', 'u', 1)
+    changed = Snapshot(live.providers.values(), live.consumers.values())
+    return applied(changed, replace(tree, consumers=()))
+
+
+def test_consumers_that_came_go_back_and_those_that_left_stay_away() -> None:
+    made = plan()
+    live = after(made, {'new': {'gpu1': 2}, 'b': None})
+    tree = again.rollback(live, made, made.trees[0])
+    assert {change.uuid: dict(change.after) for change in tree.consumers} == {
+        A: {uuid_of('compute1'): {'VGPU': 1}},
+        NEW: {uuid_of('compute1'): {'VGPU': 2}},
+    }
+    assert {row.consumer_uuid: row.label for row in tree.rows} == {A: 'mapped', NEW: 'forced'}
+
+
+def test_no_way_back_where_there_is_no_room() -> None:
+    live = there(TWO, total=3)
+    wanted = spec.parse(
+        'trees: {name: [compute1]}\nproviders: [{name: gpu0, inventories: {VGPU: {total: 9}}}]\n'
+        'moves: [{from_resource_provider: compute1, to_resource_provider: gpu0,'
+        ' moved_resources: {VGPU: 3}}]',
+        'spec.yaml',
+    )
+    made = build.make(live, wanted)
+    live = after(made, {'new': {'gpu0': 5}})
+    with pytest.raises(errors.Infeasible, match='room for 3'):
+        again.rollback(live, made, made.trees[0])
+
+
+def test_no_way_back_from_an_inventory_that_changed() -> None:
+    made = plan()
+    live = applied(there(TWO), made.trees[0])
+    with pytest.raises(errors.Infeasible, match='is not what the plan made it'):
+        again.rollback(_grown(live), made, made.trees[0])
+
+
+def _grown(live: Snapshot) -> Snapshot:
+    states = []
+    for state in live.providers.values():
+        if state.name == 'gpu0':
+            bigger = {name: replace(one, total=9) for name, one in state.inventories.items()}
+            state = replace(state, inventories=bigger)
+        states.append(state)
+    return Snapshot(states, live.consumers.values())
