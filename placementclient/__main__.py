@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
+
+#: Importing makes many objects and no garbage; by default each 700 of them are looked through.
+COLLECT_EVERY = 50_000
 
 
 def main() -> int:
@@ -12,6 +16,7 @@ def main() -> int:
 
     :return: an :class:`placementclient.errors.ExitStatus`
     """
+    gc.set_threshold(COLLECT_EVERY)
     if sys.argv[1:3] == ['complete', '--values']:
         # A key press waits for it: nothing else is loaded.
         from placementclient.completion import values

@@ -1,8 +1,8 @@
 """How the program ``placement`` authenticates, and what selects the service.
 
 The options of authentication are those of keystoneauth, or those of the SDK where a cloud of
-``clouds.yaml`` is used. Both load slowly, the SDK above all. So they are loaded only where a command
-asks for the service, or where the command line has such an option.
+``clouds.yaml`` is used. Both load slowly, the SDK above all. So they are loaded only where a
+command asks for the service, or where the command line has such an option.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Connection:
         self._options, self._argv, self._session = options, list(argv), session
         self._clients: dict[str, http.Client] = {}
         self._api_version = {plugin.API_NAME: options.os_placement_api_version}
-        self.interface: str | None = options.os_interface
-        self.region_name: str | None = options.os_region_name
-        self.endpoint_override = os.environ.get('OS_PLACEMENT_ENDPOINT_OVERRIDE')
+        self.interface: Any = options.os_interface
+        self.region_name: Any = options.os_region_name
+        self.endpoint_override: Any = os.environ.get('OS_PLACEMENT_ENDPOINT_OVERRIDE')
 
     @property
     def session(self) -> Any:
@@ -160,8 +160,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of every way to authenticate; :class:`Connection` finds those of one."""
     group = parser.add_argument_group(
         'connection options',
-        'Each way to authenticate has options of its own, and variables that stand for them, such as '
-        '--os-auth-url and OS_AUTH_URL. --help beside --os-auth-type prints them.',
+        'Each way to authenticate has options of its own, and variables that stand for them, such '
+        'as --os-auth-url and OS_AUTH_URL. --help beside --os-auth-type prints them.',
     )
     _add_options_that_select(group)
     for option, help in (
@@ -185,8 +185,8 @@ def _add_options_that_select(group: argparse._ArgumentGroup) -> None:
         '--os-auth-type',
         '--os-auth-plugin',
         metavar='<name>',
-        help='How to authenticate: password, token, v3applicationcredential, none, placement_direct, '
-        f'…; default={DEFAULT_WAY} (Env: OS_AUTH_TYPE)',
+        help='How to authenticate: password, token, v3applicationcredential, none, '
+        f'placement_direct, …; default={DEFAULT_WAY} (Env: OS_AUTH_TYPE)',
     )
     group.add_argument(
         '--os-region-name',

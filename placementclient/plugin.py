@@ -23,8 +23,8 @@ if coexistence.is_needed():
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Add the option that all commands of the plugin share."""
     # OpenStackClient refuses a way to authenticate for which nothing is set, but placement_direct
-    # needs no setting. Of two options with one dest the first one's default counts, and OpenStackClient
-    # adds --os-placement-roles after this.
+    # needs no setting. Of two options with one dest the first one's default counts, and
+    # OpenStackClient adds --os-placement-roles after this.
     parser.add_argument(
         '--os-placement-default-roles',
         dest='placement_roles',

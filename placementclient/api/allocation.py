@@ -1,4 +1,7 @@
-"""Allocations: ``/allocations``, ``/allocations/{uuid}``, ``/resource_providers/{uuid}/allocations``."""
+"""Allocations, of a consumer and of a provider.
+
+``/allocations``, ``/allocations/{uuid}`` and ``/resource_providers/{uuid}/allocations``.
+"""
 
 from __future__ import annotations
 

@@ -294,7 +294,7 @@ def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int
 
 
 def _mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
-    """``['_NET=nic1']`` as provider UUIDs by request group; the group without a suffix is ``=rp``."""
+    """``['_NET=nic1']`` as provider UUIDs by request group; ``=nic1`` is of the unnamed one."""
     mappings: dict[str, list[str]] = {}
     for argument in arguments:
         group, equals, provider = argument.partition('=')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from placementclient import endpoints, errors
@@ -147,14 +147,17 @@ class ListCandidate(base.Lister):
         )
 
 
-def requested(client: Client, parsed_args: argparse.Namespace) -> CandidateRequest:
+def requested(
+    client: Client, parsed_args: argparse.Namespace, find: Callable[[str], str] | None = None
+) -> CandidateRequest:
     """The request that the options of :data:`FILTERS` and :data:`LIMIT` describe.
 
+    :param find: turns the name of a provider into its UUID; the service does, if it is not given
     :raises errors.BadArgument: if it is none
     :raises errors.UnsupportedVersion: if it needs a later microversion
     """
     given = _groups(parsed_args)
-    groups = {suffix: filters.parsed(client, options) for suffix, options in given.items()}
+    groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
     _check_groups(client, groups, parsed_args)
     common = groups.pop(_COMMON, Filter())
     return CandidateRequest(

@@ -125,7 +125,7 @@ class _Placement(command.Command):
 
     @property
     def _is_lean(self) -> bool:
-        """Whether the program is ``placement``, which does not look through all that is installed."""
+        """Whether the program is ``placement``: it does not look through all that is installed."""
         return hasattr(self.app, 'formatters')
 
     def _load_hooks(self) -> None:
@@ -134,13 +134,11 @@ class _Placement(command.Command):
         else:
             super()._load_hooks()
 
-    def _load_formatter_plugins(self) -> Any:
-        if self._is_lean:
-            return self.app.formatters(self.formatter_namespace)
-        return super()._load_formatter_plugins()
+    def _lean_formatters(self, group: str) -> Any:
+        return self.app.formatters(group) if self._is_lean else None
 
     def get_epilog(self) -> str:
-        """Where the command comes from; cliff reads the metadata of all packages to find that out."""
+        """Where the command comes from; cliff reads the metadata of all packages to tell."""
         if next(iter(self._hooks), None) is not None:
             epilog: str = super().get_epilog()
             return epilog
@@ -228,9 +226,15 @@ class Command(_Placement):
 class Lister(_Placement, command.Lister):
     """A command that prints rows."""
 
+    def _load_formatter_plugins(self) -> Any:
+        return self._lean_formatters(self.formatter_namespace) or super()._load_formatter_plugins()
+
 
 class ShowOne(_Placement, command.ShowOne):
     """A command that prints the fields of one thing."""
+
+    def _load_formatter_plugins(self) -> Any:
+        return self._lean_formatters(self.formatter_namespace) or super()._load_formatter_plugins()
 
 
 def guarded(write: Callable[[int], T], given: int | None, read: Callable[[], int]) -> T:

@@ -46,10 +46,10 @@ class Line:
 class Batch(base.Command):
     """Run one command a line, in one process and on one authenticated connection.
 
-    A line is what would be typed after the program's name, quoted as for a shell; # begins a comment.
-    Each may have --os-placement-api-version, --debug and --timing of its own. Each is printed with its
-    number and its exit status, then what it prints. The first that fails is the last; the exit
-    status is the worst.
+    A line is what would be typed after the program's name, quoted as for a shell; # begins a
+    comment. Each may have --os-placement-api-version, --debug and --timing of its own. Each is
+    printed with its number and its exit status, then what it prints. The first that fails is the
+    last; the exit status is the worst.
 
     Example:
 

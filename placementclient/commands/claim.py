@@ -14,7 +14,6 @@ from placementclient.commands.allocation_candidate import FILTERS, LIMIT, reques
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
 from placementclient.model.consumers import Candidate, Consumer, Summary
-from placementclient.model.providers import SHARING_TRAIT
 from placementclient.render import columns
 from placementclient.render.columns import Output
 
@@ -118,18 +117,11 @@ def _of_other_trees(
     number: int,
 ) -> list[Candidate]:
     """The first so many candidates, each on a tree that none before it is on."""
-    taken = _trees(claimed, summaries)
+    taken = claimed.roots(summaries)
     chosen: list[Candidate] = []
     for candidate in candidates:
-        trees = _trees(candidate, summaries)
+        trees = candidate.roots(summaries)
         if len(chosen) < number and not trees & taken:
             chosen.append(candidate)
             taken |= trees
     return chosen
-
-
-def _trees(candidate: Candidate, summaries: Mapping[str, Summary]) -> set[str | None]:
-    """The roots of a candidate's providers, without those that only share."""
-    used = {uuid: summaries[uuid] for uuid in candidate.allocations}
-    own = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
-    return {summaries[uuid].root_provider_uuid for uuid in own or used}

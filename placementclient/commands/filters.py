@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from placementclient import errors
@@ -72,23 +72,28 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
     )
 
 
-def parsed(client: Client, given: Mapping[str, Any]) -> Filter:
+def parsed(
+    client: Client, given: Mapping[str, Any], find: Callable[[str], str] | None = None
+) -> Filter:
     """The filter that the options describe.
 
     :param given: what the options were given, by their dests
+    :param find: turns the name of a provider into its UUID; the service does, if it is not given
     :raises errors.BadArgument: if a resource is not of the form ``CLASS=AMOUNT``
     """
     required = given.get('required') or ()
     if any(',' in trait for trait in required):
         client.require('--required with alternatives', _ANY_OF)
     in_tree = given.get('in_tree')
+    if in_tree is not None:
+        in_tree = find(in_tree) if find else resource_provider.find(client, in_tree)
     return Filter(
         resources(given.get('resource') or ()),
         tuple(required),
         tuple(given.get('forbidden') or ()),
         tuple(given.get('member_of') or ()),
         tuple(given.get('forbidden_member_of') or ()),
-        resource_provider.find(client, in_tree) if in_tree is not None else None,
+        in_tree,
     )
 
 

@@ -13,7 +13,7 @@ from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
-from placementclient.commands.snapshot import TREE, workers
+from placementclient.commands.snapshot import TREE
 from placementclient.render.columns import Output
 
 PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
@@ -23,8 +23,8 @@ class PlanReshape(base.ShowOne):
     """Plan how inventory moves to other providers, and whose allocations go where.
 
     Nothing is changed. Where it is not certain which provider an allocation belongs to, there is no
-    plan (exit status 5): say it in the specification or in a file of assignments. --write-assignments
-    writes such a file to fill in.
+    plan (exit status 5): say it in the specification or in a file of assignments.
+    --write-assignments writes such a file to fill in.
 
     Example:
 
@@ -129,7 +129,7 @@ class RehearseReshape(base.Lister):
     """Carry a plan out on a scratch embedded Placement that is loaded from a snapshot.
 
     The same requests as "apply" sends, verified, and then taken back; the real service says whether
-    it grants them. Prints how each tree ended on the way there and on the way back, and what differed.
+    it grants them. Prints how each tree ended, there and back, and what differed.
 
     Example:
 

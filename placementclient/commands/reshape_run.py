@@ -96,8 +96,8 @@ class ApplyReshape(_Run):
 class RollbackReshape(_Run):
     """Take back what a plan has done, wholly or in part.
 
-    The way back is planned on what is there now: consumers that came after the plan go back too, those
-    that have gone do not come again. A tree for which that is impossible is left alone.
+    The way back is planned on what is there now: consumers that came after the plan go back too,
+    those that have gone do not come again. A tree for which that is impossible is left alone.
 
     Example:
 
@@ -153,8 +153,8 @@ class VerifyReshape(base.Lister):
     """Read everything back and compare it with a plan that was applied.
 
     What is allocated and where, inventories, traits, and that what the plan does not name is as it
-    was. Ends with exit status 3 if the reshape is not complete or not right; what others have changed
-    since, as they may, is only told.
+    was. Ends with exit status 3 if the reshape is not complete or not right; what others have
+    changed since, as they may, is only told.
 
     Example:
 

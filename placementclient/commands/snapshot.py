@@ -1,12 +1,17 @@
-"""Snapshots."""
+"""Snapshots: save, show, compare, restore."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
+from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.model.snapshots import Snapshot
 
 TREE = Option(
     '--tree',
@@ -15,6 +20,14 @@ TREE = Option(
     default=[],
     help='Only the tree of this resource provider, by name or UUID; may be repeated',
 )
+
+
+SNAPSHOT = Option(
+    '--snapshot', metavar='<file>', help='Look at this snapshot; without it, at what is now'
+)
+_FILE = Option('file', metavar='<file>', help='The file of the snapshot')
+#: Stands for what is now, where a file is expected.
+LIVE = 'live'
 
 
 def workers(what: str) -> Option:
@@ -26,6 +39,19 @@ def workers(what: str) -> Option:
         default=4,
         help=f'How many trees to {what} at the same time; 4 without it',
     )
+
+
+def taken(command: base._Placement, parsed_args: argparse.Namespace) -> Snapshot:
+    """The snapshot that ``--snapshot`` names, or one of what is now."""
+    return _read(command, parsed_args.snapshot or LIVE)
+
+
+def _read(command: base._Placement, path: str) -> Snapshot:
+    from placementclient.migration import capture, files
+
+    if path != LIVE:
+        return files.read_snapshot(path)
+    return capture.capture(command.client, workers=4, progress=command.log.info)
 
 
 class SaveSnapshot(base.ShowOne):
@@ -53,6 +79,91 @@ class SaveSnapshot(base.ShowOne):
             self.client, parsed_args.tree, workers=parsed_args.workers, progress=self.log.info
         )
         files.write_snapshot(parsed_args.file, snapshot)
+        fields = {
+            'file': parsed_args.file,
+            'trees': len(snapshot.roots()),
+            'providers': len(snapshot.providers),
+            'consumers': len(snapshot.consumers),
+        }
+        return tuple(fields), tuple(fields.values())
+
+
+class ShowSnapshot(base.ShowOne):
+    """Show what a snapshot has, in numbers.
+
+    Example:
+
+      openstack resource provider snapshot show cloud.json.gz
+    """
+
+    auth_required = False
+    options = (_FILE,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.insight import summary
+        from placementclient.migration import files
+        from placementclient.render.facts import Facts
+
+        numbers = summary.of(files.read_snapshot(parsed_args.file))
+        shown = {
+            name: Facts(value) if isinstance(value, dict) else value
+            for name, value in numbers.items()
+        }
+        return ('file', *shown), (parsed_args.file, *shown.values())
+
+
+class DiffSnapshot(base.Lister):
+    """Compare two snapshots, or one with what is now.
+
+    Prints the differences, and ends with exit status 3 if there are any. Generations are not
+    compared. Either may be live: the Placement as it is now.
+
+    Example:
+
+      openstack resource provider snapshot diff before.json live
+    """
+
+    auth_required = False
+    options = (
+        Option('before', metavar='<before>', help='The file of a snapshot, or live'),
+        Option('after', metavar='<after>', help='The file of another, or live'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.insight import differences
+        from placementclient.render import differences as tables
+
+        before, after = _read(self, parsed_args.before), _read(self, parsed_args.after)
+        found = list(differences.differences(before, after))
+        if found:
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return tables.rows(found)
+
+
+class RestoreSnapshot(base.ShowOne):
+    """Build a Placement up to what a snapshot has: classes, traits, providers, allocations.
+
+    Refuses where a resource provider exists that has the name or the UUID of one of the snapshot.
+    With --missing those that have both are passed over as they are, and so are consumers that hold
+    something on them.
+
+    Example:
+
+      openstack resource provider snapshot restore cloud.json.gz --missing
+    """
+
+    options = (
+        _FILE,
+        Option('--missing', action='store_true', help='Pass over what exists, and make the rest'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import files, restore
+
+        snapshot = files.read_snapshot(parsed_args.file)
+        restore.load(
+            self.client, snapshot, missing=parsed_args.missing, progress=self.log.info
+        )
         fields = {
             'file': parsed_args.file,
             'trees': len(snapshot.roots()),

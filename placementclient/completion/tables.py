@@ -84,7 +84,7 @@ def option_kinds(commands: Mapping[str, Syntax]) -> dict[str, list[str]]:
 
 
 def argument_kinds(commands: Mapping[str, Syntax]) -> Iterator[tuple[str, list[str], bool]]:
-    """The commands that take arguments, with the kinds of these, and whether the last is endless."""
+    """The commands that take arguments, the kinds of these, whether the last may be repeated."""
     for command, its in commands.items():
         if its.arguments:
             yield command, list(its.arguments), its.endless

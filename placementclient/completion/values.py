@@ -1,8 +1,9 @@
 """Names of providers, resource classes and traits, kept for a short time, for a key press.
 
-``placement complete --values KIND WORD`` prints those that begin with a word; the command line so far,
-a word a line, comes on stdin, where no list of processes shows a password. What is kept is printed
-at once, and renewed by another process if it is old. Only what was never known is waited for.
+``placement complete --values KIND WORD`` prints those that begin with a word; the command line so
+far, a word a line, comes on stdin, where no list of processes shows a password. What is kept is
+printed at once, and renewed by another process if it is old. Only what was never known is waited
+for.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ def main(argv: list[str]) -> int:
     :param argv: ``KIND WORD``, or ``--renew KIND``
     """
     started = time.monotonic()
+    if len(argv) != 2 or argv[argv[0] == '--renew'] not in COMMANDS:
+        return 2
     os.environ.update(_settings(sys.stdin.read().split('\n')))
     if argv[0] == '--renew':
         Kept(argv[1], os.environ).renew()
@@ -91,7 +94,7 @@ class Kept:
             for name, value in environment.items()
             if (name.startswith('OS_') or name in _PLACES) and name not in _IRRELEVANT
         }
-        if any(name.startswith('clouds.y') for name in os.listdir()):
+        if os.path.exists('clouds.yaml') or os.path.exists('clouds.yml'):
             facts['folder'] = os.getcwd()
         key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode(errors='replace'))
         self._kind, self._folder = kind, _folder(environment)

@@ -71,13 +71,13 @@ class Market:
         #: The sites that have inventory of every class; where there is none, those with some.
         self.sites = complete or sites
 
-    def fits(self, name: str, sites: Iterable[Site] | None = None) -> Fits:
+    def fits(self, label: str, sites: Iterable[Site] | None = None) -> Fits:
         """How many servers fit on some sites together; on all, if not given."""
         chosen = self.sites if sites is None else list(sites)
         return Fits(
-            name,
+            label,
             self._count(chosen, list(self._shape)),
-            {resource_class: self._count(chosen, [resource_class]) for resource_class in self._shape},
+            {name: self._count(chosen, [name]) for name in self._shape},
         )
 
     def _site(self, topology: Topology, root_uuid: str) -> Site:
@@ -111,27 +111,30 @@ class Market:
 
     def _count(self, sites: list[Site], classes: list[str]) -> int:
         limits = [min(self._reachable(site, name) for name in classes) for site in sites]
-        total = sum(limits)
-        drawn = {name: self._drawn(sites, limits, name) for name in classes}
-        short = [name for name in classes if drawn[name] < total]
-        # What each site can reach is there for all of them, but for at most one class: then
-        # nothing else stands in the way of what can be had of that one.
-        if len(short) <= 1:
-            return min(drawn.values())
-        return search.most(sites, limits, {name: self.stock[name] for name in short})
+        by_class = [self._granted(sites, limits, name) for name in classes]
+        best = min(by_class, key=sum)
+        # More than the scarcest class allows is impossible. Most often the others allow that too.
+        if all(self._granted(sites, best, name) == best for name in classes):
+            return sum(best)
+        return search.most(sites, limits, {name: self.stock[name] for name in classes})
 
     def _reachable(self, site: Site, name: str) -> int:
         return site.own[name] + sum(self.stock[name][pool] for pool in site.pools[name])
 
-    def _drawn(self, sites: list[Site], limits: list[int], name: str) -> int:
-        """How many can have their share of one class, if each site takes so many at the most."""
-        own = 0
+    def _granted(self, sites: list[Site], wanted: list[int], name: str) -> list[int]:
+        """The most that sites have of one class, if each wants so many servers."""
+        own = [min(count, site.own[name]) for site, count in zip(sites, wanted, strict=True)]
+        lacking = [count - had for count, had in zip(wanted, own, strict=True)]
         demands: dict[frozenset[str], int] = {}
-        for site, limit in zip(sites, limits, strict=True):
-            own += min(limit, site.own[name])
-            rest = max(0, limit - site.own[name])
-            demands[site.pools[name]] = demands.get(site.pools[name], 0) + rest
-        return own + flow.transported(demands, self.stock[name])
+        for site, count in zip(sites, lacking, strict=True):
+            demands[site.pools[name]] = demands.get(site.pools[name], 0) + count
+        left = flow.transported(demands, self.stock[name])
+        granted = []
+        for site, had, count in zip(sites, own, lacking, strict=True):
+            drawn = min(count, left[site.pools[name]])
+            left[site.pools[name]] -= drawn
+            granted.append(had + drawn)
+        return granted
 
 
 def by_tree(snapshot: Snapshot, shape: Resources) -> list[Fits]:

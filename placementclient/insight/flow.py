@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 #: What is wanted, by the pools that it may come from.
 Demands = Mapping[frozenset[str], int]
 
 
-def transported(demands: Demands, pools: Mapping[str, int]) -> int:
-    """How much of what is wanted can be had in all.
+def transported(demands: Demands, pools: Mapping[str, int]) -> dict[frozenset[str], int]:
+    """How much of each demand can be had, so that it is the most in all.
 
     :param pools: what each pool has
     """
     network = _Network(demands, pools)
-    return sum(network.drawn(reachable) for reachable in demands)
+    return {reachable: network.drawn(reachable) for reachable in demands}
 
 
 class _Network:
@@ -31,7 +32,7 @@ class _Network:
         while self._wanted[demand] and (path := self._path(demand)):
             amount = min(self._wanted[demand], self._left[path[-1][1]])
             # All but the last pool are freed by a demand that goes on to the next one.
-            for (_, pool), (behind, _) in zip(path, path[1:], strict=False):
+            for (_, pool), (behind, _) in pairwise(path):
                 amount = min(amount, self._flows[pool][behind])
             for index, (behind, pool) in enumerate(path):
                 self._flows[pool][behind] = self._flows[pool].get(behind, 0) + amount

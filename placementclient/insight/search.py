@@ -49,7 +49,7 @@ def most(
     solver.parameters.num_workers = 1
     status = solver.solve(model)
     assert status == cp.OPTIMAL, solver.status_name(status)
-    return round(solver.objective_value)
+    return int(solver.objective_value + 0.5)
 
 
 def _cp_model() -> Any:

@@ -8,7 +8,7 @@ from placementclient import errors
 from placementclient.http import Client
 from placementclient.migration import live
 from placementclient.migration.capture import capture
-from placementclient.migration.live import LeftAlone
+from placementclient.migration.footings import LeftAlone
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import again
 from placementclient.planner.plan import Plan, TreePlan
@@ -20,16 +20,28 @@ def planned_again(client: Client, plan: Plan, tree: TreePlan, drift: str) -> Tre
     :param drift: what has changed, a sentence without its full stop
     :raises LeftAlone: if rows that are planned cannot keep their places, or new ones have a choice
     """
-    snapshot = _without_prepared(_captured(client, tree), tree)
+    snapshot = _without_prepared(captured(client, tree), tree)
     return _planned(again.replan, snapshot, plan, tree, f'{drift}, and a new plan is impossible')
 
 
-def planned_back(client: Client, plan: Plan, tree: TreePlan) -> TreePlan:
+def planned_back(snapshot: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     """The way back of a tree that is applied.
 
+    :param snapshot: as :func:`captured` gives it
     :raises LeftAlone: if there is none
     """
-    return _planned(again.rollback, _captured(client, tree), plan, tree, 'there is no way back')
+    return _planned(again.rollback, snapshot, plan, tree, 'there is no way back')
+
+
+def captured(client: Client, tree: TreePlan) -> Snapshot:
+    """All trees that the plan of a tree concerns, as they are now.
+
+    :raises LeftAlone: if one does not exist
+    """
+    try:
+        return capture(client, live.roots_of(tree))
+    except errors.NoSuchProvider as reason:
+        raise LeftAlone(str(reason)) from reason
 
 
 def _planned(
@@ -43,13 +55,6 @@ def _planned(
         return make(snapshot, plan, tree)
     except (errors.Infeasible, errors.Undecided) as reason:
         raise LeftAlone(f'{otherwise}: {reason}') from reason
-
-
-def _captured(client: Client, tree: TreePlan) -> Snapshot:
-    try:
-        return capture(client, live.roots_of(tree))
-    except errors.NoSuchProvider as reason:
-        raise LeftAlone(str(reason)) from reason
 
 
 def _without_prepared(snapshot: Snapshot, tree: TreePlan) -> Snapshot:

@@ -13,10 +13,11 @@ from keystoneauth1.exceptions.connection import ConnectionError as NoConnection
 from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.http import Client
-from placementclient.migration import again, live, verify
+from placementclient.migration import again, footings, live, verify
 from placementclient.migration.capture import Restless
+from placementclient.migration.footings import Footing, LeftAlone
 from placementclient.migration.journal import Journal
-from placementclient.migration.live import Footing, LeftAlone, Side, View
+from placementclient.migration.live import Side, View
 from placementclient.migration.outcome import State, TreeResult
 from placementclient.migration.steps import Names, Steps
 from placementclient.model.providers import Provider
@@ -30,11 +31,21 @@ from placementclient.planner.operations import (
 from placementclient.planner.plan import Plan, TreePlan
 
 #: How often a tree is looked at again after a conflict or a lost answer.
-ATTEMPTS = 6
+ATTEMPTS = 8
 
 
 class Unanswered(errors.PlacementError):
     """The service does not answer: whether the last request was granted is not known."""
+
+
+#: What may be otherwise the next time.
+_PASSING = (
+    errors.ConcurrentUpdate,
+    errors.InventoryInUse,
+    errors.NotFound,
+    Restless,
+    Unanswered,
+)
 
 
 class _Again(Exception):
@@ -60,7 +71,9 @@ def answered() -> Iterator[None]:
     try:
         yield
     except (NoConnection, errors.ServerError, errors.InvalidAnswer) as reason:
-        raise Unanswered(f'No answer of the service: {reason}') from reason
+        raise Unanswered(
+            f'No answer of the service: {reason}. What was done is read back by the next run'
+        ) from reason
 
 
 class Course:
@@ -108,15 +121,13 @@ class Course:
         for number in range(ATTEMPTS):
             if number:
                 # With jitter, so that writers that met do not meet again.
-                time.sleep(random.uniform(0, 0.05 * 2**number))  # noqa: S311
+                time.sleep(random.uniform(0, 0.04 * 2**number))  # noqa: S311
             try:
                 with answered():
                     return attempt(refusal)
             except _Again:
                 refusal = None
-            except (errors.ConcurrentUpdate, errors.InventoryInUse, errors.NotFound) as reason:
-                refusal = reason
-            except (Restless, Unanswered) as reason:
+            except _PASSING as reason:
                 refusal = reason
             except (errors.Conflict, errors.BadRequest) as reason:
                 refusal, refused = reason, refused + 1
@@ -125,16 +136,17 @@ class Course:
                     break
             except LeftAlone as reason:
                 return self._leave_alone(State.LEFT_ALONE, reason)
-        assert refusal is not None
+        if refusal is None:
+            refusal = LeftAlone('it changes each time that it is planned again')
         if isinstance(refusal, Unanswered):
             raise refusal
-        return self._leave_alone(State.FAILED, refusal)
+        return self._leave_alone(State.FAILED if refused > 1 else State.LEFT_ALONE, refusal)
 
     def _forward(self, refusal: errors.PlacementError | None) -> TreeResult:
         if self._is_as_planned:
             # What has happened since then is told by a conflict.
             self._is_as_planned = False
-            footing = live.footing_as_planned(self.tree)
+            footing = footings.as_planned(self.tree)
         else:
             view = live.look_at(self._client, self.tree, self._listed())
             if view.side is Side.AFTER:
@@ -155,7 +167,7 @@ class Course:
 
     def _footing(self, view: View) -> Footing:
         """What to go on from; if what matters has changed, the tree is planned again."""
-        footing = live.footing(self._client, view)
+        footing = footings.found(self._client, view)
         if isinstance(footing, Footing):
             return footing
         self.tree = again.planned_again(self._client, self._run.plan, self.tree, footing)
@@ -188,7 +200,8 @@ class Course:
         differences = verify.of_view(view)
         wrong = [difference for difference in differences if difference.is_damage]
         if wrong:
-            return self._ended(State.FAILED, f'verification: {wrong[0].message}')
+            reason = f'verification: {wrong[0].message}'
+            return self._ended(State.FAILED, reason, errors.Differs(reason))
         state = State.APPLIED if self._ours else State.ALREADY_APPLIED
         self._journal.end(self._root_uuid, State.APPLIED)
         return self._ended(state, '; '.join(difference.message for difference in differences[:3]))
@@ -202,21 +215,23 @@ class Course:
         for operation in operations:
             footing = Footing()
             if isinstance(operation, SetTraits):
-                live.read_traits(self._client, operation.provider_uuid, footing)
+                footings.read_traits(self._client, operation.provider_uuid, footing)
             elif isinstance(operation, SetAggregates):
-                live.read_aggregates(self._client, operation.provider_uuid, footing)
+                footings.read_aggregates(self._client, operation.provider_uuid, footing)
             else:
                 continue
             self._steps(footing).take(operation)
 
     def _backward(self, _: errors.PlacementError | None) -> TreeResult:
-        listed = self._listed()
-        view = live.look_at(self._client, self.tree, listed)
         begun = self._journal.of(self._root_uuid).begun
+        if not begun and live.is_as_planned(self.tree, self._listed()):
+            return self._ended(State.ALREADY_BACK)
+        snapshot = again.captured(self._client, self.tree)
+        view = live.view_of(self.tree, snapshot)
         if view.side is not Side.BEFORE:
-            back = again.planned_back(self._client, self._run.plan, self.tree)
-            self._steps(live.footing_as_planned(back)).take(_reshape_of(back))
-            view = live.look_at(self._client, self.tree, listed)
+            back = again.planned_back(snapshot, self._run.plan, self.tree)
+            self._steps(footings.as_planned(back)).take(_reshape_of(back))
+            view = live.look_at(self._client, self.tree, view.listed)
         elif not begun and not any(change.uuid in view.looks for change in self.tree.created()):
             return self._ended(State.ALREADY_BACK)
         self._retreat(view)

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from placementclient import errors
 from placementclient.api import reshaper
 from placementclient.http import Client
-from placementclient.migration import journal, live
+from placementclient.migration import footings, journal, live
 from placementclient.migration.capture import SINCE, Restless, parallel
 from placementclient.migration.course import Course, Run, Unanswered, answered
 from placementclient.migration.journal import JournalFailed
@@ -107,7 +107,7 @@ def _allow(client: Client) -> None:
 
 
 def _preflight(run: Run, queue: _Queue, workers: int) -> set[str]:
-    """Look at every tree; end those that cannot be begun.
+    """Look at every tree that may have its turn; end those that cannot be begun.
 
     :return: the roots of the trees to which nothing has happened since the plan was made
     """
@@ -118,21 +118,21 @@ def _preflight(run: Run, queue: _Queue, workers: int) -> set[str]:
             listed = live.listing(run.client, live.roots_of(tree))
             if live.is_as_planned(tree, listed):
                 return True
-            if tree.follows:
-                # What it starts from is still to come.
+            if tree.follows or run.journal.of(tree.root_provider_uuid).begun:
+                # What it starts from is still to come; or there is something to take back.
                 return False
             try:
                 view = live.look_at(run.client, tree, listed)
                 if view.side is not live.Side.AFTER:
-                    live.footing(run.client, view)
-            except live.LeftAlone as reason:
+                    footings.found(run.client, view)
+            except footings.LeftAlone as reason:
                 return _result(tree, State.LEFT_ALONE, str(reason), reason)
             except Restless:
                 return False
         return False
 
     as_planned = set()
-    pending = queue.pending()
+    pending = queue.pending()[: queue.left]
     for tree, found in zip(pending, parallel(look, pending, workers), strict=True):
         if isinstance(found, TreeResult):
             queue.end(found)
@@ -166,7 +166,8 @@ class _Queue:
         self._order = list(self.trees)
         if backward:
             self._order.reverse()
-        self._left = len(trees) if limit is None else limit
+        #: How many more trees may be begun.
+        self.left = len(trees) if limit is None else limit
         self._failures_left = len(trees) if max_failures is None else max_failures
         self._report = report
         self._results: dict[str, TreeResult] = {}
@@ -205,7 +206,7 @@ class _Queue:
         with ThreadPoolExecutor(workers) as pool:
             while True:
                 while ready and len(running) < workers and self._may_begin():
-                    self._left -= 1
+                    self.left -= 1
                     tree = ready.popleft()
                     running[pool.submit(travel, tree)] = tree
                 if not running:
@@ -227,7 +228,7 @@ class _Queue:
         )
 
     def _may_begin(self) -> bool:
-        return self._stopped is None and self._left > 0 and self._failures_left > 0
+        return self._stopped is None and self.left > 0 and self._failures_left > 0
 
     def _result_of(self, future: Future[TreeResult], tree: TreePlan) -> TreeResult:
         try:

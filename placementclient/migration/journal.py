@@ -199,18 +199,22 @@ def _read(path: str, content: bytes, plan: Plan) -> dict[str, Record] | None:
     """What the lines say; ``None`` if not even the first one was written."""
     records: dict[str, Record] = {}
     header: dict[str, Any] | None = None
-    for line in content.split(b'\n'):
+    for number, line in enumerate(content.split(b'\n'), 1):
         try:
             entry = json.loads(line)
         except ValueError:
+            # Torn, as its writer was killed.
             continue
         if not isinstance(entry, dict):
             raise errors.BadFile(path, 'not a journal')
         if header is None:
             header = entry
             _check(path, header, plan)
-        else:
+            continue
+        try:
             _learn(records, entry)
+        except (KeyError, TypeError, AttributeError, ValueError) as reason:
+            raise errors.BadFile(path, f'damaged journal: {reason!r}', number) from None
     if header is None and len(content.splitlines()) > 1:
         raise errors.BadFile(path, 'not a journal')
     return None if header is None else records

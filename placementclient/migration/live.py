@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from placementclient import errors
-from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
+from placementclient.api import allocation, inventory, resource_provider
 from placementclient.http import Client
 from placementclient.migration.capture import Restless
 from placementclient.model.consumers import Holding, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.planner.changes import ConsumerChange, ProviderChange
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.changes import ProviderChange
 from placementclient.planner.plan import TreePlan
 
 #: How often a provider is read that changes while it is read.
 ATTEMPTS = 5
-
-
-class LeftAlone(errors.Differs):
-    """A tree is not as it was planned for, and it cannot be planned again for what it is."""
 
 
 class Side(enum.Enum):
@@ -31,24 +28,6 @@ class Side(enum.Enum):
     BEFORE = 'before'
     AFTER = 'after'
     NEITHER = 'neither'
-
-
-@dataclass(slots=True)
-class Footing:
-    """What the next requests for a tree are decided on.
-
-    :param generations: of the providers, as they were read, or answered to the last write
-    :param traits: of the providers of which they were read
-    :param aggregates: the same
-    :param consumers: as they were read, of those whose generations had moved
-    :param existing: providers that the plan makes, and that are there
-    """
-
-    generations: dict[str, int] = field(default_factory=dict)
-    traits: dict[str, frozenset[str]] = field(default_factory=dict)
-    aggregates: dict[str, frozenset[str]] = field(default_factory=dict)
-    consumers: dict[str, ConsumerChange] = field(default_factory=dict)
-    existing: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +59,13 @@ class View:
     @property
     def side(self) -> Side:
         """Judged by the classes that move; whatever else has changed does not decide this."""
-        sides = {side for change in self.tree.providers for side in self._sides(change)}
+        # Other trees change a sharing provider too, before this one or after it.
+        own = [
+            change
+            for change in self.tree.providers
+            if change.root_provider_uuid == self.tree.root_provider_uuid
+        ]
+        sides = {side for change in own for side in self._sides(change)}
         if not sides:
             # Nothing but traits or aggregates.
             return Side.BEFORE
@@ -103,16 +88,6 @@ def moving_classes(change: ProviderChange) -> set[str]:
     """The classes whose inventory a plan changes on a provider."""
     before, after = change.content_before.inventories, change.after.inventories
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
-
-
-def _shrinking_classes(change: ProviderChange) -> set[str]:
-    """The classes of which there is less on a provider afterwards: who holds them matters."""
-    before, after = change.content_before.inventories, change.after.inventories
-    return {
-        name
-        for name, inventory in before.items()
-        if name not in after or after[name].capacity < inventory.capacity
-    }
 
 
 def listing(client: Client, roots: Iterable[str]) -> dict[str, Provider]:
@@ -152,15 +127,6 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
     return True
 
 
-def footing_as_planned(tree: TreePlan) -> Footing:
-    """What a plan is carried out on where nothing has happened since."""
-    result = Footing()
-    for change in tree.providers:
-        if change.before is not None and change.before.generation is not None:
-            result.generations[change.uuid] = change.before.generation
-    return result
-
-
 def look_at(
     client: Client,
     tree: TreePlan,
@@ -182,6 +148,25 @@ def look_at(
             look = read_provider(client, listed[change.uuid], holdings=holdings)
             if look is not None:
                 looks[change.uuid] = look
+    return View(tree, looks, listed)
+
+
+def view_of(tree: TreePlan, snapshot: Snapshot) -> View:
+    """The providers of a plan as a snapshot of all its trees has them."""
+    looks = {}
+    for change in tree.providers:
+        state = snapshot.providers.get(change.uuid)
+        if state is not None:
+            looks[change.uuid] = Look(
+                state.provider,
+                state.provider.generation,
+                state.inventories,
+                {
+                    consumer.uuid: Holding(consumer.uuid, consumer.allocations[change.uuid])
+                    for consumer in snapshot.consumers_on(change.uuid)
+                },
+            )
+    listed = {uuid: state.provider for uuid, state in snapshot.providers.items()}
     return View(tree, looks, listed)
 
 
@@ -211,127 +196,3 @@ def read_provider(client: Client, provider: Provider, *, holdings: bool = True) 
     except errors.NotFound:
         return None
     raise Restless(provider.name, ATTEMPTS)
-
-
-def footing(client: Client, view: View) -> Footing | str:
-    """What the plan can be carried out on, if nothing that matters to it has changed.
-
-    :return: otherwise what has changed, a sentence without its full stop
-    :raises LeftAlone: if it is something that no other plan could take into account
-    """
-    result = Footing()
-    by_name = {provider.name: provider for provider in view.listed.values()}
-    for change in view.tree.providers:
-        look = view.looks.get(change.uuid)
-        if look is None:
-            if not change.is_created:
-                raise LeftAlone(f'{change.name} does not exist any more')
-            if change.name in by_name:
-                return f'{change.name} exists, with the UUID {by_name[change.name].uuid}'
-            continue
-        if change.is_created:
-            _check_empty(change, look)
-            result.existing.add(change.uuid)
-        elif look.inventories != change.content_before.inventories:
-            return f'the inventories of {change.name} have changed'
-        drift = _newcomer(view.tree, change, look)
-        if drift:
-            return drift
-        result.generations[change.uuid] = look.generation
-    drift = _consumers(client, view, result)
-    if drift:
-        return drift
-    _read_sets(client, view, result)
-    return result
-
-
-def _check_empty(change: ProviderChange, look: Look) -> None:
-    provider = look.provider
-    if (provider.name, provider.parent_provider_uuid) != (
-        change.name,
-        change.parent_provider_uuid,
-    ):
-        raise LeftAlone(
-            f'the provider {change.uuid} exists, but as {provider.name}, or below another parent'
-        )
-    if look.inventories or look.holdings:
-        raise LeftAlone(f'{change.name} exists already, and is not empty')
-
-
-def _newcomer(tree: TreePlan, change: ProviderChange, look: Look) -> str | None:
-    """Whether a class that moves away is held by somebody in a way that the plan does not know.
-
-    Those whose allocations are to change are looked at elsewhere.
-    """
-    known = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
-    staying: dict[tuple[str, str], int] = {}
-    for row in tree.rows:
-        if row.from_provider == change.name:
-            key = (row.consumer_uuid, row.resource_class)
-            staying[key] = staying.get(key, 0) + row.amount
-    moving = _shrinking_classes(change)
-    for uuid, holding in look.holdings.items():
-        if uuid in known:
-            continue
-        for name in moving.intersection(holding.resources):
-            if staying.get((uuid, name)) != holding.resources[name]:
-                return f'consumer {uuid} holds {name} on {change.name} that it did not'
-    return None
-
-
-def _consumers(client: Client, view: View, result: Footing) -> str | None:
-    """Take up the consumers as they are now; or say which holds something else than it did."""
-    for consumer in view.tree.consumers:
-        # What a tree before this one was to do to the consumer elsewhere may not have been done.
-        moved = bool(view.tree.follows)
-        for uuid, look in view.looks.items():
-            if look.held(consumer.uuid) != consumer.before.get(uuid, {}):
-                return f'consumer {consumer.uuid} does not hold on {look.provider.name} what it did'
-            holding = look.holdings.get(consumer.uuid)
-            moved = moved or (
-                holding is not None and holding.consumer_generation != consumer.generation
-            )
-        if moved:
-            current = allocation.show(client, consumer.uuid).value
-            if current.allocations != consumer.before:
-                return f'consumer {consumer.uuid} does not hold what it did'
-            # Whoever changed project or user since means it: the reshaper would overwrite them.
-            result.consumers[consumer.uuid] = replace(
-                consumer,
-                project_id=current.project_id,
-                user_id=current.user_id,
-                generation=current.generation,
-            )
-    return None
-
-
-def _read_sets(client: Client, view: View, result: Footing) -> None:
-    """Read the traits and aggregates that are to change.
-
-    The generation stays the one of the look, so that a conflict tells if the provider has moved.
-    """
-    for change in view.tree.providers:
-        if change.uuid not in view.looks:
-            continue
-        generation = result.generations[change.uuid]
-        if change.content_before.traits != change.after.traits:
-            read_traits(client, change.uuid, result)
-        if change.content_before.aggregates != change.after.aggregates:
-            read_aggregates(client, change.uuid, result)
-        result.generations[change.uuid] = generation
-
-
-def read_traits(client: Client, provider_uuid: str, result: Footing) -> None:
-    """Read the traits that a provider has, so that those of others are kept."""
-    traits = trait.list_of_provider(client, provider_uuid)
-    assert traits.generation is not None
-    result.traits[provider_uuid] = frozenset(traits.value)
-    result.generations[provider_uuid] = traits.generation
-
-
-def read_aggregates(client: Client, provider_uuid: str, result: Footing) -> None:
-    """Read the aggregates that a provider is in, so that those of others are kept."""
-    aggregates = aggregate.list(client, provider_uuid)
-    assert aggregates.generation is not None
-    result.aggregates[provider_uuid] = frozenset(aggregates.value)
-    result.generations[provider_uuid] = aggregates.generation

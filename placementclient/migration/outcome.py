@@ -44,6 +44,11 @@ class TreeResult:
         """Whether the tree is where the run was to bring it."""
         return self.state is not State.NOT_STARTED and self.state not in _UNDONE
 
+    @property
+    def differs(self) -> bool:
+        """Whether what is there is not what was expected, rather than that something failed."""
+        return self.state is State.LEFT_ALONE or isinstance(self.error, errors.Differs)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -70,7 +75,7 @@ class Outcome:
             return ExitStatus.PARTIAL
         if self.stopped is not None:
             return self.stopped.exit_status
-        if all(tree.state is State.LEFT_ALONE for tree in undone):
+        if all(tree.differs for tree in undone):
             return ExitStatus.DIFFERS
         return ExitStatus.ERROR
 

@@ -24,6 +24,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.changes import ConsumerChange, ProviderChange
 from placementclient.planner.plan import Plan
 
 
@@ -72,6 +73,7 @@ def rehearse(
         client = Client(Session(auth=service), HIGHEST)
         restore.load(client, part)
         before = capture(client)
+        plan = _refreshed(plan, part, before)
         journal_path = os.path.join(folder, 'plan.journal')
         applied = execute.apply(client, plan, journal_path, trees=trees, report=report)
         done = [tree.root_provider_uuid for tree in applied.trees if tree.is_done]
@@ -105,6 +107,40 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
             else:
                 states[uuid] = _stand_in(uuid, consumer, states.get(uuid))
     return Snapshot(states.values(), consumers.values())
+
+
+def _refreshed(plan: Plan, snapshot: Snapshot, stage: Snapshot) -> Plan:
+    """A plan with the generations of the stage where it was made for those of the snapshot.
+
+    So it is carried out as it would be there; what the plan was not made for still shows.
+    """
+
+    def provider(change: ProviderChange) -> ProviderChange:
+        there = snapshot.providers.get(change.uuid)
+        if change.before is None or there is None:
+            return change
+        if there.provider.generation != change.before.generation:
+            return change
+        generation = stage.providers[change.uuid].provider.generation
+        return replace(change, before=replace(change.before, generation=generation))
+
+    def consumer(change: ConsumerChange) -> ConsumerChange:
+        there = snapshot.consumers.get(change.uuid)
+        if there is None or there.generation != change.generation:
+            return change
+        return replace(change, generation=stage.consumers[change.uuid].generation)
+
+    return replace(
+        plan,
+        trees=tuple(
+            replace(
+                tree,
+                providers=tuple(map(provider, tree.providers)),
+                consumers=tuple(map(consumer, tree.consumers)),
+            )
+            for tree in plan.trees
+        ),
+    )
 
 
 def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:

@@ -41,13 +41,17 @@ class Occupied(errors.PlacementError):
 
 
 class Unrestorable(errors.PlacementError):
-    """A consumer holds something on a provider that the snapshot does not have."""
+    """A consumer holds something of which the snapshot has no inventory.
 
-    def __init__(self, consumer_uuid: str, provider_uuid: str) -> None:
+    :param consumer_uuid: the consumer
+    :param provider_uuid: the provider, which the snapshot may lack altogether
+    """
+
+    def __init__(self, consumer_uuid: str, provider_uuid: str, what: str) -> None:
         self.consumer_uuid, self.provider_uuid = consumer_uuid, provider_uuid
         super().__init__(
-            f'Consumer {consumer_uuid} holds something on the provider {provider_uuid}, '
-            'which is not in the snapshot'
+            f'Consumer {consumer_uuid} holds {what} on the provider {provider_uuid}, '
+            'of which the snapshot has no inventory'
         )
 
 
@@ -66,12 +70,14 @@ def load(
     :param progress: told the name of the root of each tree that has been made
     :raises Occupied: if there is one of the providers, and ``missing`` is not set; or if one has
         the name of another
-    :raises Unrestorable: if a consumer holds something elsewhere; nothing was done then
+    :raises Unrestorable: if a consumer holds what the snapshot lacks; nothing was done then
     """
     for consumer in snapshot.consumers.values():
-        for uuid in consumer.allocations:
-            if uuid not in snapshot.providers:
-                raise Unrestorable(consumer.uuid, uuid)
+        for uuid, resources in consumer.allocations.items():
+            state = snapshot.providers.get(uuid)
+            lacking = resources.keys() - (state.inventories.keys() if state else ())
+            if lacking:
+                raise Unrestorable(consumer.uuid, uuid, ', '.join(sorted(lacking)))
     existing = _existing(client, snapshot, missing)
     _make_names(client, snapshot)
     crowded = _crowded(snapshot)

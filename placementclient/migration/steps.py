@@ -10,8 +10,8 @@ from placementclient import errors
 from placementclient.api import aggregate, reshaper, resource_class, resource_provider, trait
 from placementclient.http import Client
 from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.migration.footings import Footing
 from placementclient.migration.journal import Journal
-from placementclient.migration.live import Footing
 from placementclient.planner.operations import (
     CreateProvider,
     DeleteProvider,

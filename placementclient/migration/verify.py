@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from placementclient.api import trait
@@ -14,7 +14,7 @@ from placementclient.migration import journal, live
 from placementclient.migration.capture import capture, parallel
 from placementclient.migration.live import Look, Side, View
 from placementclient.migration.outcome import State
-from placementclient.model.consumers import Allocations, Holding
+from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.changes import ConsumerChange, ProviderChange
@@ -94,9 +94,11 @@ def verify(
     if journal_path is not None:
         plan = journal.revised(plan, journal_path)
 
+    later = _changed_later(plan)
+
     def of_tree(tree: TreePlan) -> list[Difference]:
         snapshot = capture(client, live.roots_of(tree))
-        return list(of_snapshot(tree, snapshot))
+        return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
 
     result = []
     wanted = plan.selected(trees)
@@ -136,6 +138,29 @@ def status(
     return list(parallel(of_tree, plan.selected(trees), workers))
 
 
+def _changed_later(plan: Plan) -> dict[str, set[str]]:
+    """The providers and consumers of each tree that trees after it change again, by UUID."""
+    result: dict[str, set[str]] = {}
+    changed: set[str] = set()
+    for tree in reversed(plan.trees):
+        own = {change.uuid for change in tree.providers}
+        own.update(change.uuid for change in tree.consumers)
+        result[tree.root_provider_uuid] = own & changed
+        changed |= own
+    return result
+
+
+def _without(tree: TreePlan, uuids: set[str]) -> TreePlan:
+    """A plan without what it does not have the last word on."""
+    if not uuids:
+        return tree
+    return replace(
+        tree,
+        providers=tuple(change for change in tree.providers if change.uuid not in uuids),
+        consumers=tuple(change for change in tree.consumers if change.uuid not in uuids),
+    )
+
+
 def of_view(view: View) -> list[Difference]:
     """What a look at the providers of a plan tells, right after the reshape."""
     result = list(_of_inventories(view.tree, view.looks))
@@ -150,19 +175,7 @@ def of_view(view: View) -> list[Difference]:
 
 def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Difference]:
     """What is different in a snapshot of all trees that a plan of one tree concerns."""
-    looks = {
-        uuid: Look(
-            state.provider,
-            state.provider.generation,
-            state.inventories,
-            {
-                consumer.uuid: Holding(consumer.uuid, consumer.allocations[uuid])
-                for consumer in snapshot.consumers_on(uuid)
-            },
-        )
-        for uuid, state in snapshot.providers.items()
-    }
-    yield from _of_inventories(tree, looks)
+    yield from _of_inventories(tree, live.view_of(tree, snapshot).looks)
     for change in tree.providers:
         if change.uuid in snapshot.providers:
             yield from _of_sets(tree, change, snapshot)
@@ -209,7 +222,8 @@ def _of_inventories(tree: TreePlan, looks: Mapping[str, Look]) -> Iterator[Diffe
                         'expected': _fields(after.get(name)),
                         'actual': _fields(there.get(name)),
                     },
-                    name in moving,
+                    # Other trees change a sharing provider too.
+                    name in moving and change.root_provider_uuid == tree.root_provider_uuid,
                 )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from placementclient.model.providers import SHARING_TRAIT
+
 #: Amounts by resource class.
 Resources = Mapping[str, int]
 #: Amounts by provider UUID, then by resource class.
@@ -80,6 +82,12 @@ class Candidate:
 
     allocations: Allocations
     mappings: Mapping[str, list[str]] = field(default_factory=dict)
+
+    def roots(self, summaries: Mapping[str, Summary]) -> set[str | None]:
+        """The roots of its providers, without those that only share what they have."""
+        used = {uuid: summaries[uuid] for uuid in self.allocations}
+        own = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
+        return {summaries[uuid].root_provider_uuid for uuid in own or used}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from placementclient import errors
 from placementclient.planner.problem import Decision, Kind, Placement, Problem
+from placementclient.planner.symmetry import Symmetry
 
 #: How much deterministic work a preference is worth, in the solver's own unit (about a second).
 #: Only preferences are ever cut short, never an answer.
@@ -19,7 +20,7 @@ def place(problem: Problem) -> list[list[Placement]] | None:
     return _Model(problem).best()
 
 
-def complete(problem: Problem, decision: Decision) -> None:
+def complete(problem: Problem, decision: Decision, symmetry: Symmetry) -> None:
     """Find every way that is possible, and prove that the others are not.
 
     :param decision: a solution and what is known to be possible; both facts are extended
@@ -27,6 +28,7 @@ def complete(problem: Problem, decision: Decision) -> None:
     model = _Model(problem)
     while (found := model.other(decision)) is not None:
         decision.note(found)
+        symmetry.spread(decision)
 
 
 def core(problem: Problem) -> Problem:

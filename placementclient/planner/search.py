@@ -1,8 +1,8 @@
 """Who goes where, exactly: what is impossible, what is forced, what is open.
 
 What has one possible way is placed first, then :mod:`placementclient.planner.quick` decides what
-people meet every day: room to spare, items that are alike. Whatever it cannot prove goes to
-:mod:`placementclient.planner.exact`.
+people meet every day: room to spare, items and places that are alike; items of one size are a flow.
+Whatever that cannot prove goes to :mod:`placementclient.planner.exact`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import functools
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from placementclient.planner import exact, quick
+from placementclient.planner import exact, quick, uniform
 from placementclient.planner.problem import Bin, Decision, Demand, Item, Kind, Placement, Problem
+from placementclient.planner.symmetry import Symmetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +174,10 @@ class _Search:
         return None
 
     def _impossible(self, problem: Problem, members: Sequence[Sequence[int]]) -> Impossible:
+        core = uniform.core(problem) if uniform.applies(problem) else exact.core(problem)
         items = [
             index
-            for kind, indexes in zip(exact.core(problem).kinds, members, strict=True)
+            for kind, indexes in zip(core.kinds, members, strict=True)
             for index in indexes[: kind.count]
         ]
         return Impossible(tuple(sorted(items)), tuple(self._rooms))
@@ -215,6 +217,8 @@ class _Search:
 @functools.lru_cache(maxsize=4096)
 def decide(problem: Problem) -> Decision | None:
     """Solve one problem; ``None``: it has no solution. Trees that are alike cost it once."""
+    if uniform.applies(problem):
+        return uniform.decide(problem)
     placements = quick.place(problem)
     if placements is None:
         placements = exact.place(_whole(problem))
@@ -223,10 +227,14 @@ def decide(problem: Problem) -> Decision | None:
     if placements is None:
         return None
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
+    symmetry = Symmetry(problem)
     decision.note(placements)
-    quick.exchange(problem, decision)
+    symmetry.spread(decision)
     if decision.is_open(problem):
-        exact.complete(problem, decision)
+        quick.exchange(problem, decision)
+        symmetry.spread(decision)
+    if decision.is_open(problem):
+        exact.complete(problem, decision, symmetry)
     for index, kind in enumerate(problem.kinds):
         if not kind.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from placementclient.microversion import LOWEST, Microversion
-from placementclient.model.consumers import Candidate, Holding, Summary, Usage
+from placementclient.model.consumers import Allocations, Candidate, Holding, Summary, Usage
 from placementclient.model.inventories import FIELDS
 
 #: What cliff takes from a command.
@@ -84,6 +84,11 @@ def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
         )
         for holding in holdings
     }
+
+
+def by_provider(allocations: Allocations) -> dict[str, dict[str, int]]:
+    """What somebody holds, by provider and class."""
+    return {uuid: dict(resources) for uuid, resources in allocations.items()}
 
 
 def candidates(
@@ -174,4 +179,13 @@ HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
     Column('resources', lambda holding: dict(holding.resources)),
     Column('consumer_generation', since=Microversion(1, 28)),
+)
+#: Items are :class:`placementclient.migration.purge.Step`.
+PURGE = Columns(
+    Column('step'),
+    Column('uuid'),
+    Column('name'),
+    Column('lost', lambda step: by_provider(step.lost)),
+    Column('kept', lambda step: by_provider(step.kept)),
+    Column('objection'),
 )

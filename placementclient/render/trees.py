@@ -1,11 +1,14 @@
-"""Provider trees as lines of text."""
+"""Provider trees as lines of text, and as data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.trees import Tree
+from placementclient.render.looks import PLAIN, Look
 
 T = TypeVar('T')
 
@@ -44,17 +47,111 @@ def lines(
     """
 
     def text(state: ProviderState) -> Iterator[str]:
-        used = (
-            f'{name} {state.usages.get(name, 0)}/{inventory.capacity}'
-            for name, inventory in sorted(state.inventories.items())
-        )
-        yield '  '.join([state.name, *used])
-        if traits and state.traits:
-            yield ' '.join(sorted(state.traits))
-        if allocations:
-            for consumer in snapshot.consumers_on(state.uuid):
-                held = sorted(consumer.allocations[state.uuid].items())
-                yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in held)}'
+        yield '  '.join([state.name, *_amounts(state)])
+        yield from _remarks(snapshot, state, traits, allocations, PLAIN)
 
     root = snapshot.providers[root_uuid]
     yield from draw(root, lambda state: snapshot.children(state.uuid), text)
+
+
+def detailed(
+    tree: Tree, look: Look = PLAIN, *, traits: bool = False, allocations: bool = False
+) -> Iterator[str]:
+    """One tree with what reserves and ratios make of it, and the sharing providers beside it.
+
+    :param look: without bars, each provider and its inventories take one line
+    """
+    snapshot = tree.snapshot
+
+    def text(state: ProviderState) -> Iterator[str]:
+        yield from _provider(state, look)
+        yield from _remarks(snapshot, state, traits, allocations, look)
+
+    yield from draw(tree.root, lambda state: snapshot.children(state.uuid), text)
+    for state in tree.sharing:
+        first, *others = _provider(state, look)
+        yield f'{look.paint("⇠", "cyan")} {first}  {look.paint("(shared)", "cyan")}'
+        yield from (f'   {line}' for line in others)
+
+
+def data(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
+    """The same as data: providers with their children in them."""
+    return {
+        **_with_children(tree.snapshot, tree.root, allocations),
+        'sharing': [_record(state) for state in tree.sharing],
+    }
+
+
+def remarks(inventory: Inventory) -> Iterator[str]:
+    """What of an inventory makes its capacity another number than its total."""
+    if inventory.reserved:
+        yield f'{inventory.reserved} reserved'
+    if inventory.allocation_ratio != 1:
+        yield f'ratio {inventory.allocation_ratio:g}'
+
+
+def _provider(state: ProviderState, look: Look) -> Iterator[str]:
+    name = look.paint(state.name, 'bold')
+    if not look.bars:
+        yield '  '.join([name, *_amounts(state, explained=True)])
+        return
+    yield name
+    rows = [
+        (resource_class, state.usages.get(resource_class, 0), inventory)
+        for resource_class, inventory in sorted(state.inventories.items())
+    ]
+    amounts = [f'{used}/{inventory.capacity}' for _, used, inventory in rows]
+    widest = max((len(row[0]) for row in rows), default=0), max(map(len, amounts), default=0)
+    for (resource_class, used, inventory), amount in zip(rows, amounts, strict=True):
+        bar = look.bar(used, inventory.capacity)
+        notes = look.paint(', '.join(remarks(inventory)), 'dim')
+        line = f'{resource_class:<{widest[0]}} {bar} {amount:>{widest[1]}}  {notes}'
+        yield line.rstrip()
+
+
+def _amounts(state: ProviderState, *, explained: bool = False) -> Iterator[str]:
+    for name, inventory in sorted(state.inventories.items()):
+        notes = ', '.join(remarks(inventory)) if explained else ''
+        amount = f'{name} {state.usages.get(name, 0)}/{inventory.capacity}'
+        yield f'{amount} ({notes})' if notes else amount
+
+
+def _remarks(
+    snapshot: Snapshot, state: ProviderState, traits: bool, allocations: bool, look: Look
+) -> Iterator[str]:
+    if traits and state.traits:
+        yield look.paint(' '.join(sorted(state.traits)), 'dim')
+    if allocations:
+        for consumer in snapshot.consumers_on(state.uuid):
+            held = sorted(consumer.allocations[state.uuid].items())
+            yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in held)}'
+
+
+def _with_children(snapshot: Snapshot, state: ProviderState, allocations: bool) -> dict[str, Any]:
+    record = _record(state)
+    if allocations:
+        record['allocations'] = {
+            consumer.uuid: dict(sorted(consumer.allocations[state.uuid].items()))
+            for consumer in snapshot.consumers_on(state.uuid)
+        }
+    record['children'] = [
+        _with_children(snapshot, child, allocations) for child in snapshot.children(state.uuid)
+    ]
+    return record
+
+
+def _record(state: ProviderState) -> dict[str, Any]:
+    return {
+        'name': state.name,
+        'uuid': state.uuid,
+        'generation': state.provider.generation,
+        'inventories': {
+            name: {
+                **inventory.to_json(),
+                'capacity': inventory.capacity,
+                'used': state.usages.get(name, 0),
+            }
+            for name, inventory in sorted(state.inventories.items())
+        },
+        'traits': sorted(state.traits),
+    }

@@ -1,22 +1,33 @@
 """Scripts written for osc-placement must not notice the difference.
 
-``drop_in/*.yaml`` hold what osc-placement 4.9.1 printed for each command, on a real service of its own for each
-scenario. Here the same steps run on ours. A file has
+``drop_in/*.yaml`` hold what osc-placement 4.9.1 printed for each command, on a real service of its
+own for each scenario. Here the same steps run on ours. A file has
 
-``names``      what ``$name`` stands for in the commands
-``setups``     commands, at 1.39, from which a scenario may start
-``scenarios``  each ``name``, ``setup``, ``microversion`` and ``steps``
+``names``
+    what ``$name`` stands for in the commands
+``setups``
+    commands, at 1.39, from which a scenario may start
+``scenarios``
+    each with ``name``, ``setup``, ``microversion`` and ``steps``
 
 and a step
 
-``run``         the command
-``at``          its microversion, if not the scenario's; of several with one outcome the first and the last
-``status``, ``stdout``, ``stderr``  the outcome, where it is not 0 or empty; ``…`` is a schema, ``<UUID>`` any UUID
-``stderr_has``  what to look for instead of all of ``stderr``: of a usage error or of the check of a version
-``unordered``   the server's order is arbitrary: of rows, of traits in a cell, and so the numbers of candidates
-``grep``        only these lines count: standard classes and traits come and go
-``peer_bug``    a crash or worse, which we do not repeat
-``ours``        the outcome that we want instead, as far as it is given
+``run``
+    the command
+``at``
+    its microversion, if not the scenario's; of several with one outcome the first and the last
+``status``, ``stdout``, ``stderr``
+    the outcome, where it is not 0 or empty; ``…`` stands for a schema, ``<UUID>`` for any
+``stderr_has``
+    what to look for instead of all of ``stderr``: of a usage error, of the check of a version
+``unordered``
+    the server's order is arbitrary: of rows, of traits in a cell, and so the numbers of candidates
+``grep``
+    only these lines count: standard classes and traits come and go
+``peer_bug``
+    a crash or worse, which we do not repeat
+``ours``
+    the outcome that we want instead, as far as it is given
 """
 import pathlib
 import re

@@ -1,0 +1,120 @@
+"""Plan the reshape of a whole cloud, and say what it costs.
+
+Each host has as many VGPU as its future children together, in use by single consumers:
+
+    python benchmarks/plan_scale.py --hosts 10000
+    python benchmarks/plan_scale.py --hosts 10000 --mapped
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+import uuid
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import build, check, spec
+from placementclient.planner.assignments import Row
+
+CHILDREN = 8
+CONSUMERS = 16
+EACH = CONSUMERS // CHILDREN
+
+
+def cloud(hosts: int) -> Snapshot:
+    """A cloud of flat hosts: 8 children's worth of VGPU, 16 consumers each."""
+    providers, consumers = [], []
+    for host in range(hosts):
+        root = str(uuid.UUID(int=(1 << 100) + host))
+        inventories = {
+            'MEMORY_MB': Inventory(262144, reserved=512, max_unit=262144),
+            'VCPU': Inventory(64, max_unit=64, allocation_ratio=4.0),
+            'VGPU': Inventory(CONSUMERS, max_unit=CONSUMERS),
+        }
+        usages = {'MEMORY_MB': CONSUMERS * 4096, 'VCPU': CONSUMERS * 4, 'VGPU': CONSUMERS}
+        providers.append(
+            ProviderState(
+                Provider(root, f'compute-{host}', 20, None, root),
+                inventories,
+                frozenset({'COMPUTE_NODE', 'OWNER_NOVA'}),
+                frozenset(),
+                usages,
+            )
+        )
+        for number in range(CONSUMERS):
+            consumer = str(uuid.UUID(int=(1 << 101) + host * CONSUMERS + number))
+            held = {'MEMORY_MB': 4096, 'VCPU': 4, 'VGPU': 1}
+            consumers.append(Consumer(consumer, {root: held}, 'project', 'user', 1, 'INSTANCE'))
+    return Snapshot(providers, consumers)
+
+
+def specification() -> spec.Spec:
+    """VGPU to one child for each of eight functions."""
+    names = [f'{{root}}_pci_0000_{number:02x}_00_0' for number in range(CHILDREN)]
+    return spec.from_document(
+        {
+            'trees': {'name': ['compute-*'], 'class': ['VGPU']},
+            'providers': [{'name': name, 'traits': ['OWNER_NOVA']} for name in names],
+            'moves': [
+                {
+                    'from_resource_provider': '{root}',
+                    'to_resource_provider': name,
+                    'moved_resources': {'VGPU': EACH},
+                }
+                for name in names
+            ],
+        },
+        'benchmark',
+    )
+
+
+def rows(hosts: int) -> list[Row]:
+    """What an operator would know: two consumers on each child."""
+    return [
+        Row(
+            str(uuid.UUID(int=(1 << 101) + host * CONSUMERS + number)),
+            'VGPU',
+            None,
+            f'compute-{host}_pci_0000_{number // EACH:02x}_00_0',
+            'mdev list',
+            'benchmark.csv',
+            host * CONSUMERS + number + 2,
+        )
+        for host in range(hosts)
+        for number in range(CONSUMERS)
+    ]
+
+
+def main() -> None:
+    """Time it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--hosts', type=int, default=10000)
+    parser.add_argument('--mapped', action='store_true', help='with a row for each consumer')
+    parser.add_argument('--write', metavar='FILE', help='write the snapshot, and end')
+    arguments = parser.parse_args()
+    snapshot = cloud(arguments.hosts)
+    if arguments.write:
+        with open(arguments.write, 'w') as file:
+            json.dump(snapshot.to_json(), file)
+        return
+    known = rows(arguments.hosts) if arguments.mapped else []
+    start = time.perf_counter()
+    plan = build.make(snapshot, specification(), known, allow_inferred=not arguments.mapped)
+    planned = time.perf_counter()
+    check.check(plan)
+    checked = time.perf_counter()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f'{arguments.hosts} hosts, {len(snapshot.consumers)} consumers: '
+        f'planned in {planned - start:.1f} s, checked in {checked - planned:.1f} s, '
+        f'peak {peak:.0f} MiB, {len(plan.trees)} trees'
+    )
+
+
+if __name__ == '__main__':
+    main()

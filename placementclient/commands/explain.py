@@ -1,0 +1,85 @@
+"""Why there are few candidates, or none."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import errors, http, microversion
+from placementclient.commands.allocation_candidate import FILTERS, LIMIT, requested
+from placementclient.commands.base import Option
+from placementclient.commands.document import Document, Text
+
+if TYPE_CHECKING:
+    from placementclient.insight.explain import Explanation
+
+
+class ExplainCandidate(Document):
+    """Explain why a request for candidates cannot be met.
+
+    The filters are those of allocation candidate list. It says how many trees satisfy each
+    requirement alone, which smallest sets cannot be met together, what would be enough, and what the
+    nearest trees lack. What would be enough has been asked of the service, if not marked as
+    calculated. The exit status is 0 if there are candidates, and 4 if there are none.
+
+    Example:
+
+      openstack allocation candidate explain --resource VCPU=2 \\
+        --group 1 --resource VGPU=4 --required CUSTOM_NVIDIA_A40
+    """
+
+    # With --snapshot there is nobody to authenticate with.
+    auth_required = False
+    options = (
+        *FILTERS,
+        LIMIT,
+        Option(
+            '--hosts', metavar='<number>', type=int, default=5, help='How many of the nearest trees'
+        ),
+        Option('--snapshot', metavar='<file>', help='Ask this snapshot, not the service'),
+    )
+
+    def text(self, parsed_args: argparse.Namespace) -> Text:
+        from placementclient.render import explanations
+
+        if parsed_args.snapshot:
+            explanation = self._of_snapshot(parsed_args)
+        else:
+            explanation = self._of_service(parsed_args)
+        if not explanation.is_met:
+            self.exit_status = errors.ExitStatus.INFEASIBLE
+        return Text(explanations.data(explanation), explanations.lines(explanation))
+
+    def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
+        from placementclient.insight import explain
+        from placementclient.migration import inquiry
+
+        for option in self.options:
+            if option.is_given(parsed_args):
+                self.client.require(option.flags[-1], option.since)
+        request = requested(self.client, parsed_args)
+        inquirer = inquiry.Inquiry(self.client, request.limit)
+        return explain.explain(
+            request, inquirer.world(), inquirer.look, inquirer.offer, parsed_args.hosts
+        )
+
+    def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
+        from placementclient.insight import explain, offline
+        from placementclient.migration import files
+
+        snapshot = files.read_snapshot(parsed_args.snapshot)
+
+        def find(name: str) -> str:
+            state = snapshot.find(name)
+            if state is None:
+                raise errors.NoSuchProvider(f'No resource provider of the snapshot is {name!r}')
+            return state.uuid
+
+        # Nothing is sent: it only knows what each option needs.
+        nobody = http.Client(None, microversion.HIGHEST)
+        return explain.explain(
+            requested(nobody, parsed_args, find),
+            offline.world(snapshot),
+            lambda roots: offline.look(snapshot, roots),
+            hosts=parsed_args.hosts,
+        )

@@ -1,0 +1,75 @@
+"""Take a provider out of service for good."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import errors
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.microversion import Microversion
+from placementclient.render import columns
+from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.migration.purge import Purge
+
+#: From here on what is read tells whether a consumer has changed when it is written.
+_GUARDED = Microversion(1, 28)
+
+
+class PurgeProvider(base.Lister):
+    """Delete a resource provider with all below it, and free what is allocated there.
+
+    Of each consumer only what it holds on this tree is freed; what it holds on another host, as one
+    that was evacuated does, stays as it is. A consumer that would be left with nothing is refused
+    unless --force is given, and a migration always. Killed in the middle, it can be run again.
+
+    Example:
+
+      openstack resource provider purge compute1 --dry-run
+    """
+
+    options = (
+        base.PROVIDER,
+        Option(
+            '--dry-run',
+            action='store_true',
+            help='Print what would be done and what speaks against it, and do nothing',
+        ),
+        Option(
+            '--force', action='store_true', help='Even if consumers are left with nothing'
+        ),
+        base.YES,
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return _GUARDED
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.migration import purge  # takes long to load
+
+        planned = purge.plan(self.client, parsed_args.provider)
+        if parsed_args.dry_run:
+            self._warn(planned, parsed_args.force)
+        else:
+            planned.check(force=parsed_args.force)
+            self.confirm(_question(planned), parsed_args)
+            purge.execute(
+                self.client, planned, force=parsed_args.force, progress=self.log.info
+            )
+        return columns.PURGE.rows(planned.steps())
+
+    def _warn(self, planned: Purge, force: bool) -> None:
+        """Say what would be refused, and end as the purge would."""
+        try:
+            planned.check(force=force)
+        except errors.PlacementError as refusal:
+            self.log.error(str(refusal))
+            self.exit_status = refusal.exit_status
+
+
+def _question(planned: Purge) -> str:
+    names = ', '.join(provider.name for provider in reversed(planned.deletes))
+    return f'Free what {len(planned.frees)} consumers hold, and delete {names}?'

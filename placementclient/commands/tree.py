@@ -1,0 +1,176 @@
+"""Provider trees, as one sees them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from placementclient import errors
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.commands.document import Document, Text
+from placementclient.commands.snapshot import TREE, workers
+from placementclient.http import Client
+
+if TYPE_CHECKING:
+    from placementclient.model.trees import Tree
+    from placementclient.render.looks import Look
+
+_WITH = (
+    Option('--traits', action='store_true', help='With the traits of each resource provider'),
+    Option('--allocations', action='store_true', help='With who holds what'),
+    Option('--snapshot', metavar='<file>', help='Look at this snapshot, not at what is now'),
+    workers('read'),
+)
+
+
+class _Trees(Document):
+    """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
+
+    # With --snapshot there is nobody to authenticate with.
+    auth_required = False
+
+    def look(self) -> Look:
+        """What the output can show."""
+        from placementclient.render.looks import Look
+
+        terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
+        return Look(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
+
+    def trees(self, wanted: Sequence[str], parsed_args: argparse.Namespace) -> Iterator[Tree]:
+        """The trees to show, each as soon as it is known."""
+        as_data = parsed_args.formatter != self.formatter_default
+        if parsed_args.snapshot:
+            return _of_snapshot(parsed_args.snapshot, wanted)
+        return _of_service(self.client, wanted, parsed_args, traits=as_data)
+
+    def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
+        """The lines of all trees."""
+        from placementclient.render import trees as render
+
+        look = self.look()
+        for tree in trees:
+            yield from render.detailed(
+                tree, look, traits=parsed_args.traits, allocations=parsed_args.allocations
+            )
+
+    def data(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> list[dict[str, Any]]:
+        """The same for a program."""
+        from placementclient.render import trees as render
+
+        return [render.data(tree, allocations=parsed_args.allocations) for tree in trees]
+
+
+class ShowTree(_Trees):
+    """Show the tree that a resource provider is in: what of each class is used, of how much.
+
+    Sharing providers that serve the tree stand below it.
+
+    Example:
+
+      openstack resource provider tree show compute1 --traits
+    """
+
+    options = (base.PROVIDER, *_WITH)
+
+    def text(self, parsed_args: argparse.Namespace) -> Text:
+        trees = list(self.trees([parsed_args.provider], parsed_args))
+        if not trees:
+            raise errors.NoSuchProvider(f'{parsed_args.provider} has gone meanwhile')
+        return Text(self.data(trees, parsed_args)[0], self.drawn(trees, parsed_args))
+
+
+class ListTree(_Trees):
+    """Show all provider trees, each as soon as it has been read.
+
+    Example:
+
+      openstack resource provider tree list --snapshot cloud.json.gz
+    """
+
+    options = _WITH
+
+    def text(self, parsed_args: argparse.Namespace) -> Text:
+        trees = self.trees((), parsed_args)
+        if parsed_args.formatter == self.formatter_default:
+            return Text({}, self.drawn(trees, parsed_args))
+        return Text({'trees': self.data(trees, parsed_args)}, ())
+
+
+class GraphTree(base.Command):
+    """Draw provider trees as a picture.
+
+    dot is for Graphviz, mermaid for Markdown pages; svg needs no other program, and a browser
+    shows it as it is.
+
+    Example:
+
+      openstack resource provider tree graph --tree compute1 --format svg -o compute1.svg
+    """
+
+    auth_required = False
+    options = (
+        TREE,
+        Option(
+            '--format',
+            choices=['dot', 'mermaid', 'svg'],
+            default='svg',
+            help='What kind of picture; svg without it',
+        ),
+        *_WITH,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient.migration import files
+        from placementclient.render import graphs, pictures
+
+        if parsed_args.snapshot:
+            found = _of_snapshot(parsed_args.snapshot, parsed_args.tree)
+        else:
+            found = _of_service(self.client, parsed_args.tree, parsed_args, traits=False)
+        render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
+        text = render[parsed_args.format](
+            list(found), traits=parsed_args.traits, allocations=parsed_args.allocations
+        )
+        files.write_text(parsed_args.output, text)
+
+
+def _of_service(
+    client: Client, wanted: Sequence[str], parsed_args: argparse.Namespace, *, traits: bool
+) -> Iterator[Tree]:
+    """The trees as they are now; the traits too, if they are shown."""
+    from placementclient.migration import survey
+
+    return survey.survey(
+        client,
+        wanted,
+        traits=traits or parsed_args.traits,
+        allocations=parsed_args.allocations,
+        workers=parsed_args.workers,
+    )
+
+
+def _of_snapshot(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
+    """The trees of a snapshot file.
+
+    :raises errors.NoSuchProvider: if a provider is not in it
+    """
+    from placementclient.insight.sharing import Topology
+    from placementclient.migration import files
+    from placementclient.model.trees import Tree
+
+    snapshot = files.read_snapshot(path)
+    topology = Topology(snapshot)
+    roots: dict[str, None] = {}
+    for name in wanted:
+        state = snapshot.find(name)
+        if state is None:
+            raise errors.NoSuchProvider(f'{path} has no resource provider {name!r}')
+        roots[topology.root_of[state.uuid]] = None
+    for root_uuid in roots or topology.trees:
+        yield Tree(snapshot, snapshot.providers[root_uuid], topology.reached(root_uuid))

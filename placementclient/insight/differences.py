@@ -1,0 +1,118 @@
+"""What differs between two snapshots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: What two things have to differ by to be told; field by field.
+Facts = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that is not the same.
+
+    Generations are of no account: they move without anything being different, and begin anew after
+    a restore.
+
+    :param kind: ``'provider'`` or ``'consumer'``
+    :param name: of the provider; the UUID of a consumer
+    :param field: ``''`` where all of it was added or removed
+    :param before: ``None`` where it was not there
+    :param after: ``None`` where it is not there any more
+    """
+
+    kind: str
+    name: str
+    uuid: str
+    field: str
+    before: Any
+    after: Any
+
+    @property
+    def change(self) -> str:
+        """What happened to it."""
+        if self.before is None:
+            return 'added'
+        return 'removed' if self.after is None else 'changed'
+
+
+def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
+    """What has to happen to one snapshot so that it is the other: providers, then consumers."""
+    yield from _between(
+        'provider',
+        {uuid: _of_provider(before, state) for uuid, state in before.providers.items()},
+        {uuid: _of_provider(after, state) for uuid, state in after.providers.items()},
+    )
+    names = {uuid: state.name for uuid, state in before.providers.items()}
+    names |= {uuid: state.name for uuid, state in after.providers.items()}
+    yield from _between(
+        'consumer',
+        {uuid: _of_consumer(consumer, names) for uuid, consumer in before.consumers.items()},
+        {uuid: _of_consumer(consumer, names) for uuid, consumer in after.consumers.items()},
+    )
+
+
+def _between(
+    kind: str, before: Mapping[str, Facts], after: Mapping[str, Facts]
+) -> Iterator[Difference]:
+    def name(uuid: str) -> str:
+        facts = after.get(uuid) or before.get(uuid) or {}
+        return str(facts.get('name', uuid))
+
+    for uuid in sorted(before.keys() | after.keys(), key=lambda uuid: (name(uuid), uuid)):
+        old, new = before.get(uuid), after.get(uuid)
+        if old is None or new is None:
+            yield Difference(kind, name(uuid), uuid, '', _whole(old), _whole(new))
+            continue
+        for field in sorted(old.keys() | new.keys()):
+            if old.get(field) != new.get(field):
+                yield Difference(
+                    kind, name(uuid), uuid, field, old.get(field), new.get(field)
+                )
+
+
+def _whole(facts: Facts | None) -> Facts | None:
+    """All that a thing is, without what is nothing."""
+    if facts is None:
+        return None
+    return {field: value for field, value in facts.items() if value not in (None, [], '')}
+
+
+def _of_provider(snapshot: Snapshot, state: ProviderState) -> Facts:
+    parent = state.provider.parent_provider_uuid
+    facts: dict[str, Any] = {
+        'name': state.name,
+        'parent': snapshot.providers[parent].name if parent in snapshot.providers else parent,
+        'traits': sorted(state.traits),
+        'aggregates': sorted(state.aggregates),
+    }
+    for resource_class, inventory in sorted(state.inventories.items()):
+        for field, value in sorted(inventory.to_json().items()):
+            facts[f'inventories.{resource_class}.{field}'] = value
+    listed: Counter[str] = Counter()
+    for consumer in snapshot.consumers_on(state.uuid):
+        listed.update(consumer.allocations[state.uuid])
+    for resource_class, used in sorted(state.usages.items()):
+        # What consumers hold is told of them.
+        if used != listed[resource_class]:
+            facts[f'unlisted.{resource_class}'] = used - listed[resource_class]
+    return facts
+
+
+def _of_consumer(consumer: Consumer, names: Mapping[str, str]) -> Facts:
+    facts: dict[str, Any] = {
+        'project_id': consumer.project_id,
+        'user_id': consumer.user_id,
+        'type': consumer.type,
+    }
+    for uuid, resources in consumer.allocations.items():
+        for resource_class, amount in resources.items():
+            facts[f'allocations.{names.get(uuid, uuid)}.{resource_class}'] = amount
+    return facts

@@ -1,0 +1,1 @@
+"""The checks of an audit: a small function each, by what they look at."""

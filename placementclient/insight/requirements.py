@@ -1,0 +1,164 @@
+"""A request for candidates, taken apart into single requirements, and put together with fewer."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from placementclient.model.requests import CandidateRequest, Filter
+
+
+class Kind(enum.Enum):
+    """What is required."""
+
+    RESOURCE = 'resource'
+    TRAIT = 'trait'
+    NOT_TRAIT = 'forbidden trait'
+    AGGREGATE = 'aggregate'
+    NOT_AGGREGATE = 'forbidden aggregate'
+    IN_TREE = 'in tree'
+    ROOT_TRAIT = 'trait of the root'
+    NOT_ROOT_TRAIT = 'forbidden trait of the root'
+    ISOLATE = 'isolate'
+    SAME_SUBTREE = 'same subtree'
+
+
+_WORDS = {
+    Kind.TRAIT: 'trait {}',
+    Kind.NOT_TRAIT: 'no trait {}',
+    Kind.AGGREGATE: 'member of {}',
+    Kind.NOT_AGGREGATE: 'not member of {}',
+    Kind.IN_TREE: 'in the tree of {}',
+    Kind.ROOT_TRAIT: 'trait {} on the root',
+    Kind.NOT_ROOT_TRAIT: 'no trait {} on the root',
+    Kind.ISOLATE: 'each group on a provider of its own',
+    Kind.SAME_SUBTREE: 'groups {} in one subtree',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that is asked for.
+
+    :param value: a resource class, a trait, an aggregate, a provider or suffixes; alternatives are
+        joined by commas
+    :param group: the suffix of its group; empty for the request as a whole
+    :param amount: of a resource
+    """
+
+    kind: Kind
+    value: str = ''
+    group: str = ''
+    amount: int = 0
+
+    def __str__(self) -> str:
+        if self.kind is Kind.RESOURCE:
+            text = f'{self.value}={self.amount}'
+        else:
+            text = _WORDS[self.kind].format(' or '.join(self.value.split(',')))
+            if self.kind is Kind.SAME_SUBTREE:
+                text = _WORDS[self.kind].format(self.value)
+        return f'{text} (group {self.group})' if self.group else text
+
+    def filter(self) -> Filter | None:
+        """What single providers can be asked for; None for what is about several of them.
+
+        What is forbidden is asked for as if it were required: who has it is who is out.
+        """
+        if self.kind is Kind.RESOURCE:
+            return Filter(resources={self.value: self.amount})
+        if self.kind in (Kind.TRAIT, Kind.NOT_TRAIT, Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT):
+            return Filter(required=(self.value,))
+        if self.kind in (Kind.AGGREGATE, Kind.NOT_AGGREGATE):
+            return Filter(member_of=(self.value,))
+        if self.kind is Kind.IN_TREE:
+            return Filter(in_tree=self.value)
+        return None
+
+
+def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
+    """All that a request asks for, one by one."""
+    found = list(_of_group('', request.common))
+    for suffix, group in request.groups.items():
+        found += _of_group(suffix, group)
+    found += [Requirement(Kind.ROOT_TRAIT, trait) for trait in request.root_required]
+    found += [Requirement(Kind.NOT_ROOT_TRAIT, trait) for trait in request.root_forbidden]
+    if request.group_policy == 'isolate' and len(request.groups) > 1:
+        found.append(Requirement(Kind.ISOLATE))
+    found += [
+        Requirement(Kind.SAME_SUBTREE, ','.join(suffixes)) for suffixes in request.same_subtree
+    ]
+    return tuple(found)
+
+
+def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
+    for name, amount in group.resources.items():
+        yield Requirement(Kind.RESOURCE, name, suffix, amount)
+    for kind, values in (
+        (Kind.TRAIT, group.required),
+        (Kind.NOT_TRAIT, group.forbidden),
+        (Kind.AGGREGATE, group.member_of),
+        (Kind.NOT_AGGREGATE, group.forbidden_member_of),
+        (Kind.IN_TREE, (group.in_tree,) if group.in_tree else ()),
+    ):
+        for value in values:
+            yield Requirement(kind, value, suffix)
+
+
+def restricted(
+    request: CandidateRequest, kept: Collection[Requirement]
+) -> CandidateRequest | None:
+    """A request for some of its requirements only; with other amounts, where these have others.
+
+    :return: None where the service cannot be asked that: every group needs a resource
+    """
+    by_group: dict[str, list[Requirement]] = {}
+    for requirement in kept:
+        by_group.setdefault(requirement.group, []).append(requirement)
+    wide = by_group.get('', [])
+    subtrees = _values(wide, Kind.SAME_SUBTREE)
+    together = {suffix for suffixes in subtrees for suffix in suffixes.split(',')}
+    common = _filter(wide)
+    groups = {
+        suffix: _filter(by_group.get(suffix, ()))
+        for suffix in request.groups
+        if suffix in by_group or suffix in together
+    }
+    empty = {suffix for suffix, group in groups.items() if not group.resources}
+    everything = [common, *groups.values()]
+    if empty - together or not any(group.resources for group in everything):
+        return None
+    if not common.resources and common != Filter():
+        return None
+    isolated = any(requirement.kind is Kind.ISOLATE for requirement in wide)
+    policy = ('isolate' if isolated else 'none') if groups else None
+    return replace(
+        request,
+        common=common,
+        groups=groups,
+        group_policy=policy,
+        same_subtree=tuple(tuple(suffixes.split(',')) for suffixes in subtrees),
+        root_required=_values(wide, Kind.ROOT_TRAIT),
+        root_forbidden=_values(wide, Kind.NOT_ROOT_TRAIT),
+    )
+
+
+def _filter(group: Collection[Requirement]) -> Filter:
+    resources = {
+        requirement.value: requirement.amount
+        for requirement in group
+        if requirement.kind is Kind.RESOURCE
+    }
+    return Filter(
+        resources,
+        _values(group, Kind.TRAIT),
+        _values(group, Kind.NOT_TRAIT),
+        _values(group, Kind.AGGREGATE),
+        _values(group, Kind.NOT_AGGREGATE),
+        next(iter(_values(group, Kind.IN_TREE)), None),
+    )
+
+
+def _values(group: Collection[Requirement], kind: Kind) -> tuple[str, ...]:
+    return tuple(requirement.value for requirement in group if requirement.kind is kind)

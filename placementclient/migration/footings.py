@@ -1,0 +1,177 @@
+"""What the requests for a tree are decided on: what was read, or answered to the last write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from placementclient import errors
+from placementclient.api import aggregate, allocation, trait
+from placementclient.http import Client
+from placementclient.migration.live import Look, View
+from placementclient.planner.changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan import TreePlan
+
+
+class LeftAlone(errors.Differs):
+    """A tree is not as it was planned for, and it cannot be planned again for what it is."""
+
+
+@dataclass(slots=True)
+class Footing:
+    """What the next requests for a tree are decided on.
+
+    :param generations: of the providers, as they were read, or answered to the last write
+    :param traits: of the providers of which they were read
+    :param aggregates: the same
+    :param consumers: as they were read, of those whose generations had moved
+    :param existing: providers that the plan makes, and that are there
+    """
+
+    generations: dict[str, int] = field(default_factory=dict)
+    traits: dict[str, frozenset[str]] = field(default_factory=dict)
+    aggregates: dict[str, frozenset[str]] = field(default_factory=dict)
+    consumers: dict[str, ConsumerChange] = field(default_factory=dict)
+    existing: set[str] = field(default_factory=set)
+
+
+def as_planned(tree: TreePlan) -> Footing:
+    """What a plan is carried out on where nothing has happened since."""
+    result = Footing()
+    for change in tree.providers:
+        if change.before is not None and change.before.generation is not None:
+            result.generations[change.uuid] = change.before.generation
+    return result
+
+
+def found(client: Client, view: View) -> Footing | str:
+    """What the plan can be carried out on, if nothing that matters to it has changed.
+
+    :return: otherwise what has changed, a sentence without its full stop
+    :raises LeftAlone: if it is something that no other plan could take into account
+    """
+    result = Footing()
+    by_name = {provider.name: provider for provider in view.listed.values()}
+    for change in view.tree.providers:
+        look = view.looks.get(change.uuid)
+        if look is None:
+            if not change.is_created:
+                raise LeftAlone(f'{change.name} does not exist any more')
+            if change.name in by_name:
+                return f'{change.name} exists, with the UUID {by_name[change.name].uuid}'
+            continue
+        if change.is_created:
+            _check_empty(change, look)
+            result.existing.add(change.uuid)
+        elif look.inventories != change.content_before.inventories:
+            return f'the inventories of {change.name} have changed'
+        drift = _newcomer(view.tree, change, look)
+        if drift:
+            return drift
+        result.generations[change.uuid] = look.generation
+    drift = _consumers(client, view, result)
+    if drift:
+        return drift
+    _read_sets(client, view, result)
+    return result
+
+
+def _check_empty(change: ProviderChange, look: Look) -> None:
+    provider = look.provider
+    if (provider.name, provider.parent_provider_uuid) != (
+        change.name,
+        change.parent_provider_uuid,
+    ):
+        raise LeftAlone(
+            f'the provider {change.uuid} exists, but as {provider.name}, or below another parent'
+        )
+    if look.inventories or look.holdings:
+        raise LeftAlone(f'{change.name} exists already, and is not empty')
+
+
+def _shrinking_classes(change: ProviderChange) -> set[str]:
+    """The classes of which there is less on a provider afterwards: who holds them matters."""
+    before, after = change.content_before.inventories, change.after.inventories
+    return {
+        name
+        for name, inventory in before.items()
+        if name not in after or after[name].capacity < inventory.capacity
+    }
+
+
+def _newcomer(tree: TreePlan, change: ProviderChange, look: Look) -> str | None:
+    """Whether a class that moves away is held by somebody in a way that the plan does not know.
+
+    Those whose allocations are to change are looked at elsewhere.
+    """
+    known = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
+    staying: dict[tuple[str, str], int] = {}
+    for row in tree.rows:
+        if row.from_provider == change.name:
+            key = (row.consumer_uuid, row.resource_class)
+            staying[key] = staying.get(key, 0) + row.amount
+    moving = _shrinking_classes(change)
+    for uuid, holding in look.holdings.items():
+        if uuid in known:
+            continue
+        for name in moving.intersection(holding.resources):
+            if staying.get((uuid, name)) != holding.resources[name]:
+                return f'consumer {uuid} holds {name} on {change.name} that it did not'
+    return None
+
+
+def _consumers(client: Client, view: View, result: Footing) -> str | None:
+    """Take up the consumers as they are now; or say which holds something else than it did."""
+    for consumer in view.tree.consumers:
+        # What a tree before this one was to do to the consumer elsewhere may not have been done.
+        moved = bool(view.tree.follows)
+        for uuid, look in view.looks.items():
+            if look.held(consumer.uuid) != consumer.before.get(uuid, {}):
+                return f'consumer {consumer.uuid} does not hold on {look.provider.name} what it did'
+            holding = look.holdings.get(consumer.uuid)
+            moved = moved or (
+                holding is not None and holding.consumer_generation != consumer.generation
+            )
+        if moved:
+            current = allocation.show(client, consumer.uuid).value
+            if current.allocations != consumer.before:
+                return f'consumer {consumer.uuid} does not hold what it did'
+            # Whoever changed project or user since means it: the reshaper would overwrite them.
+            result.consumers[consumer.uuid] = replace(
+                consumer,
+                project_id=current.project_id,
+                user_id=current.user_id,
+                generation=current.generation,
+            )
+    return None
+
+
+def _read_sets(client: Client, view: View, result: Footing) -> None:
+    """Read the traits and aggregates that are to change.
+
+    The generation stays the one of the look, so that a conflict tells if the provider has moved.
+    """
+    for change in view.tree.providers:
+        if change.uuid not in view.looks:
+            continue
+        generation = result.generations[change.uuid]
+        if change.content_before.traits != change.after.traits:
+            read_traits(client, change.uuid, result)
+        if change.content_before.aggregates != change.after.aggregates:
+            read_aggregates(client, change.uuid, result)
+        result.generations[change.uuid] = generation
+
+
+def read_traits(client: Client, provider_uuid: str, result: Footing) -> None:
+    """Read the traits that a provider has, so that those of others are kept."""
+    traits = trait.list_of_provider(client, provider_uuid)
+    assert traits.generation is not None
+    result.traits[provider_uuid] = frozenset(traits.value)
+    result.generations[provider_uuid] = traits.generation
+
+
+def read_aggregates(client: Client, provider_uuid: str, result: Footing) -> None:
+    """Read the aggregates that a provider is in, so that those of others are kept."""
+    aggregates = aggregate.list(client, provider_uuid)
+    assert aggregates.generation is not None
+    result.aggregates[provider_uuid] = frozenset(aggregates.value)
+    result.generations[provider_uuid] = aggregates.generation

@@ -1,0 +1,131 @@
+"""Look at provider trees: as much of each as is shown, a tree at a time.
+
+Nothing here is consistent beyond one request, as nothing is decided on it. What is, goes by
+:mod:`placementclient.migration.capture`, which costs about twice the requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from placementclient import errors
+from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.http import Client
+from placementclient.microversion import Microversion
+from placementclient.migration.capture import parallel
+from placementclient.model.consumers import Consumer
+from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.requests import Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.trees import Tree
+
+#: From here on the sharing providers can be asked for.
+SINCE = Microversion(1, 18)
+
+
+def survey(
+    client: Client,
+    trees: Sequence[str] = (),
+    *,
+    traits: bool = True,
+    aggregates: bool = False,
+    allocations: bool = False,
+    workers: int = 4,
+) -> Iterator[Tree]:
+    """The trees, by the names of their roots, each as soon as it has been read.
+
+    :param trees: names or UUIDs of providers, of which the whole trees are read; none: everything
+    :param traits: read them too
+    :param aggregates: read them too
+    :param allocations: read too who holds what
+    :param workers: how many trees are read at a time
+    :raises errors.NoSuchProvider: if there is no such provider
+    :raises errors.UnsupportedVersion: below microversion 1.18
+    """
+    client.require('a provider tree', SINCE)
+    surveyor = _Surveyor(client, traits, aggregates, allocations)
+    members = _members(client, trees)
+    sharing = surveyor.sharing()
+    found = parallel(
+        lambda root_uuid: surveyor.tree(members[root_uuid], sharing.get(root_uuid, ())),
+        members,
+        workers,
+    )
+    for tree in found:
+        if tree is not None:
+            yield tree
+
+
+def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
+    """The providers of each tree, by the UUID of its root; in the order of the roots' names."""
+    listed: list[Provider] = []
+    for name in trees:
+        uuid = resource_provider.find(client, name)
+        found = resource_provider.list(client, matching=Filter(in_tree=uuid))
+        if not found:
+            raise errors.NoSuchProvider(f'No resource provider has the UUID {uuid!r}')
+        listed += found
+    if not trees:
+        listed = resource_provider.list(client)
+    by_root: dict[str, dict[str, Provider]] = {
+        provider.uuid: {}
+        for provider in sorted(listed, key=lambda provider: provider.name)
+        if provider.parent_provider_uuid is None
+    }
+    for provider in listed:
+        # Its root may have come between two answers.
+        by_root.get(str(provider.root_provider_uuid), {})[provider.uuid] = provider
+    return {root: list(members.values()) for root, members in by_root.items()}
+
+
+class _Surveyor:
+    """Reads what is asked for of each provider."""
+
+    def __init__(
+        self, client: Client, traits: bool, aggregates: bool, allocations: bool
+    ) -> None:
+        self._client = client
+        self._traits, self._aggregates, self._allocations = traits, aggregates, allocations
+
+    def sharing(self) -> dict[str, list[ProviderState]]:
+        """The sharing providers that serve each tree from another one, by the UUID of its root."""
+        client, served = self._client, dict[str, dict[str, ProviderState]]()
+        sharers = resource_provider.list(client, matching=Filter(required=(SHARING_TRAIT,)))
+        for sharer in sorted(sharers, key=lambda provider: provider.name):
+            state = self._state(sharer)
+            if state is None:
+                continue
+            for uuid in aggregate.list(client, sharer.uuid).value:
+                for member in resource_provider.list(client, matching=Filter(member_of=(uuid,))):
+                    if member.root_provider_uuid != sharer.root_provider_uuid:
+                        root = str(member.root_provider_uuid)
+                        served.setdefault(root, {})[state.uuid] = state
+        return {root: list(states.values()) for root, states in served.items()}
+
+    def tree(
+        self, members: Sequence[Provider], sharing: Sequence[ProviderState]
+    ) -> Tree | None:
+        """A tree, unless it has gone meanwhile."""
+        states = [state for state in map(self._state, members) if state]
+        held: dict[str, dict[str, dict[str, int]]] = {}
+        if self._allocations:
+            for state in states:
+                for holding in allocation.list_of_provider(self._client, state.uuid).value:
+                    resources = held.setdefault(holding.consumer_uuid, {})
+                    resources[state.uuid] = dict(holding.resources)
+        snapshot = Snapshot(states, [Consumer(uuid, where) for uuid, where in held.items()])
+        roots = snapshot.roots()
+        return Tree(snapshot, roots[0], sharing) if roots else None
+
+    def _state(self, provider: Provider) -> ProviderState | None:
+        client, uuid = self._client, provider.uuid
+        try:
+            return ProviderState(
+                provider,
+                inventory.list(client, uuid).value,
+                frozenset(trait.list_of_provider(client, uuid).value if self._traits else ()),
+                frozenset(aggregate.list(client, uuid).value if self._aggregates else ()),
+                usage.of_provider(client, uuid).value,
+            )
+        except errors.NotFound:
+            return None

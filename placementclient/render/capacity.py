@@ -1,0 +1,43 @@
+"""The tables of what there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+
+from placementclient.insight.capacity import Line
+from placementclient.insight.fits import Fits
+from placementclient.render.columns import Column, Columns, Output
+from placementclient.render.facts import Facts
+
+#: The heading of what the lines of a table are for.
+_SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
+
+_ROOM = Columns(
+    Column('providers'),
+    *(
+        Column(name, attrgetter(f'room.{name}'))
+        for name in ('capacity', 'used', 'free', 'largest_fit')
+    ),
+)
+
+
+def lines(found: Iterable[Line], by: str) -> Output:
+    """What there is, by tree, aggregate or class."""
+    columns = Columns(Column('resource_class'))
+    if by != 'class':
+        columns = Columns(Column(by, attrgetter('name'))) + columns
+    if by == 'tree':
+        columns += Columns(Column('shared_by', lambda line: line.shared_by or ''))
+    return (columns + _ROOM).rows(found)
+
+
+def fits(found: Iterable[Fits], by: str) -> Output:
+    """How many servers fit, by tree, aggregate or class."""
+    columns = Columns(
+        Column(_SUBJECT[by], attrgetter('name')),
+        Column('fits', attrgetter('count')),
+        Column('runs_out_first'),
+        Column('fits_by_class', lambda item: Facts(item.by_class)),
+    )
+    return columns.rows(found)

@@ -1,0 +1,155 @@
+"""Why a request has no candidates, as text and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from placementclient.insight.explain import Explanation, Host, Relaxation
+from placementclient.insight.lacks import Lack, Reason
+from placementclient.insight.requirements import Kind, Requirement
+from placementclient.model.worlds import Offer
+
+_LIMITS = {
+    Reason.FREE: '{amount} free on {provider}',
+    Reason.MIN_UNIT: 'min_unit is {amount} on {provider}',
+    Reason.MAX_UNIT: 'max_unit is {amount} on {provider}',
+    Reason.STEP_SIZE: 'step_size is {amount} on {provider}',
+    Reason.INVENTORY: 'no inventory of it',
+}
+_MISSING = {
+    Kind.TRAIT: 'no provider has it',
+    Kind.NOT_TRAIT: 'every provider has it',
+    Kind.AGGREGATE: 'no provider is in it',
+    Kind.NOT_AGGREGATE: 'every provider is in it',
+    Kind.IN_TREE: 'another tree',
+    Kind.ROOT_TRAIT: 'the root does not have it',
+    Kind.NOT_ROOT_TRAIT: 'the root has it',
+}
+
+
+def lines(explanation: Explanation) -> Iterator[str]:
+    """An explanation, as a person reads it."""
+    if explanation.is_met:
+        yield f'The request can be met: candidates on {_trees(explanation.offer)}.'
+    else:
+        yield 'The request cannot be met.'
+    yield ''
+    yield f'Alone, of {explanation.trees} trees'
+    width = len(str(explanation.trees))
+    for requirement, count in explanation.alone.items():
+        yield f'  {count:>{width}}  {requirement}'
+    if explanation.is_met:
+        return
+    yield ''
+    yield 'Cannot be met together'
+    for conflict in explanation.conflicts:
+        yield f'  {" + ".join(_texts(conflict, explanation))}'
+    if not explanation.conflicts:
+        yield '  nothing: the service refuses what should be possible, or something has changed'
+    if explanation.relaxations:
+        yield ''
+        yield 'Would be enough'
+        for relaxation in explanation.relaxations:
+            yield f'  {_relaxation(relaxation)}'
+    if explanation.nearest:
+        yield ''
+        yield 'Nearest trees'
+    for host in explanation.nearest:
+        yield f'  {host.name}'
+        yield from (f'    {lack.requirement}: {_lack(lack)}' for lack in host.lacks)
+
+
+def data(explanation: Explanation) -> dict[str, Any]:
+    """The same for a program."""
+    return {
+        'can_be_met': explanation.is_met,
+        'trees_with_candidates': explanation.offer.trees,
+        'is_cut': explanation.offer.is_cut,
+        'trees': explanation.trees,
+        'alone': [
+            {**_record(requirement), 'trees': count}
+            for requirement, count in explanation.alone.items()
+        ],
+        'conflicts': [
+            [_record(each) for each in _ordered(conflict, explanation)]
+            for conflict in explanation.conflicts
+        ],
+        'enough': [_enough(relaxation) for relaxation in explanation.relaxations],
+        'nearest': [_host(host) for host in explanation.nearest],
+    }
+
+
+def _trees(offer: Offer) -> str:
+    number = f'{offer.trees} tree{"" if offer.trees == 1 else "s"}'
+    return f'at least {number}' if offer.is_cut else number
+
+
+def _ordered(
+    conflict: frozenset[Requirement], explanation: Explanation
+) -> Sequence[Requirement]:
+    return [each for each in explanation.alone if each in conflict]
+
+
+def _texts(conflict: frozenset[Requirement], explanation: Explanation) -> list[str]:
+    return [str(each) for each in _ordered(conflict, explanation)]
+
+
+def _relaxation(relaxation: Relaxation) -> str:
+    changes = [
+        f'{each.value}={amount} instead of {each.amount}'
+        + (f' (group {each.group})' if each.group else '')
+        for each, amount in relaxation.lowered
+    ]
+    changes += [f'without {each}' for each in relaxation.dropped]
+    source = '' if relaxation.is_asked else ' (calculated)'
+    return f'{", ".join(changes)}: {_trees(relaxation.offer)}{source}'
+
+
+def _lack(lack: Lack) -> str:
+    if lack.reason is Reason.SHAPE:
+        together = ', '.join(map(str, lack.others))
+        return f'not together with {together}' if together else 'the tree has not that shape'
+    if lack.reason in _LIMITS:
+        return _LIMITS[lack.reason].format(amount=lack.amount, provider=lack.provider)
+    return _MISSING[lack.requirement.kind]
+
+
+def _record(requirement: Requirement) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        'kind': requirement.kind.value,
+        'value': requirement.value,
+        'group': requirement.group,
+    }
+    if requirement.kind is Kind.RESOURCE:
+        record['amount'] = requirement.amount
+    return record
+
+
+def _enough(relaxation: Relaxation) -> Mapping[str, Any]:
+    return {
+        'instead': [
+            {**_record(each), 'enough': amount} for each, amount in relaxation.lowered
+        ],
+        'without': [_record(each) for each in relaxation.dropped],
+        'trees': relaxation.offer.trees,
+        'is_cut': relaxation.offer.is_cut,
+        'is_asked': relaxation.is_asked,
+    }
+
+
+def _host(host: Host) -> Mapping[str, Any]:
+    return {
+        'name': host.name,
+        'uuid': host.root_uuid,
+        'lacks': [
+            {
+                **_record(lack.requirement),
+                'reason': lack.reason.value,
+                'provider': lack.provider,
+                'has': lack.amount,
+                'not_together_with': [_record(each) for each in lack.others],
+            }
+            for lack in host.lacks
+        ],
+    }

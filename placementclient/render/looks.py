@@ -1,0 +1,51 @@
+"""How text looks: colours and bars for a terminal, nothing of it for a pipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_CODES = {'bold': 1, 'dim': 2, 'red': 31, 'green': 32, 'yellow': 33, 'cyan': 36}
+#: From which part of the capacity on usage is shown in which colour.
+LEVELS = ((0.9, 'red'), (0.7, 'yellow'), (0.0, 'green'))
+_CELLS = 12
+_EIGHTHS = ' ▏▎▍▌▋▊▉'
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a text may use.
+
+    :param bars: whether usage is drawn too, one class to a line
+    :param colours: whether escape sequences are understood
+    """
+
+    bars: bool = False
+    colours: bool = False
+
+    def paint(self, text: str, colour: str) -> str:
+        """A text in a colour, where there are any."""
+        return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
+
+    def bar(self, used: int, capacity: int) -> str:
+        """What part of the capacity is used, as a bar of a fixed width."""
+        eighths = round(part(used, capacity) * _CELLS * 8)
+        if used and not eighths:
+            eighths = 1
+        drawn = '█' * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+        return f'▕{self.paint(drawn, level(used, capacity))}{" " * (_CELLS - len(drawn))}▏'
+
+
+PLAIN = Look()
+
+
+def part(used: int, capacity: int) -> float:
+    """How much of the capacity is used, from 0 to 1; more than all of it counts as all."""
+    if capacity <= 0:
+        return 1.0 if used else 0.0
+    return min(used / capacity, 1.0)
+
+
+def level(used: int, capacity: int) -> str:
+    """The colour that says how full it is."""
+    share = part(used, capacity)
+    return next(colour for threshold, colour in LEVELS if share >= threshold)
