@@ -149,7 +149,7 @@ def watched(client: Client) -> Iterator[list[tuple[str, str]]]:
 def disturbed(
     client: Client, method: str, part: str, disturb: Callable[[], None], times: int = 1
 ) -> Iterator[None]:
-    """Do something just before each of the first requests that has a method and a part of a path."""
+    """Do something just before the first requests of a method and a part of a path."""
     session = client.session
     send = session.request
     left = [times]

@@ -30,9 +30,10 @@ def add_trait(client: Client) -> None:
 
 
 def touch(client: Client) -> None:
-    traits = trait.list_of_provider(client, ROOT)
-    assert traits.generation is not None
-    trait.set_on_provider(client, ROOT, traits.value, traits.generation)
+    read = inventory.list(client, ROOT)
+    assert read.generation is not None
+    same = {name: value.to_json() for name, value in read.value.items()}
+    inventory.set_all(client, ROOT, same, read.generation)
 
 
 def free(client: Client) -> None:
@@ -70,7 +71,7 @@ def held(client: Client, name: str) -> Consumer:
     return allocation.show(client, uuid_of(name)).value
 
 
-WHEN = ['before', 'POST /resource_providers', 'PUT /traits', 'POST /reshaper']
+WHEN = ['before', 'POST /resource_providers', 'POST /reshaper']
 
 
 @pytest.mark.parametrize('when', WHEN)
@@ -83,7 +84,7 @@ def test_what_does_not_matter_is_kept(
     client: Client, tmp_path: Path, when: str, disturb: Disturb
 ) -> None:
     before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before, moved_trait=True)
+    plan = clouds.plan_of(before, 1, moved_trait=True)
     outcome = applied(client, tmp_path, plan, disturb, when)
     assert outcome.exit_status is ExitStatus.DONE, outcome
     current = journal.revised(plan, str(tmp_path / 'plan.journal'))
@@ -109,7 +110,7 @@ def totals(snapshot: Snapshot) -> dict[str, int]:
     return result
 
 
-@pytest.mark.parametrize('when', WHEN)
+@pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
 def test_a_newcomer_with_no_choice_moves_too(client: Client, tmp_path: Path, when: str) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, children=1)
@@ -119,7 +120,7 @@ def test_a_newcomer_with_no_choice_moves_too(client: Client, tmp_path: Path, whe
     assert held(client, 'new').allocations[gpu] == {'VGPU': 2}
 
 
-@pytest.mark.parametrize('when', WHEN)
+@pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
 def test_a_newcomer_with_a_choice_leaves_the_tree_alone(
     client: Client, tmp_path: Path, when: str
 ) -> None:

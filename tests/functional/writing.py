@@ -6,6 +6,7 @@ adds a trait. Then it prints what its consumers hold, as it knows it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import select
@@ -61,7 +62,11 @@ def main(url: str, seed: str, hosts: list[str]) -> None:
     client, dice = client_of(url), random.Random(seed)
     held: dict[str, dict[str, int]] = {}
     marked: set[str] = set()
-    while not select.select([sys.stdin], [], [], 0)[0]:
+    for number in itertools.count():
+        if number == 20:
+            print('writing', flush=True)
+        if select.select([sys.stdin], [], [], 0)[0]:
+            break
         host = dice.choice(hosts)
         if held and dice.random() < 0.5:
             gone = dice.choice(sorted(held))

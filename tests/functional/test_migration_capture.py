@@ -1,0 +1,160 @@
+"""Snapshots of a service that others write to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import errors, http
+from placementclient.api import allocation, inventory, resource_provider
+from placementclient.http import Client
+from placementclient.microversion import Microversion
+from placementclient.migration import capture, restore
+from placementclient.migration.capture import Restless
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+
+
+def spanning(*hosts: str) -> Consumer:
+    held = {uuid_of(host): {'VCPU': 1} for host in hosts}
+    return Consumer(uuid_of('spanning'), held, 'project', 'user', None, 'MIGRATION')
+
+
+@pytest.mark.parametrize('workers', [1, 3])
+def test_what_is_read_is_what_was_made(client: Client, workers: int) -> None:
+    wanted = clouds.cloud(hosts=3)
+    restore.load(client, wanted)
+    got = clouds.content(capture.capture(client, workers=workers))
+    expected = clouds.content(wanted)
+    for record in [*expected['providers'], *got['providers']]:
+        del record['usages']
+    assert got == expected
+
+
+def test_no_more_requests_than_necessary(client: Client) -> None:
+    cloud = clouds.cloud(hosts=2, servers=3)
+    both = spanning('compute0', 'compute1')
+    restore.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
+    with clouds.watched(client) as requests:
+        snapshot = capture.capture(client, workers=2)
+    counts = Counter(path.partition('?')[0] for _, path in requests)
+    assert {counts[f'/allocations/{uuid}'] for uuid in snapshot.consumers} == {1}
+    # All providers; for each tree five reads and the closing list.
+    assert len(requests) == 1 + 2 * (5 + 1) + len(snapshot.consumers)
+
+
+def test_some_trees_and_all_that_their_consumers_hold(client: Client) -> None:
+    cloud = clouds.cloud(hosts=3)
+    both = spanning('compute0', 'compute1')
+    restore.load(client, Snapshot(cloud.providers.values(), [*cloud.consumers.values(), both]))
+    told: list[str] = []
+    names = ['compute1', uuid_of('compute1')]
+    snapshot = capture.capture(client, names, progress=told.append)
+    assert [state.name for state in snapshot.providers.values()] == ['compute1']
+    assert snapshot.consumers[both.uuid].allocations == both.allocations
+    assert uuid_of('server0.0') not in snapshot.consumers
+    assert told == ['compute1']
+
+
+@pytest.mark.parametrize('name', ['nothing', uuid_of('nothing')])
+def test_a_tree_that_does_not_exist(client: Client, name: str) -> None:
+    with pytest.raises(errors.NoSuchProvider, match=name):
+        capture.capture(client, [name])
+
+
+def test_an_older_microversion_is_refused(session: Session) -> None:
+    old = http.Client(session, Microversion(1, 27))
+    with pytest.raises(errors.UnsupportedVersion, match=r'1\.28'):
+        capture.capture(old)
+
+
+def free(client: Client) -> None:
+    allocation.delete(client, uuid_of('server0.1'))
+
+
+def allocate(client: Client) -> None:
+    allocation.set(client, clouds.server('new', 'compute0'))
+
+
+def spread(client: Client) -> None:
+    consumer = allocation.show(client, uuid_of('server0.1')).value
+    more = {**consumer.allocations, uuid_of('compute1'): {'VCPU': 1}}
+    allocation.set(client, replace(consumer, allocations=more))
+
+
+def make_child(client: Client) -> None:
+    resource_provider.create(client, 'child', parent_provider_uuid=uuid_of('compute0'))
+
+
+@pytest.mark.parametrize('change', [free, allocate, spread, make_child])
+@pytest.mark.parametrize(
+    'when', ['/usages', '/allocations', '/allocations/', 'in_tree', 'compute1']
+)
+def test_a_change_while_it_is_read(
+    client: Client, when: str, change: Callable[[Client], None]
+) -> None:
+    restore.load(client, clouds.cloud(hosts=2, servers=2))
+    part = uuid_of('compute1') if when == 'compute1' else when
+    with clouds.disturbed(client, 'GET', part, lambda: change(client)):
+        snapshot = capture.capture(client)
+    # Whenever it happened, the snapshot is that of a moment before or after.
+    listed: dict[str, Counter[str]] = {uuid: Counter() for uuid in snapshot.providers}
+    for consumer in snapshot.consumers.values():
+        for uuid, resources in consumer.allocations.items():
+            listed[uuid].update(resources)
+    for uuid, state in snapshot.providers.items():
+        assert +listed[uuid] == +Counter(state.usages), state.name
+
+
+def test_a_tree_that_never_holds_still(client: Client) -> None:
+    restore.load(client, clouds.cloud(hosts=1, servers=1))
+
+    def churn() -> None:
+        read = inventory.list(client, uuid_of('compute0'))
+        assert read.generation is not None
+        same = {name: value.to_json() for name, value in read.value.items()}
+        inventory.set_all(client, uuid_of('compute0'), same, read.generation)
+
+    with clouds.disturbed(client, 'GET', '/usages', churn, 1000), pytest.raises(
+        Restless
+    ) as caught:
+        capture.capture(client)
+    assert caught.value.provider == 'compute0'
+
+
+def test_over_committed_and_odd_allocations_are_restored(client: Client) -> None:
+    """They were granted once, and the service would not grant them now."""
+    tight = {'VGPU': Inventory(2, max_unit=1, reserved=1), 'VCPU': Inventory(8, step_size=4)}
+    root = replace(clouds.host('compute0'), inventories=tight)
+    held = {root.uuid: {'VGPU': 3, 'VCPU': 2}}
+    odd = Consumer(uuid_of('odd'), held, 'project', 'user', None, None)
+    restore.load(client, Snapshot([root], [odd]))
+    snapshot = capture.capture(client)
+    assert snapshot.providers[root.uuid].inventories == tight
+    assert snapshot.consumers[odd.uuid].allocations == held
+
+
+def test_nothing_is_restored_over_something(client: Client) -> None:
+    cloud = clouds.cloud(hosts=2)
+    part = Snapshot([cloud.providers[uuid_of('compute0')]], [])
+    restore.load(client, part)
+    with pytest.raises(restore.Occupied, match='compute0'):
+        restore.load(client, cloud)
+    assert len(capture.capture(client).providers) == 1
+    restore.load(client, cloud, missing=True)
+    restore.load(client, cloud, missing=True)
+    assert len(capture.capture(client).consumers) == len(cloud.consumers)
+
+
+def test_a_provider_that_the_snapshot_lacks(client: Client) -> None:
+    lacking = Snapshot([clouds.host('compute0')], [spanning('compute0', 'compute1')])
+    with pytest.raises(restore.Unrestorable):
+        restore.load(client, lacking)
+    assert capture.capture(client).providers == {}
