@@ -30,7 +30,7 @@ class ListClass(base.Lister):
 
 
 class CreateClass(base.Command):
-    """Create a custom resource class. Its name begins with CUSTOM_.
+    """Create a custom resource class. Its name begins with ``CUSTOM_``.
 
     Example:
 

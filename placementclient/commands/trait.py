@@ -22,7 +22,7 @@ class ListTrait(base.Lister):
 
     Example:
 
-      openstack trait list --name startswith:CUSTOM_ --associated
+      openstack trait list --name startswith:CUSTOM --associated
     """
 
     endpoint = endpoints.LIST_TRAITS
@@ -72,7 +72,7 @@ class ShowTrait(base.ShowOne):
 
 
 class CreateTrait(base.Command):
-    """Create a custom trait unless it exists. Its name begins with CUSTOM_.
+    """Create a custom trait unless it exists. Its name begins with ``CUSTOM_``.
 
     Example:
 
