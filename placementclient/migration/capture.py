@@ -87,7 +87,7 @@ def capture(
 
 def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
     """The results of a function, in order; what has not begun is dropped after a failure."""
-    pool = ThreadPoolExecutor(workers)
+    pool = ThreadPoolExecutor(max(1, workers))
     try:
         yield from pool.map(function, items)
     finally:

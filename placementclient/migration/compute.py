@@ -18,9 +18,11 @@ class NoCompute(errors.PlacementError):
 def servers(client: Client) -> list[Any]:
     """All servers of all projects, as ``GET /servers/detail`` has them.
 
+    Those too that are deleted but can be restored for a while: they keep what they hold.
+
     :raises NoCompute: if there is nobody to ask
     """
-    return _pages(client, '/servers/detail?all_tenants=1', 'servers')
+    return _pages(client, '/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
 
 
 def migrations(client: Client) -> list[Any]:

@@ -203,6 +203,7 @@ class _Queue:
             tree for tree in self.pending() if not self._waits_for[tree.root_provider_uuid]
         )
         running: dict[Future[TreeResult], TreePlan] = {}
+        workers = max(1, workers)
         with ThreadPoolExecutor(workers) as pool:
             while True:
                 while ready and len(running) < workers and self._may_begin():

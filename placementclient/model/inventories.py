@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 #: The largest integer that the service stores; what it takes for a max_unit that is left out.
@@ -40,7 +40,15 @@ class Inventory:
 
     def to_json(self) -> dict[str, int | float]:
         """All fields, as the API has them."""
-        return asdict(self)
+        # Not asdict(), which takes ten times as long: a plan of a cloud has hundreds of thousands.
+        return {
+            'total': self.total,
+            'reserved': self.reserved,
+            'min_unit': self.min_unit,
+            'max_unit': self.max_unit,
+            'step_size': self.step_size,
+            'allocation_ratio': self.allocation_ratio,
+        }
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Inventory:

@@ -157,7 +157,8 @@ def test_a_second_writer(
     knows = json.loads(writer.communicate('\n')[0])
     assert writer.returncode == 0
     assert {tree.state for tree in outcome.trees} <= {State.APPLIED, State.LEFT_ALONE}
-    assert outcome.of(State.APPLIED)
+    # Where newcomers have a choice, all trees may have one.
+    assert outcome.of(State.APPLIED) or children > 1
     after = capture.capture(client)
     held = {
         uuid: totals(consumer.allocations.values()) for uuid, consumer in after.consumers.items()
@@ -168,8 +169,9 @@ def test_a_second_writer(
     for host in knows['marked']:
         assert TRAIT in after.providers[host].traits
     done = [tree.root_provider_name for tree in outcome.of(State.APPLIED)]
-    current = journal.revised(plan, f'{path}.journal')
-    assert [d for d in verify.verify(client, current, done) if d.is_damage] == []
+    if done:
+        current = journal.revised(plan, f'{path}.journal')
+        assert [d for d in verify.verify(client, current, done) if d.is_damage] == []
     for tree in outcome.of(State.LEFT_ALONE):
         states = list(after.tree(tree.root_provider_uuid))
         assert [state.name for state in states] == [tree.root_provider_name]

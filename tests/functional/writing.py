@@ -11,7 +11,7 @@ import json
 import random
 import select
 import sys
-import uuid
+from uuid import UUID
 
 from placementclient import errors
 from placementclient.api import allocation, inventory, resource_provider, trait
@@ -27,21 +27,19 @@ def allocate(client: Client, dice: random.Random, host: str) -> tuple[str, dict[
     """Allocate for a new consumer on one host; nothing, if somebody came between."""
     wanted = {'VCPU': 1} | ({'VGPU': 1} if dice.random() < 0.4 else {})
     allocations: dict[str, dict[str, int]] = {}
-    for provider in resource_provider.list(client, matching=Filter(in_tree=host)):
-        has = inventory.list(client, provider.uuid).value
-        for name, amount in wanted.items():
-            if name in has and not any(name in held for held in allocations.values()):
-                allocations.setdefault(provider.uuid, {})[name] = amount
-    consumer = Consumer(
-        str(uuid.UUID(int=dice.getrandbits(128))), allocations, 'project', 'user', None, 'INSTANCE'
-    )
-    if sum(len(held) for held in allocations.values()) < len(wanted):
-        return None
     try:
-        allocation.set(client, consumer)
-    except errors.Conflict:
+        for provider in resource_provider.list(client, matching=Filter(in_tree=host)):
+            has = inventory.list(client, provider.uuid).value
+            for name, amount in wanted.items():
+                if name in has and not any(name in held for held in allocations.values()):
+                    allocations.setdefault(provider.uuid, {})[name] = amount
+        if sum(len(held) for held in allocations.values()) < len(wanted):
+            return None
+        uuid = str(UUID(int=dice.getrandbits(128)))
+        allocation.set(client, Consumer(uuid, allocations, 'project', 'user', None, 'INSTANCE'))
+    except (errors.Conflict, errors.NotFound, errors.BadRequest):
         return None
-    return consumer.uuid, wanted
+    return uuid, wanted
 
 
 def mark(client: Client, host: str) -> None:

@@ -1,0 +1,212 @@
+"""What the pages of the reshape show: their blocks, and the clouds that they show it on."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from placementclient.model.consumers import Consumer, Resources
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
+RESHAPE = (SOURCE / 'reshape.rst').read_text()
+FILES = (SOURCE / 'reshape-files.rst').read_text()
+
+_UNDERLINE = re.compile(r'=+|-+')
+_NAMESPACE = uuid.UUID('0f2b1c52-7d3c-4d2e-9a41-5b8f1f0a6c11')
+_SERVER: Resources = {'VCPU': 4, 'MEMORY_MB': 8192, 'DISK_GB': 80}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code.
+
+    :param caption: the name of the file that it is
+    """
+
+    language: str
+    caption: str | None
+    text: str
+
+
+def section(page: str, title: str) -> str:
+    """The text below a title, up to the next one of its kind."""
+    lines = page.splitlines()
+    start = lines.index(title)
+    underline = lines[start + 1]
+    assert _UNDERLINE.fullmatch(underline)
+    body = lines[start + 2 :]
+    for number, line in enumerate(body):
+        if line and line[0] == underline[0] and _UNDERLINE.fullmatch(line):
+            return '\n'.join(body[: number - 1])
+    return '\n'.join(body)
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The blocks of code of a text, those in lists too."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        match = re.fullmatch(r'( *)\.\. code-block:: (\w+)', line)
+        if match is None:
+            continue
+        inside: list[str] = []
+        for following in lines[number + 1 :]:
+            if following.strip() and len(following) - len(following.lstrip()) <= len(match[1]):
+                break
+            inside.append(following)
+        dedented = textwrap.dedent('\n'.join(inside))
+        caption = re.match(r'\n*:caption: (.+)\n', dedented)
+        body = dedented[caption.end() :] if caption else dedented
+        yield Block(match[2], caption and caption[1], body.strip('\n') + '\n')
+
+
+def written(text: str, folder: Path) -> list[str]:
+    """Write the blocks that are files."""
+    found = [block for block in blocks(text) if block.caption]
+    for block in found:
+        (folder / str(block.caption)).write_text(block.text)
+    return [str(block.caption) for block in found]
+
+
+def steps(block: Block) -> list[tuple[str, str]]:
+    """The commands of a console, each with what it prints."""
+    result: list[tuple[str, str]] = []
+    lines = iter(block.text.splitlines())
+    for line in lines:
+        if line.startswith('$ '):
+            command = line[2:]
+            while command.endswith('\\'):
+                command = command[:-1] + next(lines).lstrip()
+            result.append((command, ''))
+        else:
+            command, printed = result[-1]
+            result[-1] = (command, f'{printed}{line}\n')
+    return result
+
+
+def is_printed(expected: str, actual: str) -> bool:
+    """Whether a text was printed, where ``…`` stands for anything in one line."""
+    wanted, got = _lines(expected), _lines(actual)
+    return len(wanted) == len(got) and all(
+        re.fullmatch('.*'.join(map(re.escape, line.split('…'))), there)
+        for line, there in zip(wanted, got, strict=True)
+    )
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
+# The clouds
+
+
+def vgpu_hosts() -> Snapshot:
+    """The hosts of the guide, and one that it is not about."""
+    servers = {
+        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8': ('gpu1', 1),
+        '77aa0f3e-9a55-4a43-9a0c-0d5c8f3f7e21': ('gpu1', 2),
+        '9e1b54d2-6c0e-4b5c-8a52-3f2a7d9c4b10': ('gpu1', 1),
+        'b3d0c9a4-1f8e-4c76-9d3b-5a6e7f809112': ('gpu2', 1),
+        'd41f6c57-7be2-4d0c-a6f9-c2b81e05d734': ('gpu2', 1),
+    }
+    return Snapshot(
+        [_host('gpu1', VGPU=8), _host('gpu2', VGPU=8), _host('plain1')],
+        [
+            *(
+                _consumer(server, {host: {**_SERVER, 'VGPU': vgpus}})
+                for server, (host, vgpus) in servers.items()
+            ),
+            _consumer(_uuid_of('plain'), {'plain1': _SERVER}),
+        ],
+    )
+
+
+def other_hosts(servers: Mapping[str, Iterable[str]]) -> Snapshot:
+    """The hosts of the other kinds of reshape.
+
+    :param servers: the consumers that are mapped, by file
+    """
+    pinned, migration = servers['pcpu-map.csv']
+    numa = servers['numa-map.csv']
+    two, one = servers['mig-map.csv']
+    number = count()
+
+    def server(held: Mapping[str, Resources]) -> Consumer:
+        return _consumer(_uuid_of(f'server{next(number)}'), held)
+
+    providers = [
+        _host('sev1', MEM_ENCRYPTION_CONTEXT=15, traits=['HW_CPU_X86_AMD_SEV']),
+        _host('pinned1'),
+        _host('numa1', ratio=1.0),
+        _host('mig1', VGPU=4),
+        _host('disk1'),
+        _host('disk2'),
+        _provider('ceph', {'DISK_GB': 20000}, traits=['MISC_SHARES_VIA_AGGREGATE']),
+        _host('fpga1', CUSTOM_FPGA_A=2),
+        _provider('fpga1_slot', {'CUSTOM_FPGA_A': 4}, 'fpga1'),
+        _host('back1'),
+        _provider('back1_pci_0000_84_00_0', {'VGPU': 4}, 'back1'),
+        _provider('back1_pci_0000_85_00_0', {'VGPU': 4}, 'back1'),
+    ]
+    consumers = [
+        server({'sev1': {**_SERVER, 'MEM_ENCRYPTION_CONTEXT': 1}}),
+        server({'sev1': _SERVER}),
+        _consumer(pinned, {'pinned1': _SERVER}),
+        _consumer(migration, {'pinned1': _SERVER}, 'MIGRATION'),
+        server({'pinned1': _SERVER}),
+        *(_consumer(each, {'numa1': _SERVER}) for each in numa),
+        _consumer(two, {'mig1': {**_SERVER, 'VGPU': 2}}),
+        _consumer(one, {'mig1': {**_SERVER, 'VGPU': 1}}),
+        server({'disk1': _SERVER}),
+        server({'disk2': _SERVER}),
+        server({'ceph': {'DISK_GB': 100}}),
+        server({'fpga1': {**_SERVER, 'CUSTOM_FPGA_A': 1}, 'fpga1_slot': {'CUSTOM_FPGA_A': 2}}),
+        server(
+            {
+                'back1': _SERVER,
+                'back1_pci_0000_84_00_0': {'VGPU': 3},
+                'back1_pci_0000_85_00_0': {'VGPU': 2},
+            }
+        ),
+    ]
+    return Snapshot(providers, consumers)
+
+
+def _host(
+    name: str, *, ratio: float = 16.0, traits: Iterable[str] = (), **more: int
+) -> ProviderState:
+    state = _provider(name, more, traits=['COMPUTE_NODE', *traits])
+    own = {
+        'VCPU': Inventory(48, max_unit=48, allocation_ratio=ratio),
+        'MEMORY_MB': Inventory(65536, 512, max_unit=65536),
+        'DISK_GB': Inventory(1900, max_unit=1900),
+    }
+    return replace(state, inventories={**own, **state.inventories})
+
+
+def _provider(
+    name: str, totals: Mapping[str, int], parent: str | None = None, traits: Iterable[str] = ()
+) -> ProviderState:
+    above = _uuid_of(parent) if parent else None
+    own = _uuid_of(name)
+    return ProviderState(
+        Provider(own, name, 0, above, above or own),
+        {each: Inventory(total, max_unit=total) for each, total in totals.items()},
+        frozenset(traits),
+    )
+
+
+def _consumer(own: str, held: Mapping[str, Resources], kind: str | None = 'INSTANCE') -> Consumer:
+    allocations = {_uuid_of(name): resources for name, resources in held.items()}
+    return Consumer(own, allocations, 'a-project', 'a-user', None, kind)
+
+
+def _uuid_of(name: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, name))

@@ -1,0 +1,65 @@
+"""Real shells on a terminal: types into them and reads what they show."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+START = {
+    'bash': ['bash', '--norc', '--noprofile', '-i'],
+    'zsh': ['zsh', '-f', '-i'],
+    'fish': ['fish', '--no-config', '-i'],
+}
+#: How long a shell may take to show something, in seconds: generous, for nothing is timed.
+PATIENCE = 30
+
+
+class Terminal:
+    """A shell on a pseudo terminal."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def type(self, keys: str) -> None:
+        """Press keys; ``\\t`` completes."""
+        os.write(self._descriptor, keys.encode())
+
+    def wait_for(self, expected: str) -> str:
+        """What is shown until a text appears."""
+        shown = ''
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            if not select.select([self._descriptor], [], [], 0.1)[0]:
+                continue
+            shown += os.read(self._descriptor, 65536).decode(errors='replace')
+            if expected in _text(shown):
+                return _text(shown)
+        raise AssertionError(f'{expected!r} does not appear in {_text(shown)!r}')
+
+
+def _text(shown: str) -> str:
+    """What was written, without what moves the cursor or colours."""
+    return re.sub(r'\x1b(\[[0-9;?]*[a-zA-Z]|\][^\x07]*\x07|[=>(][B0]?)|[\x00\r]', '', shown)
+
+
+@contextmanager
+def terminal(shell: str, script: Path, environment: Mapping[str, str]) -> Iterator[Terminal]:
+    """A shell that has read a script and waits for keys."""
+    pid, descriptor = pty.fork()
+    if pid == 0:
+        os.execvpe(START[shell][0], START[shell], {**environment, 'TERM': 'dumb'})
+    try:
+        opened = Terminal(descriptor)
+        # Not as it stands there, so that the echo of what is typed is not taken for the answer.
+        opened.type(f'source {script}; echo rea""dy\n')
+        opened.wait_for('ready')
+        yield opened
+    finally:
+        os.close(descriptor)
+        os.waitpid(pid, 0)

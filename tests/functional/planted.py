@@ -1,0 +1,227 @@
+"""A cloud that is sound, but for one fault of each kind."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: Hosts that share one storage.
+RACK = 100
+_NAMESPACE = uuid.UUID('1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa')
+OWNER = 'OWNER_NOVA'
+VCPU = Inventory(32, reserved=2, max_unit=32, allocation_ratio=4.0)
+MEMORY = Inventory(65536, reserved=512, max_unit=65536)
+DISK = Inventory(100_000, max_unit=100_000)
+HOST = {'VCPU': VCPU, 'MEMORY_MB': MEMORY}
+SERVER = {'VCPU': 4, 'MEMORY_MB': 8192}
+
+
+def uuid_of(name: str) -> str:
+    """The UUID of something that has a name here."""
+    return str(uuid.uuid5(_NAMESPACE, name))
+
+
+@dataclass
+class Planted:
+    """The cloud, what Nova says of it, and what is wrong with it.
+
+    :param expected: the id and the subject of every fault
+    :param forgotten: consumers whose records have to be taken away once all is written
+    """
+
+    states: dict[str, ProviderState] = field(default_factory=dict)
+    consumers: list[Consumer] = field(default_factory=list)
+    servers: list[dict[str, Any]] = field(default_factory=list)
+    migrations: list[dict[str, Any]] = field(default_factory=list)
+    expected: list[tuple[str, str]] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """All of it, as it is written."""
+        return Snapshot(self.states.values(), self.consumers)
+
+    def provider(
+        self,
+        name: str,
+        inventories: Mapping[str, Inventory] = HOST,
+        parent: str | None = None,
+        traits: tuple[str, ...] = (OWNER,),
+        aggregates: tuple[str, ...] = (),
+    ) -> str:
+        """Add a provider; returns its name."""
+        root = name
+        if parent:
+            root = parent
+            while above := self.states[root].provider.parent_provider_uuid:
+                root = next(s.name for s in self.states.values() if s.uuid == above)
+        provider = Provider(
+            uuid_of(name), name, 1, uuid_of(parent) if parent else None, uuid_of(root)
+        )
+        self.states[name] = ProviderState(
+            provider,
+            inventories,
+            frozenset(traits),
+            frozenset(uuid_of(aggregate) for aggregate in aggregates),
+        )
+        return name
+
+    def consumer(
+        self, name: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]
+    ) -> str:
+        """Add a consumer; returns its UUID."""
+        allocations = {uuid_of(provider): dict(resources) for provider, resources in held.items()}
+        self.consumers.append(
+            Consumer(uuid_of(name), allocations, 'project', 'user', 1, kind)
+        )
+        return uuid_of(name)
+
+    def server(
+        self, name: str, host: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]
+    ) -> str:
+        """Add a server and its consumer."""
+        known = self.consumer(name, kind, **held)
+        self.servers.append(
+            {'ID': known, 'Name': name, 'Status': 'ACTIVE', 'Host': host, 'Properties': {}}
+        )
+        return known
+
+    def migration(self, name: str, server: str, source: str, status: str, kind: str) -> None:
+        """Add a migration, as OpenStackClient lists it."""
+        self.migrations.append(
+            {
+                'Id': len(self.migrations) + 1,
+                'UUID': uuid_of(name),
+                'Source Compute': source,
+                'Dest Compute': None,
+                'Status': status,
+                'Server UUID': server,
+                'Type': kind,
+            }
+        )
+
+
+def planted(hosts: int) -> Planted:
+    """A cloud of so many sound hosts, and as many more as faults need one."""
+    cloud = Planted()
+    for number in range(hosts):
+        _host(cloud, number)
+    _sound(cloud)
+    for plant in (_inventories, _names, _sharing, _consumers, _moving):
+        plant(cloud)
+    return cloud
+
+
+def _host(cloud: Planted, number: int) -> None:
+    """Every fifth host has its CPUs in two cells; half of them have a server; few, a migration."""
+    pool, name = f'nfs{number // RACK}', f'compute{number:04}'
+    if number % RACK == 0:
+        cloud.provider(pool, {'DISK_GB': DISK}, traits=(SHARING_TRAIT,), aggregates=(pool,))
+    place = name
+    if number % 5:
+        cloud.provider(name, aggregates=(pool,))
+    else:
+        cloud.provider(name, {}, aggregates=(pool,))
+        for cell in range(2):
+            place = cloud.provider(f'{name}_numa{cell}', HOST, parent=name)
+    disk = {'DISK_GB': 80}
+    if number % 50 == 7:
+        # As after a resize that is not confirmed yet: the migration has the source.
+        moving = f'moving{number}'
+        server = cloud.server(moving, name, **{place: SERVER, pool: disk})
+        cloud.migration(f'{moving} back', server, f'compute{number - 1:04}', 'finished', 'resize')
+        cloud.consumer(f'{moving} back', 'MIGRATION', **{f'compute{number - 1:04}': SERVER})
+    elif number % 2:
+        kind = None if number % 3 else 'INSTANCE'
+        cloud.server(f'server{number}', name, kind, **{place: SERVER, pool: disk})
+
+
+def _sound(cloud: Planted) -> None:
+    """What looks odd and is as it should be."""
+    host = cloud.provider('net')
+    agent = cloud.provider('net:Open vSwitch agent', {}, parent=host, traits=())
+    cloud.provider(
+        'net:bridge', {'NET_BW_EGR_KILOBIT_PER_SEC': Inventory(1000)}, parent=agent, traits=()
+    )
+    gpus = cloud.provider('gpus')
+    for number in range(7):
+        cloud.provider(f'gpus_{number}', {'VGPU': Inventory(4)}, parent=gpus)
+    cloud.provider('web.a.example')
+    cloud.provider('web.b.example')
+    cloud.consumer('container', 'CONTAINER', **{host: SERVER})
+
+
+def _inventories(cloud: Planted) -> None:
+    cloud.provider('crowded', {'VCPU': Inventory(8)})
+    cloud.server('too-much', 'crowded', crowded={'VCPU': 9})
+    cloud.expected.append(('over-capacity', 'crowded'))
+    cloud.provider('stepped', {'VGPU': Inventory(8, max_unit=2, step_size=2)})
+    uneven = cloud.server('uneven', 'stepped', stepped={'VGPU': 3})
+    cloud.expected.append(('broken-units', uneven))
+    cloud.provider('withheld', {'MEMORY_MB': Inventory(1024, reserved=2048)})
+    cloud.expected.append(('reserved-above-total', 'withheld'))
+    cloud.provider('idle', {'VCPU': Inventory(8, allocation_ratio=0.0)})
+    cloud.expected.append(('ratio-without-room', 'idle'))
+    cloud.provider('old')
+    cloud.forgotten.append(cloud.server('before-consumers', 'old', old=SERVER))
+    cloud.expected.append(('unlisted-usage', 'old'))
+
+
+def _names(cloud: Planted) -> None:
+    cloud.provider('twice')
+    cloud.provider('twice.example.com')
+    cloud.server('on-twice', 'twice.example.com', **{'twice.example.com': SERVER})
+    cloud.expected.append(('doubled-host', 'twice'))
+    cells = cloud.provider('renamed')
+    cloud.provider('renamed_numa0', parent=cells)
+    cloud.provider('former_numa1', parent=cells)
+    cloud.expected.append(('misnamed-child', 'former_numa1'))
+    many = cloud.provider('many')
+    for number in range(8):
+        cloud.provider(f'many_{number}', {'VGPU': Inventory(4)}, parent=many)
+    cloud.expected.append(('many-siblings', 'many'))
+    owner = cloud.provider('owner')
+    cloud.provider('owner_gpu', {'VGPU': Inventory(4)}, parent=owner, traits=())
+    cloud.expected.append(('missing-owner', 'owner_gpu'))
+
+
+def _sharing(cloud: Planted) -> None:
+    cloud.provider('unshared', {'DISK_GB': DISK}, traits=(SHARING_TRAIT,))
+    cloud.expected.append(('sharing-without-aggregate', 'unshared'))
+    cloud.provider('lonely', {'DISK_GB': DISK}, traits=(SHARING_TRAIT,), aggregates=('nobody',))
+    cloud.expected.append(('sharing-alone', 'lonely'))
+    cloud.provider('single', aggregates=('zone',))
+    cloud.expected.append(('aggregate-of-one', uuid_of('zone')))
+
+
+def _consumers(cloud: Planted) -> None:
+    for name in ('left', 'right'):
+        cloud.provider(name)
+    cloud.expected.append(('orphan', cloud.consumer('gone', left=SERVER)))
+    cloud.expected.append(
+        ('doubled', cloud.server('both', 'left', left=SERVER, right=SERVER))
+    )
+
+
+def _moving(cloud: Planted) -> None:
+    """Of the servers on two hosts, one has been evacuated and another one is being."""
+    cloud.provider('source')
+    cloud.provider('target')
+    for name, status, id in (
+        ('evacuated', 'done', 'left-by-evacuation'),
+        ('evacuating', 'pre-migrating', 'in-migration'),
+    ):
+        server = cloud.server(name, 'target', source=SERVER, target=SERVER)
+        cloud.migration(f'{name} away', server, 'source', status, 'evacuation')
+        cloud.expected.append((id, server))
+    moved = cloud.server('moved', 'target', target=SERVER)
+    cloud.migration('moved away', moved, 'source', 'completed', 'live-migration')
+    left = cloud.consumer('moved away', 'MIGRATION', source=SERVER)
+    cloud.expected.append(('left-by-migration', left))

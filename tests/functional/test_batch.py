@@ -1,0 +1,134 @@
+"""``placement batch`` as a script uses it: a process of its own, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+LIST = 'resource class list -f value --sort-column name'
+
+
+@pytest.fixture
+def cloud(service_url: str) -> dict[str, str]:
+    """The environment with the settings that lead to the service."""
+    return {
+        **os.environ,
+        'OS_AUTH_TYPE': 'none',
+        'OS_ENDPOINT': service_url,
+        'PYTHONWARNINGS': 'ignore',
+    }
+
+
+def batch(lines: str, cloud: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+    """Run lines that come from stdin."""
+    return subprocess.run(
+        [BIN / 'placement', *options, 'batch', '-'],
+        env=cloud,
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_lines_build_on_each_other(cloud: dict[str, str]) -> None:
+    name = "'host of the batch'"
+    ended = batch(
+        f'resource provider create {name} -f value -c name  # the host\n'
+        f'resource provider inventory set {name} --resource VCPU=8 -f value -c total\n'
+        f'resource provider inventory list {name} -f json -c resource_class -c total\n'
+        f'resource provider delete {name}\n',
+        cloud,
+    )
+    assert (ended.returncode, ended.stderr) == (0, '')
+    assert ended.stdout.count('# line ') == 4
+    assert '"resource_class": "VCPU"' in ended.stdout
+
+
+def test_all_lines_are_asked_on_one_connection(cloud: dict[str, str]) -> None:
+    ended = batch(f'{LIST}\n' * 20, cloud, '--debug')
+    assert ended.returncode == 0
+    assert ended.stderr.count('Starting new HTTP connection') == 1
+    assert ended.stderr.count('"GET /resource_classes HTTP/1.1" 200') == 20
+
+
+def test_the_time_of_each_request_is_printed_once(cloud: dict[str, str]) -> None:
+    ended = batch(f'{LIST}\n' * 3, cloud, '--timing')
+    assert ended.stderr.count('GET ') == 3
+
+
+def test_a_program_may_wait_for_each_answer(cloud: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [BIN / 'placement', 'batch', '--json-lines', '--keep-going'],
+        env=cloud,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        for line, status in ((LIST, 0), ('trait show NONE', 1), (LIST, 0)):
+            process.stdin.write(f'{line}\n')
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())['status'] == status
+        process.stdin.close()
+        assert process.wait(60) == 1
+
+
+def test_a_reader_that_leaves_is_no_traceback(cloud: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [BIN / 'placement', 'batch'],
+        env=cloud,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(f'{LIST}\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write(f'{LIST}\n' * 3)
+        process.stdin.close()
+        assert process.stderr.read() == ''
+        assert process.wait(60) == 141
+
+
+def test_ctrl_c_ends_it_at_once(cloud: dict[str, str]) -> None:
+    with subprocess.Popen(
+        [BIN / 'placement', 'batch', '--keep-going'],
+        env=cloud,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdin.write(f'{LIST}\n')
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read() == ''
+
+
+def test_openstack_completes_our_commands(cloud: dict[str, str]) -> None:
+    ended = subprocess.run(
+        [BIN / 'openstack', 'complete'], env=cloud, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 0
+    for command in ('resource_provider_list', 'resource_provider_reshape_plan', 'trait_list'):
+        assert f'  cmds_{command}=' in ended.stdout
+    assert subprocess.run(['bash', '-n'], input=ended.stdout, text=True).returncode == 0

@@ -1,0 +1,224 @@
+"""One edit on many providers, and many edits on one at the same time; on the real service."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from placementclient.api import inventory, resource_provider, trait
+from placementclient.api.conflict import edited
+from placementclient.http import Client
+from placementclient.migration import capture
+from tests.functional.clouds import content, disturbed, uuid_of, watched
+from tests.functional.conftest import Placement, Result
+from tests.functional.hosts import RACK, STORAGE, build, holder
+
+SET = 'resource provider inventory set'
+PROGRAM = Path(sys.executable).with_name('placement')
+COMPUTE0 = uuid_of('compute0')
+
+
+def vcpu(client: Client, name: str) -> tuple[int, float]:
+    """What a host keeps for itself of its VCPU, and the ratio."""
+    there = inventory.show(client, uuid_of(name), 'VCPU').value
+    return there.reserved, there.allocation_ratio
+
+
+def states(result: Result) -> dict[str, str]:
+    return {row['name']: row['state'] for row in json.loads(result.stdout)}
+
+
+def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> None:
+    build(client)
+    before = content(capture.capture(client))
+    with watched(client) as requests:
+        result = placement(f'{SET} --all --amend --resource VCPU:reserved=2 --dry-run -f csv')
+    assert result.status == 0
+    assert {method for method, _ in requests} == {'GET'}
+    rows = {line.split(',')[1]: line.split(',', 2)[2] for line in result.stdout.splitlines()}
+    assert rows['"compute0"'].startswith('"would change",')
+    assert '"unchanged"' in rows['"storage"']
+    text = placement(f'{SET} --match compute0 --amend --resource VCPU:reserved=2 --dry-run').stdout
+    assert 'VCPU:reserved 0 → 2' in text
+    assert content(capture.capture(client)) == before
+
+
+@pytest.mark.parametrize(
+    ('selectors', 'found'),
+    [
+        ('--all', {'compute0', 'compute0_gpu0', 'compute1', 'compute1_gpu0', 'storage'}),
+        ('--match compute*', {'compute0', 'compute0_gpu0', 'compute1', 'compute1_gpu0'}),
+        ('--match compute?', {'compute0', 'compute1'}),
+        ('--with-trait CUSTOM_T4', {'compute0_gpu0', 'compute1_gpu0'}),
+        ('--with-class VCPU', {'compute0', 'compute1'}),
+        ('--with-class VCPU --match *1', {'compute1'}),
+    ],
+)
+def test_selectors(client: Client, placement: Placement, selectors: str, found: set[str]) -> None:
+    build(client)
+    result = placement(f'{SET} {selectors} --amend --dry-run -f json')
+    assert {name for name in states(result) if not name.endswith('gpu1')} == found
+
+
+def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Placement) -> None:
+    build(client, holder('server', {'compute0': {'VCPU': 1}}), hosts=3)
+    # What the first host uses cannot be taken away.
+    result = placement(f'{SET} --with-class VCPU --resource MEMORY_MB=4096 --yes -f json')
+    assert result.status == 6
+    assert states(result) == {'compute0': 'failed', 'compute1': 'changed', 'compute2': 'changed'}
+    [failed] = [row for row in json.loads(result.stdout) if row['reason']]
+    assert 'in use' in failed['reason']
+    again = placement(f'{SET} --match compute1 --resource MEMORY_MB=4096 --yes -f json')
+    assert (again.status, states(again)) == (0, {'compute1': 'unchanged'})
+
+
+def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> None:
+    build(client)
+
+    def intervene() -> None:
+        there = inventory.list(client, COMPUTE0)
+        fields = {name: item.to_json() for name, item in there.value.items()}
+        fields['VCPU']['reserved'] = 1
+        assert there.generation is not None
+        inventory.set_all(client, COMPUTE0, fields, there.generation)
+
+    command = f'{SET} --with-class VCPU --amend --resource VCPU:allocation_ratio=8 --yes -f json'
+    with disturbed(client, 'PUT', COMPUTE0, intervene):
+        result = placement(command)
+    assert (result.status, states(result)) == (0, {'compute0': 'changed', 'compute1': 'changed'})
+    assert (vcpu(client, 'compute0'), vcpu(client, 'compute1')) == ((1, 8.0), (0, 8.0))
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'sentence'),
+    [
+        ('', 'the following arguments are required: <provider>'),
+        ('compute0 --all', 'Selectors stand instead of the provider'),
+        ('--all --aggregate', 'Selectors stand instead of the provider'),
+        ('--all --generation 3', "--generation is one provider's"),
+        ('--all', 'Give --yes where nobody can be asked'),
+    ],
+)
+def test_wrong_usage(
+    client: Client, placement: Placement, arguments: str, sentence: str
+) -> None:
+    build(client)
+    result = placement(f'{SET} {arguments} --amend --resource VCPU:reserved=2')
+    assert (result.status, sentence in result.stderr) == (2, True), result
+    assert vcpu(client, 'compute0') == (0, 4.0)
+
+
+def test_some_traits_and_aggregates(client: Client, placement: Placement) -> None:
+    build(client)
+    added = placement('resource provider trait add compute0 CUSTOM_A40 COMPUTE_NODE -f value')
+    assert set(added.stdout.split()) == {'CUSTOM_A40', 'COMPUTE_NODE', 'HW_CPU_X86_AVX2'}
+    removed = placement('resource provider trait remove compute0 COMPUTE_NODE CUSTOM_T4 -f value')
+    assert set(removed.stdout.split()) == {'CUSTOM_A40', 'HW_CPU_X86_AVX2'}
+    other = uuid_of('other')
+    added = placement(f'resource provider aggregate add compute0 {other} {RACK} -f value')
+    assert set(added.stdout.split()) == {other, RACK, STORAGE}
+    removed = placement(f'resource provider aggregate remove compute0 {RACK} -f value')
+    assert set(removed.stdout.split()) == {other, STORAGE}
+
+
+def test_what_changes_nothing_writes_nothing(client: Client, placement: Placement) -> None:
+    build(client)
+    with watched(client) as requests:
+        placement('resource provider trait add compute0 COMPUTE_NODE')
+        placement(f'resource provider aggregate remove compute0 {uuid_of("other")}')
+    assert {method for method, _ in requests} == {'GET'}
+
+
+@pytest.mark.parametrize(
+    'command', ['trait add compute0 CUSTOM_A40', f'aggregate remove compute0 {RACK}']
+)
+def test_with_a_generation_it_is_a_compare_and_swap(
+    client: Client, placement: Placement, command: str
+) -> None:
+    build(client)
+    generation = resource_provider.generation(client, COMPUTE0)
+    stale = placement(f'resource provider {command} --generation {generation - 1}')
+    assert (stale.status, f'The generation is {generation}, not' in stale.stderr) == (1, True)
+    assert resource_provider.generation(client, COMPUTE0) == generation
+    assert placement(f'resource provider {command} --generation {generation}').status == 0
+
+
+def test_below_the_version_that_guards_aggregates_nothing_is_done(placement: Placement) -> None:
+    result = placement(f'resource provider aggregate add compute0 {RACK}', microversion='1.18')
+    assert (result.status, 'requires at least version 1.19' in result.stderr) == (1, True)
+
+
+def test_two_threads_that_edit_one_provider_lose_nothing(client: Client) -> None:
+    build(client)
+    names = [[f'CUSTOM_{who}_{number}' for number in range(6)] for who in 'AB']
+    every = {name for own in names for name in own}
+    for name in every:
+        trait.create(client, name)
+    failures: list[BaseException] = []
+
+    def add(own: list[str]) -> None:
+        try:
+            for name in own:
+                edited(
+                    lambda: trait.list_of_provider(client, COMPUTE0),
+                    lambda there, name=name: [*there, name],
+                    lambda traits, generation: trait.set_on_provider(
+                        client, COMPUTE0, traits, generation
+                    ),
+                )
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=add, args=(own,)) for own in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert every <= set(trait.list_of_provider(client, COMPUTE0).value)
+
+
+def test_processes_that_edit_one_provider_lose_nothing(service_url: str) -> None:
+    """Four processes at once; each adds a trait, an aggregate, or changes an inventory."""
+    settings = ['--os-auth-type', 'none', '--os-endpoint', service_url]
+    name = f'compute-{uuid_of(service_url)}'
+
+    def start(command: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [PROGRAM, *settings, *command.split()],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+
+    def run(command: str) -> bytes:
+        return subprocess.check_output([PROGRAM, *settings, *command.split()])
+
+    for command in (
+        f'resource provider create {name}',
+        f'resource provider inventory set {name} --resource VCPU=8',
+        'trait create CUSTOM_ONE',
+        'trait create CUSTOM_TWO',
+    ):
+        run(command)
+    edits = [
+        f'resource provider trait add {name} CUSTOM_ONE',
+        f'resource provider trait add {name} CUSTOM_TWO',
+        f'resource provider aggregate add {name} {RACK}',
+        f'resource provider inventory set --match {name} --amend --resource VCPU:reserved=2 --yes',
+    ]
+    running = [start(command) for command in edits]
+    for process in running:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    assert set(run(f'resource provider trait list {name} -f value').split()) == {
+        b'CUSTOM_ONE',
+        b'CUSTOM_TWO',
+    }
+    assert run(f'resource provider aggregate list {name} -f value').decode().split() == [RACK]
+    [row] = json.loads(run(f'resource provider inventory list {name} -f json'))
+    assert (row['total'], row['reserved']) == (8, 2)

@@ -1,0 +1,286 @@
+"""Why requests have no candidates, as the real service has it and as a file has it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import http, microversion
+from placementclient.api import trait
+from placementclient.direct import Direct
+from placementclient.insight import offline
+from placementclient.insight.matching import Matcher
+from placementclient.insight.requirements import requirements
+from placementclient.migration import capture, files, inquiry, restore
+from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import Snapshot
+from tests.functional.clouds import uuid_of, watched
+from tests.functional.conftest import Placement
+from tests.functional.hosts import RACK, STORAGE, holder, host, provider, storage
+
+
+def cloud() -> Snapshot:
+    """Three hosts, of which the first is out of the rack and the last has a full GPU."""
+    states = [
+        state
+        for number in range(3)
+        for state in host(f'compute{number}', gpus=number + 1, rack=number > 0)
+    ]
+    for number in range(2):
+        cell, name = f'numa{number}', f'nic{number}'
+        states.append(
+            provider(cell, {'PCPU': Inventory(4)}, ['HW_NUMA_ROOT'], parent='compute0')
+        )
+        states.append(
+            provider(
+                name,
+                {'SRIOV_NET_VF': Inventory(2, min_unit=2)},
+                ['CUSTOM_NET'],
+                parent=cell,
+                root='compute0',
+            )
+        )
+    return Snapshot([*states, storage()], [holder('server', {'compute2_gpu2': {'VGPU': 2}})])
+
+
+@pytest.fixture(scope='module')
+def service() -> Iterator[Session]:
+    """A session with this cloud, which no test changes."""
+    with Direct.scratch() as direct:
+        session = Session(auth=direct)
+        restore.load(http.Client(session, microversion.HIGHEST), cloud())
+        yield session
+
+
+@pytest.fixture
+def session(service: Session) -> Session:
+    return service
+
+
+@pytest.fixture(params=['service', 'file'])
+def where(request: pytest.FixtureRequest, client: http.Client, tmp_path: Path) -> str:
+    """The option that says who is asked."""
+    if request.param == 'service':
+        return ''
+    files.write_snapshot(str(tmp_path / 'cloud.json'), capture.capture(client))
+    return f'--snapshot {tmp_path / "cloud.json"}'
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A request that cannot be met, and why.
+
+    :param conflicts: the sets of requirements, each a kind and a value
+    :param enough: what is said to be enough, and for how many trees
+    :param lacks: what the nearest tree lacks
+    """
+
+    request: str
+    conflicts: list[list[tuple[str, str]]]
+    enough: str
+    lacks: str
+
+
+PLANTED = {
+    'more than is free or granted at once': Planted(
+        '--resource VCPU=2 --resource VGPU=4',
+        [[('resource', 'VGPU')]],
+        'VGPU=2 instead of 4: 3 trees',
+        'max_unit is 2 on compute0_gpu0',
+    ),
+    'less than the smallest amount': Planted(
+        '--group _NET --resource SRIOV_NET_VF=1',
+        [[('resource', 'SRIOV_NET_VF')]],
+        'SRIOV_NET_VF=2 instead of 1 (group _NET): 1 tree',
+        'min_unit is 2 on nic0',
+    ),
+    'no multiple of the step': Planted(
+        '--resource MEMORY_MB=1000 --resource VCPU=1',
+        [[('resource', 'MEMORY_MB')]],
+        'MEMORY_MB=768 instead of 1000: 3 trees',
+        'step_size is 256 on compute0',
+    ),
+    'more than the shared storage grants': Planted(
+        '--resource VCPU=1 --resource DISK_GB=600',
+        [[('resource', 'DISK_GB')]],
+        'DISK_GB=500 instead of 600: 3 trees',
+        'max_unit is 500 on storage',
+    ),
+    'a trait that nobody has': Planted(
+        '--resource VCPU=1 --required CUSTOM_RARE',
+        [[('trait', 'CUSTOM_RARE')]],
+        'without trait CUSTOM_RARE: 3 trees',
+        'no provider has it',
+    ),
+    'a trait that others have': Planted(
+        '--group 1 --resource VGPU=1 --required HW_NUMA_ROOT',
+        [[('resource', 'VGPU'), ('trait', 'HW_NUMA_ROOT')]],
+        'without trait HW_NUMA_ROOT (group 1): 3 trees',
+        'not together with',
+    ),
+    'a trait that all have who could': Planted(
+        '--resource VCPU=1 --forbidden COMPUTE_NODE',
+        [[('forbidden trait', 'COMPUTE_NODE'), ('resource', 'VCPU')]],
+        'without no trait COMPUTE_NODE: 3 trees',
+        'not together with',
+    ),
+    'an aggregate that the host with it is not in': Planted(
+        f'--resource PCPU=1 --member-of {RACK}',
+        [[('aggregate', RACK), ('resource', 'PCPU')]],
+        f'without member of {RACK}: 1 tree',
+        'no provider is in it',
+    ),
+    'an aggregate that all who could are in': Planted(
+        f'--resource VCPU=1 --forbidden-member-of {STORAGE}',
+        [[('forbidden aggregate', STORAGE)]],
+        f'without not member of {STORAGE}: 3 trees',
+        'every provider is in it',
+    ),
+    'a tree that has not so much': Planted(
+        '--in-tree compute1 --resource PCPU=1',
+        [[('in tree', uuid_of('compute1')), ('resource', 'PCPU')]],
+        'in the tree of',
+        'no inventory of it',
+    ),
+    'a root that is none of them': Planted(
+        '--resource VGPU=1 --root-required HW_NUMA_ROOT',
+        [[('trait of the root', 'HW_NUMA_ROOT')]],
+        'without trait HW_NUMA_ROOT on the root: 3 trees',
+        'the root does not have it',
+    ),
+    'two groups on one provider': Planted(
+        '--group 1 --resource VGPU=1 --required CUSTOM_T4 '
+        '--group 2 --resource VGPU=1 --required CUSTOM_T4 --group-policy isolate',
+        [
+            [
+                ('isolate', ''),
+                ('resource', 'VGPU'),
+                ('resource', 'VGPU'),
+                ('trait', 'CUSTOM_T4'),
+                ('trait', 'CUSTOM_T4'),
+            ]
+        ],
+        'without each group on a provider of its own: 3 trees',
+        'not together with',
+    ),
+    'groups that are far from each other': Planted(
+        '--group _CPU --resource PCPU=1 --group _GPU --resource VGPU=1 --same-subtree _CPU,_GPU',
+        [[('resource', 'PCPU'), ('resource', 'VGPU'), ('same subtree', '_CPU,_GPU')]],
+        'without groups _CPU,_GPU in one subtree: 1 tree',
+        'not together with',
+    ),
+}
+
+
+def pairs(conflict: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return sorted((each['kind'], each['value']) for each in conflict)
+
+
+@pytest.fixture(scope='module', autouse=True)
+def _trait(service: Session) -> None:
+    """A trait that exists, though nobody has it."""
+    trait.create(http.Client(service, microversion.HIGHEST), 'CUSTOM_RARE')
+
+
+@pytest.mark.parametrize('planted', PLANTED.values(), ids=list(PLANTED))
+def test_the_planted_reason_is_named(
+    placement: Placement, client: http.Client, where: str, planted: Planted
+) -> None:
+    command = f'allocation candidate explain {planted.request} {where}'
+    with watched(client) as requests:
+        shown = placement(command)
+    assert shown.status == 4, shown
+    assert shown.stdout.startswith('The request cannot be met.\n')
+    enough = shown.stdout.partition('Would be enough')[2].partition('Nearest trees')
+    assert planted.enough in enough[0], shown.stdout
+    assert planted.lacks in enough[2], shown.stdout
+    assert ('calculated' in enough[0]) == bool(where)
+    asked = [url for _, url in requests if 'allocation_candidates' in url]
+    assert len(asked) <= (0 if where else inquiry.ASKED)
+    data = json.loads(placement(f'{command} -f json').stdout)
+    assert [pairs(conflict) for conflict in data['conflicts']] == planted.conflicts
+    assert all(each['is_asked'] != bool(where) for each in data['enough'])
+
+
+def test_several_reasons_are_told_apart(placement: Placement, where: str) -> None:
+    result = placement(
+        'allocation candidate explain --resource VCPU=99 --resource DISK_GB=10 '
+        '--group 1 --resource VGPU=2 --required CUSTOM_T4,CUSTOM_A40 '
+        f'--root-forbidden COMPUTE_NODE {where} -f json'
+    )
+    data = json.loads(result.stdout)
+    assert [pairs(conflict) for conflict in data['conflicts']] == [
+        [('resource', 'VCPU')],
+        [('forbidden trait of the root', 'COMPUTE_NODE'), ('resource', 'VGPU')],
+        [('forbidden trait of the root', 'COMPUTE_NODE'), ('trait', 'CUSTOM_T4,CUSTOM_A40')],
+    ]
+    [both] = data['enough']
+    assert [each['enough'] for each in both['instead']] == [16]
+    assert [each['value'] for each in both['without']] == ['COMPUTE_NODE']
+    assert both['trees'] == 3
+
+
+def test_what_can_be_met_is_said(placement: Placement, where: str) -> None:
+    result = placement(
+        'allocation candidate explain --resource VCPU=1 --resource DISK_GB=10 '
+        f'--group 1 --resource VGPU=1 --required CUSTOM_A40 {where}'
+    )
+    assert result.status == 0
+    assert result.stdout.splitlines() == [
+        'The request can be met: candidates on 2 trees.',
+        '',
+        'Alone, of 4 trees',
+        '  3  VCPU=1',
+        '  4  DISK_GB=10',
+        '  3  VGPU=1 (group 1)',
+        '  2  trait CUSTOM_A40 (group 1)',
+    ]
+
+
+def test_a_cut_is_said(placement: Placement) -> None:
+    result = placement('allocation candidate explain --resource VCPU=1 --limit 2')
+    assert 'candidates on at least 2 trees' in result.stdout
+
+
+RESOURCES = [('VCPU', 2), ('VCPU', 20), ('MEMORY_MB', 512), ('DISK_GB', 10), ('VGPU', 1)]
+RESOURCES += [('VGPU', 2), ('PCPU', 2), ('SRIOV_NET_VF', 2)]
+TRAITS = ['CUSTOM_A40', 'CUSTOM_T4', 'HW_NUMA_ROOT', 'CUSTOM_NET', 'COMPUTE_NODE']
+
+
+def _group(chance: random.Random) -> Filter:
+    traits = chance.sample(TRAITS, chance.choice([0, 0, 1, 2]))
+    forbidden = chance.choice([0, 0, 0, 1]) if traits else 0
+    return Filter(
+        dict(chance.sample(RESOURCES, chance.choice([1, 1, 2]))),
+        tuple(traits[forbidden:]),
+        tuple(traits[:forbidden]),
+        tuple(chance.sample([RACK, STORAGE], chance.choice([0, 0, 0, 1]))),
+    )
+
+
+def _request(chance: random.Random) -> CandidateRequest:
+    groups = {f'_{number}': _group(chance) for number in range(chance.choice([0, 1, 2]))}
+    common = _group(chance) if not groups or chance.random() < 0.5 else Filter()
+    same = (tuple(groups),) if len(groups) == 2 and chance.random() < 0.3 else ()
+    policy = chance.choice(['none', 'isolate']) if groups else None
+    return CandidateRequest(common, groups, policy, same)
+
+
+def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> None:
+    world, met = offline.world(capture.capture(client)), 0
+    for seed in range(300):
+        request = _request(random.Random(seed))
+        offer = inquiry.Inquiry(client).offer(request)
+        matcher = Matcher(world, requirements(request))
+        assert offer is not None
+        assert (offer.trees > 0) == matcher.possible(frozenset(matcher.requirements)), request
+        met += offer.trees > 0
+    assert met > 30

@@ -1,0 +1,185 @@
+"""The audit of a real Placement in which there is one fault of each kind."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import http, microversion
+from placementclient.api import allocation, inventory, trait
+from placementclient.direct import Direct
+from placementclient.http import Client
+from placementclient.insight.audit import CHECKS
+from placementclient.migration import capture, files
+from tests.functional.bulk import Database
+from tests.functional.conftest import Placement, Result
+from tests.functional.planted import SERVER, Planted, planted, uuid_of
+
+#: A thousand are in benchmarks/audit_scale.py: reading them takes minutes on a slow machine.
+HOSTS = 200
+#: What takes servers and migrations to tell apart.
+TOLD_APART = {'doubled', 'left-by-evacuation', 'in-migration'}
+SAFE = {'orphan', 'doubled', 'left-by-evacuation', 'reserved-above-total', 'missing-owner'}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A Placement with a planted cloud, and the files that one has of it."""
+
+    cloud: Planted
+    client: Client
+    folder: Path
+
+    def audit(self, placement: Placement, *argv: str) -> Result:
+        return placement('resource', 'provider', 'audit', '-f', 'json', *argv)
+
+    @property
+    def snapshot(self) -> str:
+        return str(self.folder / 'cloud.json')
+
+    @property
+    def lists(self) -> list[str]:
+        return [
+            '--servers', str(self.folder / 'servers.json'),
+            '--migrations', str(self.folder / 'migrations.json'),
+        ]  # fmt: skip
+
+    @property
+    def files(self) -> list[str]:
+        return ['--snapshot', self.snapshot, *self.lists]
+
+
+def build(client: Client, hosts: int, folder: Path) -> Site:
+    """Fill a Placement, and list what Nova has afterwards."""
+    cloud = planted(hosts)
+    database = Database(client)
+    database.fill(cloud.snapshot)
+    for consumer in cloud.forgotten:
+        database.forget_consumer(consumer)
+    site = Site(cloud, client, folder)
+    files.write_snapshot(site.snapshot, capture.capture(client, workers=2))
+    (folder / 'servers.json').write_text(json.dumps(cloud.servers))
+    (folder / 'migrations.json').write_text(json.dumps(cloud.migrations))
+    return site
+
+
+@pytest.fixture(scope='module')
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A large cloud, of which the tests only read the files."""
+    with Direct.scratch() as service:
+        client = http.Client(Session(auth=service), microversion.HIGHEST)
+        yield build(client, HOSTS, tmp_path_factory.mktemp('cloud'))
+
+
+@pytest.fixture
+def small(client: Client, tmp_path: Path) -> Site:
+    """A small one, to mend."""
+    return build(client, 10, tmp_path)
+
+
+def found(result: Result) -> Counter[tuple[str, str]]:
+    return Counter((row['id'], row['subject']) for row in json.loads(result.stdout))
+
+
+def by_id(result: Result) -> dict[str, dict[str, Any]]:
+    return {row['id']: row for row in json.loads(result.stdout)}
+
+
+def test_each_fault_is_found_once_and_nothing_else(large: Site, placement: Placement) -> None:
+    result = large.audit(placement, *large.files)
+    assert found(result) == Counter(large.cloud.expected)
+    assert (result.status, result.stderr) == (3, '')
+    assert {id for id, _ in large.cloud.expected} == (
+        {check.id for check in CHECKS} - {'on-several-trees'}
+    )
+
+
+def test_what_is_on_several_trees_is_not_judged_unheard(large: Site, placement: Placement) -> None:
+    result = large.audit(placement, '--snapshot', large.snapshot)
+    told = {
+        (id if id not in TOLD_APART else 'on-several-trees', subject)
+        for id, subject in large.cloud.expected
+        if id not in ('orphan', 'left-by-migration')
+    }
+    assert found(result) == Counter(told)
+
+
+def test_what_a_check_finds_can_be_left_out(large: Site, placement: Placement) -> None:
+    ids = sorted({id for id, _ in large.cloud.expected} - {'orphan'})
+    ignored = [argument for id in ids for argument in ('--ignore', id)]
+    assert set(by_id(large.audit(placement, *large.files, *ignored))) == {'orphan'}
+    result = large.audit(placement, *large.files, *ignored, '--ignore', 'orphan')
+    assert (result.status, json.loads(result.stdout)) == (0, [])
+
+
+def test_one_tree_is_looked_at(large: Site, placement: Placement) -> None:
+    rows = by_id(large.audit(placement, *large.files, '--tree', 'owner_gpu'))
+    assert list(rows) == ['missing-owner']
+    assert rows['missing-owner']['command'] == (
+        'openstack resource provider trait add owner_gpu OWNER_NOVA'
+    )
+
+
+def test_a_table_can_be_read(large: Site, placement: Placement) -> None:
+    table = placement('resource', 'provider', 'audit', *large.files).stdout
+    assert 'resource_class VCPU, used 9, capacity 8' in table
+    assert 'Source' not in table
+
+
+def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Placement) -> None:
+    before = capture.capture(small.client)
+    result = small.audit(placement, *small.files, '--fix', '--yes')
+    assert {id: row['fix'] for id, row in by_id(result).items()} == {
+        id: 'done' if id in SAFE else '' for id, _ in small.cloud.expected
+    }
+    assert result.status == 3
+    left = small.audit(placement, *small.lists)
+    assert found(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
+    after = capture.capture(small.client)
+    changed = {
+        uuid for uuid, consumer in before.consumers.items() if after.consumers.get(uuid) != consumer
+    }
+    assert changed == {uuid_of('gone'), uuid_of('both'), uuid_of('evacuated')}
+    assert after.consumers[uuid_of('both')].allocations == {uuid_of('left'): SERVER}
+    assert after.consumers[uuid_of('evacuated')].allocations == {uuid_of('target'): SERVER}
+    assert trait.list_of_provider(small.client, uuid_of('owner_gpu')).value == ['OWNER_NOVA']
+    held = inventory.show(small.client, uuid_of('withheld'), 'MEMORY_MB').value
+    assert (held.reserved, held.total) == (1024, 1024)
+
+
+def test_what_a_migration_holds_is_never_freed(small: Site, placement: Placement) -> None:
+    """Whatever the lists say, and even if they are empty."""
+    for name in ('servers', 'migrations'):
+        (small.folder / f'{name}.json').write_text('[]')
+    small.audit(placement, *small.files, '--fix', '--yes')
+    for name in ('moved away', 'moving7 back'):
+        assert allocation.show(small.client, uuid_of(name)).value.allocations, name
+
+
+def test_what_may_be_younger_than_the_lists_is_left(small: Site, placement: Placement) -> None:
+    rows = by_id(small.audit(placement, *small.lists, '--fix', '--yes'))
+    assert rows['missing-owner']['fix'] == 'done'
+    for id in ('orphan', 'doubled', 'left-by-evacuation'):
+        assert 'younger than the list' in rows[id]['fix']
+    assert allocation.show(small.client, uuid_of('gone')).value.allocations
+
+
+def test_what_has_changed_since_the_snapshot_is_left(small: Site, placement: Placement) -> None:
+    consumer = allocation.show(small.client, uuid_of('gone')).value
+    allocation.set(small.client, consumer)
+    rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
+    assert 'has changed since' in rows['orphan']['fix']
+    assert allocation.show(small.client, uuid_of('gone')).value.allocations
+
+
+def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> None:
+    result = small.audit(placement, *small.files, '--fix')
+    assert result.status == 2
+    assert 'allocation delete' in result.stderr

@@ -1,0 +1,76 @@
+"""Snapshots kept, restored and compared with what is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from placementclient.api import resource_provider, trait
+from placementclient.http import Client
+from placementclient.migration import files
+from tests.functional.conftest import Placement
+from tests.functional.planted import uuid_of
+from tests.functional.test_insight_capacity import mixed
+
+COMMAND = 'resource provider snapshot'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """A cloud in a file; what is used is what the service will sum up."""
+    path = str(tmp_path / 'cloud.json')
+    files.write_snapshot(path, mixed())
+    return path
+
+
+def test_what_is_restored_is_what_was_saved(
+    placement: Placement, file: str, tmp_path: Path
+) -> None:
+    assert placement(f'{COMMAND} restore {file}').status == 0
+    saved = tmp_path / 'saved.json'
+    assert placement(f'{COMMAND} save {saved}').status == 0
+    for pair in (f'{saved} live', f'live {saved}'):
+        result = placement(f'{COMMAND} diff {pair} -f json')
+        assert (result.status, json.loads(result.stdout)) == (0, [])
+
+
+def test_what_is_missing_is_made_again(client: Client, placement: Placement, file: str) -> None:
+    assert placement(f'{COMMAND} restore {file}').status == 0
+    resource_provider.delete(client, uuid_of('none'))
+    assert placement(f'{COMMAND} restore {file}').status == 1
+    result = placement(f'{COMMAND} restore {file} --missing -f json')
+    assert (result.status, json.loads(result.stdout)['providers_made']) == (0, 1)
+    assert trait.list_of_provider(client, uuid_of('none')).value == ['COMPUTE_NODE']
+
+
+def test_nothing_is_made_where_a_name_is_taken(
+    client: Client, placement: Placement, file: str
+) -> None:
+    resource_provider.create(client, 'two')
+    for options in ('', '--missing'):
+        result = placement(f'{COMMAND} restore {file} {options}')
+        assert result.status == 1
+        assert result.stderr.endswith('exist already: two\n')
+    assert [provider.name for provider in resource_provider.list(client)] == ['two']
+
+
+def test_a_change_is_a_difference(client: Client, placement: Placement, file: str) -> None:
+    placement(f'{COMMAND} restore {file}')
+    placement(f'{COMMAND} save {file}')
+    two = resource_provider.show(client, uuid_of('two')).value
+    trait.set_on_provider(client, two.uuid, ['COMPUTE_NODE', 'HW_NUMA_ROOT'], two.generation)
+    result = placement(f'{COMMAND} diff {file} live -f json')
+    assert result.status == 3
+    assert json.loads(result.stdout) == [
+        {
+            'change': 'changed',
+            'kind': 'provider',
+            'name': 'two',
+            'uuid': two.uuid,
+            'field': 'traits',
+            'before': ['COMPUTE_NODE'],
+            'after': ['COMPUTE_NODE', 'HW_NUMA_ROOT'],
+        }
+    ]

@@ -1,0 +1,192 @@
+"""Hosts that are taken out, on the real service."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placementclient.api import allocation, resource_provider
+from placementclient.http import Client
+from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.migration import capture
+from placementclient.model.consumers import Consumer
+from tests.functional.clouds import content, disturbed, uuid_of, watched
+from tests.functional.conftest import Placement
+from tests.functional.hosts import build, holder
+
+PURGE = 'resource provider purge compute0'
+EVACUATED = holder(
+    'evacuated',
+    {
+        'compute0': {'VCPU': 2, 'MEMORY_MB': 512},
+        'compute0_gpu1': {'VGPU': 1},
+        'compute1': {'VCPU': 2, 'MEMORY_MB': 512},
+        'storage': {'DISK_GB': 10},
+    },
+)
+UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, kind=None)
+SERVER = holder('server', {'compute0': {'VCPU': 1}, 'storage': {'DISK_GB': 5}})
+RESIZED = holder('resized', {'compute0': {'VCPU': 1}}, kind=None)
+MIGRATION = holder('migration', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 1}}, 'MIGRATION')
+
+
+class Killed(BaseException):
+    """What a kill looks like from inside."""
+
+
+def names(client: Client) -> list[str]:
+    return sorted(provider.name for provider in resource_provider.list(client))
+
+
+def elsewhere(client: Client) -> dict[str, dict[str, int]]:
+    """What each of the two consumers must keep."""
+    there = allocation.show(client, EVACUATED.uuid).value.allocations
+    return {uuid: dict(held) for uuid, held in there.items()}
+
+
+def test_only_what_is_on_the_host_goes(client: Client, placement: Placement) -> None:
+    build(client, EVACUATED, UNTYPED)
+    with watched(client) as requests:
+        result = placement(f'{PURGE} --yes -f json')
+    assert result.status == 0, result
+    assert names(client) == ['compute1', 'compute1_gpu0', 'compute1_gpu1', 'storage']
+    assert elsewhere(client) == {
+        uuid_of('compute1'): {'VCPU': 2, 'MEMORY_MB': 512},
+        uuid_of('storage'): {'DISK_GB': 10},
+    }
+    kept = [allocation.show(client, consumer.uuid).value for consumer in (EVACUATED, UNTYPED)]
+    assert [consumer.type for consumer in kept] == ['INSTANCE', None]
+    assert all(consumer.project_id == EVACUATED.project_id for consumer in kept)
+    rows = json.loads(result.stdout)
+    assert [row['step'] for row in rows] == ['free', 'free', 'delete', 'delete', 'delete']
+    assert rows[-1]['name'] == 'compute0'
+    writes = [method for method, _ in requests if method != 'GET']
+    assert writes == ['PUT', 'PUT', 'DELETE', 'DELETE', 'DELETE']
+
+
+@pytest.mark.parametrize(
+    ('consumer', 'reason', 'forced'),
+    [
+        (RESIZED, 'would be left with nothing: a server, or a resize', True),
+        (SERVER, 'would be left with nothing but shared resources', True),
+        (MIGRATION, 'is a migration: confirm or revert it first', False),
+    ],
+    ids=['only here', 'only storage left', 'migration'],
+)
+def test_what_would_be_lost_is_refused(
+    client: Client, placement: Placement, consumer: Consumer, reason: str, forced: bool
+) -> None:
+    build(client, EVACUATED, consumer)
+    before = content(capture.capture(client))
+    for options in ('--yes', '--dry-run'):
+        result = placement(f'{PURGE} {options}')
+        assert (result.status, f'{consumer.uuid} {reason}' in result.stderr) == (1, True)
+    assert content(capture.capture(client)) == before
+    assert placement(f'{PURGE} --force --yes').status == (0 if forced else 1)
+    assert ('compute0' in names(client)) != forced
+    if not forced:
+        assert content(capture.capture(client)) == before
+
+
+def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement) -> None:
+    build(client, EVACUATED)
+    before = content(capture.capture(client))
+    with watched(client) as requests:
+        result = placement(f'{PURGE} --dry-run -f json')
+    assert result.status == 0
+    assert {method for method, _ in requests} == {'GET'}
+    free, *deletes = json.loads(result.stdout)
+    assert free['lost'] == {
+        uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 512},
+        uuid_of('compute0_gpu1'): {'VGPU': 1},
+    }
+    assert free['kept'] == {
+        uuid_of('compute1'): {'VCPU': 2, 'MEMORY_MB': 512},
+        uuid_of('storage'): {'DISK_GB': 10},
+    }
+    assert deletes[-1]['name'] == 'compute0'
+    assert content(capture.capture(client)) == before
+
+
+def test_nobody_to_ask(
+    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(client, EVACUATED)
+    monkeypatch.setattr('sys.stdin', io.StringIO())
+    assert placement(PURGE).status == 2
+    assert 'compute0' in names(client)
+
+
+@pytest.mark.parametrize('step', range(5))
+def test_killed_anywhere_it_can_be_run_again(
+    client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    build(client, EVACUATED, UNTYPED)
+
+    send, writes = client.session.request, []
+
+    def request(url: str, method: str, **kwargs: Any) -> Any:
+        if method != 'GET':
+            writes.append(url)
+            if len(writes) > step:
+                raise Killed
+        return send(url, method, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client.session, 'request', request)
+        with pytest.raises(Killed):
+            placement(f'{PURGE} --yes')
+    assert placement(f'{PURGE} --yes').status == 0
+    assert names(client) == ['compute1', 'compute1_gpu0', 'compute1_gpu1', 'storage']
+    assert set(elsewhere(client)) == {uuid_of('compute1'), uuid_of('storage')}
+
+
+def test_a_consumer_that_changes_meanwhile(client: Client, placement: Placement) -> None:
+    build(client, EVACUATED)
+
+    def grow() -> None:
+        there = allocation.show(client, EVACUATED.uuid).value
+        allocations = {**there.allocations, uuid_of('compute1'): {'VCPU': 7}}
+        allocation.set(client, replace(there, allocations=allocations))
+
+    with disturbed(client, 'PUT', EVACUATED.uuid, grow):
+        assert placement(f'{PURGE} --yes').status == 0
+    assert elsewhere(client) == {
+        uuid_of('compute1'): {'VCPU': 7},
+        uuid_of('storage'): {'DISK_GB': 10},
+    }
+
+
+def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothing(
+    client: Client, placement: Placement
+) -> None:
+    build(client, UNTYPED)
+
+    def shrink() -> None:
+        there = allocation.show(client, UNTYPED.uuid).value
+        here = {uuid_of('compute0'): {'VCPU': 1}}
+        allocation.set(client, replace(there, allocations=here))
+
+    with disturbed(client, 'PUT', UNTYPED.uuid, shrink):
+        result = placement(f'{PURGE} --yes')
+    assert (result.status, 'would be left with nothing' in result.stderr) == (1, True)
+    assert allocation.show(client, UNTYPED.uuid).value.allocations
+
+
+def test_a_child_goes_alone(client: Client, placement: Placement) -> None:
+    build(client, EVACUATED)
+    assert placement('resource provider purge compute0_gpu1 --yes').status == 0
+    assert 'compute0_gpu1' not in names(client)
+    assert 'compute0_gpu0' in names(client)
+    assert len(elsewhere(client)) == 3
+
+
+def test_below_the_version_of_types_they_stay(client: Client, placement: Placement) -> None:
+    build(client, EVACUATED, UNTYPED)
+    assert placement(f'{PURGE} --yes', microversion=str(KEEPS_CONSUMER_TYPE)).status == 0
+    assert allocation.show(client, EVACUATED.uuid).value.type == 'INSTANCE'
+    assert allocation.show(client, UNTYPED.uuid).value.type is None

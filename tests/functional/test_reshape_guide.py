@@ -1,0 +1,361 @@
+"""The pages of the reshape print what they say, and say what the program prints."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import inspect
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.session import Session
+
+import placementclient
+from placementclient import http, microversion, shell
+from placementclient.direct import Direct
+from placementclient.errors import ExitStatus
+from placementclient.migration import capture, course, files, footings, live, restore, verify
+from placementclient.migration.outcome import State
+from placementclient.migration.verify import Status
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner import assignments, build, causes, notices, spec
+from tests.functional import guide
+from tests.functional.conftest import Placement, Result
+
+GUIDE = guide.section(guide.RESHAPE, 'Upgrade guide: vGPU')
+OFFLINE = guide.section(guide.RESHAPE, 'While the control plane is down')
+KINDS = guide.section(guide.RESHAPE, 'Other kinds of reshape')
+#: Those that say what messages mean: each of their terms is a message.
+MESSAGES = (
+    'Undecided (5)',
+    'Infeasible (4)',
+    'Warnings',
+    'Reasons of a tree that is left alone or has failed',
+    'Refusals of the service',
+    'Bad files',
+)
+RESHAPE = 'resource provider reshape'
+
+
+@pytest.fixture(autouse=True)
+def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+# The commands
+
+
+def follow(text: str, run: Placement) -> int:
+    """Write the files of a text, type its commands, and compare what they print.
+
+    :return: how many commands there were
+    """
+    status, typed = 0, 0
+    for block in guide.blocks(text):
+        if block.caption:
+            Path(block.caption).write_text(block.text)
+        elif block.language == 'console':
+            for command, expected in guide.steps(block):
+                program, *argv = shlex.split(command)
+                if program == 'cat':
+                    said = Path(argv[0]).read_text()
+                elif program == 'echo':
+                    said = f'{status}\n'
+                elif program == 'export':
+                    os.environ.update(dict(each.split('=', 1) for each in argv))
+                    continue
+                else:
+                    assert program == 'placement'
+                    result = run(*argv)
+                    status, said, typed = result.status, result.stdout + result.stderr, typed + 1
+                assert guide.is_printed(expected, said), f'{command}\n{said}'
+    return typed
+
+
+def test_the_upgrade_guide(placement: Placement, client: http.Client) -> None:
+    restore.load(client, _of_the_guide())
+    assert follow(GUIDE, placement) > 15
+
+
+def test_straight_on_the_database(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Direct() as service:
+        restore.load(http.Client(Session(auth=service), microversion.HIGHEST), _of_the_guide())
+    database = tmp_path / 'data' / 'placementclient' / 'placement.sqlite'
+    conf = tmp_path / 'placement.conf'
+    conf.write_text(f'[placement_database]\nconnection = sqlite:///{database}\n')
+    for name in ('OS_AUTH_TYPE', 'OS_PLACEMENT_CONF'):
+        monkeypatch.setenv(name, 'set by the text')
+    guide.written(GUIDE, tmp_path)
+
+    def run(*argv: str) -> Result:
+        capsys.readouterr()
+        status = shell.main(list(argv))
+        return Result(status, *capsys.readouterr())
+
+    text = OFFLINE.replace('/etc/placement/placement.conf', str(conf))
+    assert follow(text, run) >= 5
+
+
+def test_the_script_for_the_host(tmp_path: Path) -> None:
+    guide.written(GUIDE, tmp_path)
+    rows = [row for row in _rows('gpu-map.csv') if row['to_provider'].startswith('gpu1_')]
+    devices, commands = tmp_path / 'devices', tmp_path / 'bin'
+    devices.mkdir()
+    commands.mkdir()
+    domains: dict[str, str] = {}
+    for row in rows:
+        mdev = row['evidence'].removeprefix('mdev ')
+        address = row['to_provider'].removeprefix('gpu1_pci_').replace('_', ':', 2)
+        parent = tmp_path / 'pci' / address.replace('_', '.')
+        (parent / mdev).mkdir(parents=True)
+        (devices / mdev).symlink_to(parent / mdev)
+        domains.setdefault(row['consumer_uuid'], '')
+        domains[row['consumer_uuid']] += (
+            f"<hostdev mode='subsystem' type='mdev' managed='no' model='vfio-pci'>\n"
+            f"  <source>\n    <address uuid='{mdev}'/>\n  </source>\n"
+            "  <address type='pci' domain='0x0000' bus='0x00' slot='0x05' function='0x0'/>\n"
+            '</hostdev>\n'
+        )
+    domains['e6a2f0b8-4d17-4b93-8c5e-90f1d2a3b4c5'] = "<hostdev type='pci'></hostdev>\n"
+    for uuid, text in domains.items():
+        (tmp_path / uuid).write_text(text)
+    (tmp_path / 'all').write_text('\n'.join(domains))
+    _program(commands / 'virsh', f'[ $1 = list ] && cat {tmp_path}/all || cat {tmp_path}/$2')
+    _program(commands / 'hostname', 'echo gpu1')
+    script = Path('mdev-map.sh')
+    script.write_text(script.read_text().replace('/sys/bus/mdev/devices', str(devices)))
+    printed = subprocess.run(
+        ['sh', 'mdev-map.sh'],
+        env={'PATH': f'{commands}:{os.environ["PATH"]}'},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    lines = Path('gpu-map.csv').read_text().splitlines()[1:]
+    assert sorted(printed.stdout.splitlines()) == sorted(line for line in lines if 'gpu1_' in line)
+    assert not printed.stderr
+
+
+# The specifications
+
+
+@pytest.fixture(scope='module')
+def others(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session, Snapshot]]:
+    """The hosts of the other kinds of reshape."""
+    folder = tmp_path_factory.mktemp('others')
+    guide.written(KINDS, folder)
+    mapped = {
+        path.name: list(dict.fromkeys(row['consumer_uuid'] for row in _rows(path)))
+        for path in folder.glob('*-map.csv')
+    }
+    with Direct.scratch() as service:
+        session = Session(auth=service)
+        restore.load(_client(session), guide.other_hosts(mapped))
+        yield session, capture.capture(_client(session))
+
+
+@pytest.mark.parametrize(
+    'name', [str(block.caption) for block in guide.blocks(KINDS) if block.language == 'yaml']
+)
+def test_a_specification(
+    name: str,
+    others: tuple[Session, Snapshot],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    session, before = others
+    guide.written(KINDS, tmp_path)
+    files.write_snapshot('cloud.json', before)
+
+    def run(command: str) -> str:
+        capsys.readouterr()
+        status = shell.main(shlex.split(f'{RESHAPE} {command}'), session=session)
+        said = capsys.readouterr()
+        assert status == 0, said.out + said.err
+        return said.out
+
+    run(f'plan --spec {name} --snapshot cloud.json -o plan.json')
+    assert 'applied' in run('apply plan.json --yes')
+    assert 'True' not in run('verify plan.json -f value')
+    assert 'rolled back' in run('rollback plan.json --yes')
+    concerned = {
+        root for tree in files.read_plan('plan.json').trees for root in live.roots_of(tree)
+    }
+    after = _content(capture.capture(_client(session), sorted(concerned)))
+    assert after
+    assert after.items() <= _content(before).items()
+
+
+@pytest.mark.parametrize('name', ['short.yaml', 'long.yaml'])
+def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
+    guide.written(guide.FILES, tmp_path)
+    plan = build.make(
+        _of_the_guide(), files.read_spec(name), allow_inferred=name.startswith('long')
+    )
+    assert plan.trees
+
+
+def test_every_key_of_a_specification_is_shown(tmp_path: Path) -> None:
+    guide.written(guide.FILES, tmp_path)
+    shown = re.findall(r'\b[a-z_]+(?=:)', Path('long.yaml').read_text())
+    assert set(_keys(inspect.getsource(spec))) <= set(shown)
+
+
+def test_the_forms_of_assignments(tmp_path: Path) -> None:
+    guide.written(guide.FILES, tmp_path)
+    read = [
+        [
+            (row.consumer_uuid, row.resource_class, row.to_provider)
+            for row in files.read_assignments(f'map.{form}')
+        ]
+        for form in ('csv', 'yaml', 'json')
+    ]
+    assert read[0] == read[1] == read[2]
+    assert len(read[0]) == 3
+
+
+# The files
+
+
+def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
+    guide.written(GUIDE, tmp_path)
+    snapshot = _of_the_guide()
+    plan = build.make(snapshot, files.read_spec('vgpu.yaml'), files.read_assignments('gpu-map.csv'))
+    tree = plan.trees[0]
+    records: list[Any] = [
+        plan.to_json(),
+        plan.to_json()['options'],
+        tree.to_json(),
+        tree.rows[0].to_json(),
+        tree.moves[0].to_json(),
+        tree.providers[0].to_json(),
+        tree.providers[0].after.to_json(),
+        tree.consumers[0].to_json(),
+        next(iter(snapshot.providers.values())).to_json(),
+        next(iter(snapshot.consumers.values())).to_json(),
+        dict.fromkeys(assignments.COLUMNS),
+    ]
+    for record in records:
+        for key in record:
+            assert f'``{key}``' in guide.FILES, key
+
+
+# The messages
+
+
+def test_every_message_that_is_explained_exists() -> None:
+    package = Path(placementclient.__file__).parent
+    said = '\n'.join(text for path in package.rglob('*.py') for text in _literals(path.read_text()))
+    terms = [term for title in MESSAGES for term in _terms(title)]
+    assert len(terms) > 50
+    assert not [
+        term for term in terms if any(part.strip(' :;') not in said for part in term.split('…'))
+    ]
+
+
+def test_every_reason_is_explained() -> None:
+    kinds = {
+        cause('tree', *[()] * (len(cause.__match_args__) - 1)).kind
+        for cause in causes.Cause.__subclasses__()
+    }
+    kinds |= set(re.findall(r"Notice\(\s*'([a-z-]+)'", inspect.getsource(notices)))
+    assert len(kinds) > 20
+    for kind in kinds:
+        assert f'({kind})\n' in guide.RESHAPE, kind
+
+
+def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
+    page = ' '.join(guide.RESHAPE.split())
+    said = [text for module in (course, footings) for text in _raised(module)]
+    assert len(said) > 8
+    for text in said:
+        for part in text.split('…'):
+            assert part.strip(' :;') in page, text
+
+
+def test_every_end_is_explained() -> None:
+    verified = inspect.getsource(verify)
+    kinds = re.findall(r"Difference\(\s*tree\.root_provider_name,\s*'([a-z]+)'", verified)
+    assert len(kinds) > 2
+    for word in (*State, *Status, *kinds):
+        assert f'``{word}``' in guide.RESHAPE, word
+    for status in ExitStatus:
+        assert f'   * - {status.value}\n     - {status.name.lower()}\n' in guide.RESHAPE, status
+
+
+def _terms(title: str) -> Iterator[str]:
+    for line in guide.section(guide.RESHAPE, title).splitlines():
+        if line.startswith('``'):
+            following = re.fullmatch(r'(``[^`]+``(, )?)+( \([a-z-]+\))?', line)
+            if following:
+                yield from re.findall(r'``([^`]+)``', line)
+
+
+def _raised(module: Any) -> Iterator[str]:
+    """What a module says of trees that are left alone: what it raises, and what has changed."""
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'LeftAlone':
+            said = node.args[0]
+        elif isinstance(node, ast.Return) and node.value is not None:
+            said = node.value
+        else:
+            continue
+        yield from (text for text in _texts(said) if ' ' in text)
+
+
+def _literals(source: str) -> Iterator[str]:
+    """The texts of a module, with ``…`` for what is filled in."""
+    for node in ast.walk(ast.parse(source)):
+        yield from _texts(node)
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.JoinedStr):
+        yield ''.join(
+            str(part.value) if isinstance(part, ast.Constant) else '…' for part in node.values
+        )
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+
+
+def _keys(source: str) -> Iterator[str]:
+    """The keys that a module takes out of what it calls ``inside``."""
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == 'inside'
+            and isinstance(node.slice, ast.Constant)
+        ):
+            yield str(node.slice.value)
+
+
+def _rows(path: str | Path) -> list[dict[str, str]]:
+    with open(path, newline='') as stream:
+        return list(csv.DictReader(stream))
+
+
+def _program(path: Path, text: str) -> None:
+    path.write_text(f'#!/bin/sh\n{text}\n')
+    path.chmod(0o755)
+
+
+def _client(session: Session) -> http.Client:
+    return http.Client(session, microversion.HIGHEST)
+
+
+def _of_the_guide() -> Snapshot:
+    return guide.vgpu_hosts()
+
+
+def _content(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    items: list[Any] = [*snapshot.providers.values(), *snapshot.consumers.values()]
+    return {item.uuid: {**item.to_json(), 'generation': None} for item in items}

@@ -1,0 +1,120 @@
+"""Provider trees as text, data and pictures, of the real service and of a file."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from placementclient.http import Client
+from placementclient.migration import capture, files, survey
+from tests.functional.clouds import uuid_of, watched
+from tests.functional.conftest import Placement, Result
+from tests.functional.hosts import build, holder
+
+SERVER = uuid_of('server')
+HELD = {
+    'compute0': {'VCPU': 2, 'MEMORY_MB': 512},
+    'compute0_gpu1': {'VGPU': 2},
+    'storage': {'DISK_GB': 10},
+}
+SHOWN = """\
+compute0  MEMORY_MB 512/64512 (1024 reserved)  VCPU 2/64 (ratio 4)
+├─ compute0_gpu0  VGPU 0/2
+└─ compute0_gpu1  VGPU 2/2
+⇠ storage  DISK_GB 10/1000  (shared)
+"""
+ALL = f"""\
+{SHOWN}\
+compute1  MEMORY_MB 0/64512 (1024 reserved)  VCPU 0/64 (ratio 4)
+├─ compute1_gpu0  VGPU 0/2
+└─ compute1_gpu1  VGPU 0/2
+⇠ storage  DISK_GB 10/1000  (shared)
+storage  DISK_GB 10/1000
+"""
+WITH_ALL = f"""\
+compute0  MEMORY_MB 512/64512 (1024 reserved)  VCPU 2/64 (ratio 4)
+│  COMPUTE_NODE HW_CPU_X86_AVX2
+│  · {SERVER}  MEMORY_MB 512  VCPU 2
+├─ compute0_gpu0  VGPU 0/2
+│     CUSTOM_T4
+└─ compute0_gpu1  VGPU 2/2
+      CUSTOM_A40
+      · {SERVER}  VGPU 2
+⇠ storage  DISK_GB 10/1000  (shared)
+"""
+
+
+@pytest.fixture(params=['service', 'file'])
+def where(request: pytest.FixtureRequest, client: Client, tmp_path: Path) -> str:
+    """The option that says where the trees come from."""
+    build(client, holder('server', HELD))
+    if request.param == 'service':
+        return ''
+    files.write_snapshot(str(tmp_path / 'cloud.json'), capture.capture(client))
+    return f'--snapshot {tmp_path / "cloud.json"}'
+
+
+def test_a_tree_as_text_is_plain_in_a_pipe(placement: Placement, where: str) -> None:
+    command = 'resource provider tree show'
+    assert placement(f'{command} compute0_gpu1 {where}') == Result(0, SHOWN, '')
+    assert placement(f'{command} compute0 --traits --allocations {where}').stdout == WITH_ALL
+
+
+def test_all_trees_as_text(placement: Placement, where: str) -> None:
+    assert placement(f'resource provider tree list {where}').stdout == ALL
+
+
+def test_trees_as_data(placement: Placement, where: str) -> None:
+    shown = placement(f'resource provider tree show compute0 --allocations -f json {where}')
+    tree = json.loads(shown.stdout)
+    assert tree['inventories']['VCPU'] | {'min_unit': 1} == {
+        'total': 16,
+        'reserved': 0,
+        'min_unit': 1,
+        'max_unit': 16,
+        'step_size': 1,
+        'allocation_ratio': 4.0,
+        'capacity': 64,
+        'used': 2,
+    }
+    assert tree['children'][1]['traits'] == ['CUSTOM_A40']
+    assert tree['children'][1]['allocations'] == {SERVER: {'VGPU': 2}}
+    assert [each['name'] for each in tree['sharing']] == ['storage']
+    listed = json.loads(placement(f'resource provider tree list -f json {where}').stdout)
+    assert [each['name'] for each in listed['trees']] == ['compute0', 'compute1', 'storage']
+
+
+def test_pictures(placement: Placement, where: str, tmp_path: Path) -> None:
+    command = f'resource provider tree graph --allocations --traits {where}'
+    dot = placement(f'{command} --format dot --tree compute0').stdout
+    assert dot.startswith('digraph placement {')
+    assert f'"{uuid_of("compute0")}" -> "{uuid_of("compute0_gpu1")}";' in dot
+    assert f'"{uuid_of("storage")}" -> "{uuid_of("compute0")}" [style=dashed' in dot
+    mermaid = placement(f'{command} --format mermaid --tree compute0').stdout
+    assert 'p0["compute0<br/>MEMORY_MB 512/64512<br/>VCPU 2/64<br/>' in mermaid
+    assert 'p0 --- p1' in mermaid
+    assert 'p3 -. shares .- p0' in mermaid
+    path = tmp_path / 'trees.svg'
+    assert placement(f'{command} -o {path}').status == 0
+    drawn = ElementTree.parse(path).getroot()
+    texts = {element.text for element in drawn.iter('{http://www.w3.org/2000/svg}text')}
+    assert {'compute0', 'compute1_gpu1', 'storage', 'CUSTOM_A40', '2/64'} <= texts
+    assert 'href' not in path.read_text()
+
+
+def test_what_does_not_exist_is_said(placement: Placement, where: str) -> None:
+    result = placement(f'resource provider tree show nowhere {where}')
+    assert (result.status, "'nowhere'" in result.stderr) == (1, True)
+    result = placement(f'resource provider tree graph --tree nowhere {where}')
+    assert (result.status, "'nowhere'" in result.stderr) == (1, True)
+
+
+def test_a_list_costs_two_requests_for_each_provider(client: Client) -> None:
+    build(client, hosts=4)
+    with watched(client) as requests:
+        assert len(list(survey.survey(client, traits=False))) == 5
+    # All, those that share with what they have, their aggregates, and the members of each.
+    assert len(requests) == 2 * 13 + 1 + 1 + 2 + 1 + 1

@@ -1,0 +1,45 @@
+"""The exit status of a run is a contract."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient import errors
+from placementclient.errors import ExitStatus
+from placementclient.migration.outcome import Outcome, State, TreeResult
+
+STOPPED = errors.BadFile('plan.journal', 'No space left on device')
+
+
+@pytest.mark.parametrize(
+    ('states', 'stopped', 'status'),
+    [
+        ('', None, ExitStatus.DONE),
+        ('applied', None, ExitStatus.DONE),
+        ('applied, already applied', None, ExitStatus.DONE),
+        ('rolled back, was not applied', None, ExitStatus.DONE),
+        ('applied, not started', None, ExitStatus.DONE),
+        ('not started', None, ExitStatus.DONE),
+        ('left alone', None, ExitStatus.DIFFERS),
+        ('left alone, not started', None, ExitStatus.DIFFERS),
+        ('failed', None, ExitStatus.ERROR),
+        ('failed, left alone', None, ExitStatus.ERROR),
+        ('applied, left alone', None, ExitStatus.PARTIAL),
+        ('already applied, failed', None, ExitStatus.PARTIAL),
+        ('rolled back, left alone', None, ExitStatus.PARTIAL),
+        ('failed, not started', STOPPED, ExitStatus.ERROR),
+        ('not started', STOPPED, ExitStatus.ERROR),
+        ('applied, failed, not started', STOPPED, ExitStatus.PARTIAL),
+    ],
+)
+def test_exit_status(
+    states: str, stopped: errors.PlacementError | None, status: ExitStatus
+) -> None:
+    names = [state for state in states.split(', ') if state]
+    trees = [TreeResult('uuid', 'name', State(state)) for state in names]
+    assert Outcome(trees, stopped).exit_status is status
+
+
+def test_a_verification_that_fails_differs() -> None:
+    failed = TreeResult('uuid', 'name', State.FAILED, 'x', errors.Differs('x'))
+    assert Outcome([failed]).exit_status is ExitStatus.DIFFERS
