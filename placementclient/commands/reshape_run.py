@@ -7,10 +7,12 @@ before it runs one.
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, progress
 from placementclient.commands.base import Option
 from placementclient.commands.reshape import PLAN
 from placementclient.commands.snapshot import TREE, workers
@@ -28,10 +30,14 @@ def _journal(parsed_args: argparse.Namespace) -> str:
 class _Run(base.Lister):
     """A command that works on trees and tells how each one ended."""
 
-    def report(self, result: TreeResult) -> None:
-        """Tell of a tree that has ended, while others go on."""
-        reason = f': {result.reason}' if result.reason else ''
-        self.log.info(f'{result.root_provider_name}: {result.state.value}{reason}')
+    @contextlib.contextmanager
+    def reported(self, total: int) -> Iterator[Callable[[TreeResult], None]]:
+        """Tells of each tree that has ended, while others go on."""
+        with progress.shown(self.app, self.log, total) as tell:
+            yield lambda result: tell(
+                f'{result.root_provider_name}: {result.state.value}'
+                + (f': {result.reason}' if result.reason else '')
+            )
 
     def output(self, outcome: Outcome) -> Output:
         """How all trees have ended; the exit status follows from it."""
@@ -80,16 +86,17 @@ class ApplyReshape(_Run):
         count = len(plan.selected(parsed_args.tree))
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
         self.confirm(f'Change {count} trees as {parsed_args.plan} says?', parsed_args)
-        outcome = execute.apply(
-            self.client,
-            plan,
-            _journal(parsed_args),
-            trees=parsed_args.tree,
-            limit=parsed_args.limit,
-            workers=parsed_args.workers,
-            max_failures=parsed_args.max_failures,
-            report=self.report,
-        )
+        with self.reported(count) as report:
+            outcome = execute.apply(
+                self.client,
+                plan,
+                _journal(parsed_args),
+                trees=parsed_args.tree,
+                limit=parsed_args.limit,
+                workers=parsed_args.workers,
+                max_failures=parsed_args.max_failures,
+                report=report,
+            )
         return self.output(outcome)
 
 
@@ -112,14 +119,15 @@ class RollbackReshape(_Run):
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
         self.confirm(f'Take back {count} trees of {parsed_args.plan}?', parsed_args)
-        outcome = execute.rollback(
-            self.client,
-            plan,
-            _journal(parsed_args),
-            trees=parsed_args.tree,
-            workers=parsed_args.workers,
-            report=self.report,
-        )
+        with self.reported(count) as report:
+            outcome = execute.rollback(
+                self.client,
+                plan,
+                _journal(parsed_args),
+                trees=parsed_args.tree,
+                workers=parsed_args.workers,
+                report=report,
+            )
         return self.output(outcome)
 
 
@@ -168,14 +176,16 @@ class VerifyReshape(base.Lister):
         from placementclient.render import runs
 
         plan = files.read_plan(parsed_args.plan)
-        differences = verify.verify(
-            self.client,
-            plan,
-            parsed_args.tree,
-            journal_path=_journal(parsed_args),
-            workers=parsed_args.workers,
-            progress=self.log.info,
-        )
+        trees = plan.selected(parsed_args.tree)
+        with progress.shown(self.app, self.log, len(trees)) as tell:
+            differences = verify.verify(
+                self.client,
+                plan,
+                parsed_args.tree,
+                journal_path=_journal(parsed_args),
+                workers=parsed_args.workers,
+                progress=tell,
+            )
         if any(difference.is_damage for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
-        return runs.verification(plan.selected(parsed_args.tree), differences)
+        return runs.verification(trees, differences)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, progress
 from placementclient.commands.base import Option
 from placementclient.render.columns import Output
 
@@ -51,7 +51,8 @@ def _read(command: base._Placement, path: str) -> Snapshot:
 
     if path != LIVE:
         return files.read_snapshot(path)
-    return capture.capture(command.client, workers=4, progress=command.log.info)
+    with progress.shown(command.app, command.log) as tell:
+        return capture.capture(command.client, workers=4, progress=tell)
 
 
 class SaveSnapshot(base.ShowOne):
@@ -75,9 +76,10 @@ class SaveSnapshot(base.ShowOne):
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.migration import capture, files
 
-        snapshot = capture.capture(
-            self.client, parsed_args.tree, workers=parsed_args.workers, progress=self.log.info
-        )
+        with progress.shown(self.app, self.log) as tell:
+            snapshot = capture.capture(
+                self.client, parsed_args.tree, workers=parsed_args.workers, progress=tell
+            )
         files.write_snapshot(parsed_args.file, snapshot)
         fields = {
             'file': parsed_args.file,
@@ -158,9 +160,11 @@ class RestoreSnapshot(base.ShowOne):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.api import resource_provider
         from placementclient.migration import files, restore
 
         snapshot = files.read_snapshot(parsed_args.file)
+        there = {provider.uuid for provider in resource_provider.list(self.client)}
         restore.load(
             self.client, snapshot, missing=parsed_args.missing, progress=self.log.info
         )
@@ -168,6 +172,7 @@ class RestoreSnapshot(base.ShowOne):
             'file': parsed_args.file,
             'trees': len(snapshot.roots()),
             'providers': len(snapshot.providers),
+            'providers_made': len(snapshot.providers.keys() - there),
             'consumers': len(snapshot.consumers),
         }
         return tuple(fields), tuple(fields.values())
