@@ -9,17 +9,21 @@ from placementclient import errors, http, microversion
 from placementclient.commands.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
+from placementclient.microversion import Microversion
 
 if TYPE_CHECKING:
     from placementclient.insight.explain import Explanation
+
+#: From here on the service looks for candidates in nested providers.
+_NESTED = Microversion(1, 29)
 
 
 class ExplainCandidate(Document):
     """Explain why a request for candidates cannot be met.
 
     The filters are those of allocation candidate list. It says how many trees satisfy each
-    requirement alone, which smallest sets cannot be met together, what would be enough, and what the
-    nearest trees lack. What would be enough has been asked of the service, if not marked as
+    requirement alone, which smallest sets cannot be met together, what would be enough, and what
+    the nearest trees lack. What would be enough has been asked of the service, if not marked as
     calculated. The exit status is 0 if there are candidates, and 4 if there are none.
 
     Example:
@@ -54,6 +58,7 @@ class ExplainCandidate(Document):
         from placementclient.insight import explain
         from placementclient.migration import inquiry
 
+        self.client.require('allocation candidate explain', _NESTED)
         for option in self.options:
             if option.is_given(parsed_args):
                 self.client.require(option.flags[-1], option.since)

@@ -13,7 +13,13 @@ from itertools import combinations
 from placementclient.insight.conflicts import concessions, conflicts, minimized
 from placementclient.insight.lacks import Lack, lacks
 from placementclient.insight.matching import Matcher
-from placementclient.insight.requirements import Kind, Requirement, requirements, restricted
+from placementclient.insight.requirements import (
+    Kind,
+    Requirement,
+    askable,
+    requirements,
+    restricted,
+)
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
@@ -113,7 +119,11 @@ class _Inquest:
     def explanation(self, alone: Mapping[Requirement, int], hosts: int) -> Explanation:
         """All that is found."""
         possible = self._matcher.possible
-        found = [] if possible(self._all) else conflicts(self._wanted, possible)
+        if possible(self._all):
+            # The service has a rule that is not known here: let it say itself what is too much.
+            found = [minimized(self._wanted, self._granted)]
+        else:
+            found = conflicts(self._wanted, possible)
         missing = self._nearest(hosts)
         seen = self._look(list(missing))
         return Explanation(
@@ -124,6 +134,12 @@ class _Inquest:
             list(self._relaxations(found, seen)),
             [self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()],
         )
+
+    def _granted(self, kept: frozenset[Requirement]) -> bool:
+        """Whether the service has candidates for these, where it can be asked that."""
+        relaxed = restricted(self._request, [each for each in self._wanted if each in kept])
+        offer = self._ask(relaxed) if self._ask and relaxed else None
+        return self._matcher.possible(kept) if offer is None else offer.trees > 0
 
     def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
         """What the trees lack that lack the least, the nearest first."""
@@ -136,7 +152,8 @@ class _Inquest:
         order = sorted(short, key=lambda root: (len(short[root]), providers[root].name))
         near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}
         found = sorted(near, key=lambda root: (len(near[root]), providers[root].name))
-        return {root: near[root] for root in found[:hosts] if len(near[root]) < len(self._all)}
+        promising = [root for root in found if len(near[root]) < len(self._all)]
+        return {root: near[root] for root in (promising or found)[:hosts]}
 
     def _lacking(
         self, root: str, short: frozenset[Requirement]
@@ -163,7 +180,7 @@ class _Inquest:
             lack
             for each in self._wanted
             if each in lacking
-            for lack in lacks(each, joint.get(each, frozenset()), seen)
+            for lack in lacks(each, joint.get(each, frozenset()), seen, self._wanted)
         )
         return Host(matcher.world.providers[root].name, root, found)
 
@@ -172,35 +189,45 @@ class _Inquest:
         found: Sequence[frozenset[Requirement]],
         seen: Mapping[str, Sequence[ProviderState]],
     ) -> Iterator[Relaxation]:
-        for dropped in concessions(self._wanted, found, self._matcher.possible):
-            kept, lowered = self._all - dropped, []
-            for each in [each for each in self._wanted if each in dropped]:
+        without: list[frozenset[Requirement]] = []
+        for conceded in concessions(self._wanted, found, self._matcher.possible):
+            kept, lowered = self._all - conceded, dict[Requirement, int]()
+            for each in [each for each in self._wanted if each in conceded]:
                 amount = self._enough(each, kept, seen)
                 if amount:
-                    lowered.append((each, amount))
+                    lowered[each] = amount
                     kept |= {replace(each, amount=amount)}
-            gone = tuple(
-                each
-                for each in self._wanted
-                if each in dropped and each not in dict(lowered)
-            )
-            relaxation = self._checked(gone, tuple(lowered), kept)
-            if relaxation.offer.trees:
+            if restricted(self._request, kept) is None:
+                kept = askable(kept)
+            others = {replace(each, amount=amount) for each, amount in lowered.items()}
+            dropped = self._all - kept - lowered.keys()
+            # To do without a group is no news beside doing without one thing of it.
+            if any(less <= dropped for less in without) or not others <= kept:
+                continue
+            relaxation = self._checked(dropped, lowered, kept)
+            if relaxation is not None and relaxation.offer.trees:
+                without += [] if lowered else [dropped]
                 yield relaxation
 
     def _checked(
         self,
-        dropped: tuple[Requirement, ...],
-        lowered: tuple[tuple[Requirement, int], ...],
+        dropped: frozenset[Requirement],
+        lowered: Mapping[Requirement, int],
         kept: frozenset[Requirement],
-    ) -> Relaxation:
+    ) -> Relaxation | None:
         """What there is for a relaxed request: of the service, where it can be asked."""
-        order = [*self._wanted, *(replace(each, amount=n) for each, n in lowered)]
+        order = [*self._wanted, *(replace(each, amount=n) for each, n in lowered.items())]
         relaxed = restricted(self._request, [each for each in order if each in kept])
-        offer = self._ask(relaxed) if self._ask and relaxed else None
-        if offer is not None:
-            return Relaxation(dropped, lowered, offer, True)
-        return Relaxation(dropped, lowered, Offer(self._matcher.count(kept)), False)
+        if relaxed is None:
+            return None
+        offer = self._ask(relaxed) if self._ask else None
+        is_asked = offer is not None
+        return Relaxation(
+            tuple(each for each in self._wanted if each in dropped),
+            tuple(lowered.items()),
+            offer or Offer(self._matcher.count(kept)),
+            is_asked,
+        )
 
     def _enough(
         self,

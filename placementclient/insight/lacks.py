@@ -56,31 +56,44 @@ def lacks(
     requirement: Requirement,
     joint: frozenset[Requirement],
     providers: Sequence[ProviderState],
+    wanted: Sequence[Requirement] = (),
 ) -> Iterator[Lack]:
     """Why a tree does not satisfy a requirement.
 
     :param joint: where it would, were it not for others: these together are too much
     :param providers: those that can serve the tree
+    :param wanted: all requirements; traits of the same group tell which provider comes nearest
     """
     if joint:
         others = tuple(sorted(joint - {requirement}, key=str))
         yield Lack(requirement, Reason.SHAPE, others=others)
     elif requirement.kind is Kind.RESOURCE:
-        yield from _of_resource(requirement, providers)
+        traits = [
+            set(each.value.split(','))
+            for each in wanted
+            if each.kind is Kind.TRAIT and each.group == requirement.group
+        ]
+        yield from _of_resource(requirement, providers, traits)
     else:
         yield Lack(requirement, _BY_KIND.get(requirement.kind, Reason.SHAPE))
 
 
-def _of_resource(requirement: Requirement, providers: Sequence[ProviderState]) -> Iterator[Lack]:
+def _of_resource(
+    requirement: Requirement, providers: Sequence[ProviderState], traits: Sequence[set[str]]
+) -> Iterator[Lack]:
     """What the provider lacks that comes nearest."""
+
+    def distance(pair: tuple[ProviderState, list[tuple[Reason, int]]]) -> tuple[int, int, int, str]:
+        state, short = pair
+        without = sum(state.traits.isdisjoint(alternatives) for alternatives in traits)
+        return without, len(short), -_free(requirement.value, state), state.name
+
     able = [state for state in providers if requirement.value in state.inventories]
     if not able:
         yield Lack(requirement, Reason.INVENTORY)
         return
     found = [(state, list(_shortcomings(requirement, state))) for state in able]
-    state, nearest = min(
-        found, key=lambda pair: (len(pair[1]), -_free(requirement.value, pair[0]), pair[0].name)
-    )
+    state, nearest = min(found, key=distance)
     for reason, amount in nearest:
         yield Lack(requirement, reason, state.name, amount)
 

@@ -144,8 +144,9 @@ class Matcher:
             return uuid not in matches
         if requirement.kind is Kind.NOT_AGGREGATE:
             return uuid not in matches and root not in matches
-        if requirement.kind is Kind.AGGREGATE:
-            return uuid in matches or root in matches
+        if requirement.kind is Kind.AGGREGATE and uuid not in matches:
+            # What is shared from another tree has to be a member itself.
+            return root in matches and self.world.providers[uuid].root_provider_uuid == root
         return uuid in matches
 
 

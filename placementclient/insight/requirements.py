@@ -35,6 +35,8 @@ _WORDS = {
     Kind.ISOLATE: 'each group on a provider of its own',
     Kind.SAME_SUBTREE: 'groups {} in one subtree',
 }
+#: What is asked of the request as a whole, whatever resources it asks for.
+_OF_THE_WHOLE = (Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT, Kind.ISOLATE, Kind.SAME_SUBTREE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +128,9 @@ def restricted(
         if suffix in by_group or suffix in together
     }
     empty = {suffix for suffix, group in groups.items() if not group.resources}
-    everything = [common, *groups.values()]
-    if empty - together or not any(group.resources for group in everything):
+    if empty - together or any(group == Filter() for group in groups.values()):
         return None
-    if not common.resources and common != Filter():
+    if not common.resources and (common != Filter() or empty >= groups.keys()):
         return None
     isolated = any(requirement.kind is Kind.ISOLATE for requirement in wide)
     policy = ('isolate' if isolated else 'none') if groups else None
@@ -141,6 +142,20 @@ def restricted(
         same_subtree=tuple(tuple(suffixes.split(',')) for suffixes in subtrees),
         root_required=_values(wide, Kind.ROOT_TRAIT),
         root_forbidden=_values(wide, Kind.NOT_ROOT_TRAIT),
+    )
+
+
+def askable(kept: Collection[Requirement]) -> frozenset[Requirement]:
+    """Some requirements without the groups that have no resource any more."""
+    served = {requirement.group for requirement in kept if requirement.kind is Kind.RESOURCE}
+    return frozenset(
+        requirement
+        for requirement in kept
+        if (requirement.group in served or requirement.kind in _OF_THE_WHOLE)
+        and (
+            requirement.kind is not Kind.SAME_SUBTREE
+            or served.issuperset(requirement.value.split(','))
+        )
     )
 
 

@@ -13,13 +13,15 @@ from placementclient import errors
 
 
 class Buyer(Protocol):
-    """What takes servers: so many shares of each class it has, for others it needs pools."""
+    """What takes servers: for some it has enough itself, for others it needs pools."""
 
     @property
-    def own(self) -> Mapping[str, int]: ...
+    def own(self) -> Mapping[str, int]:
+        """For how many servers it has enough of a class itself."""
 
     @property
-    def pools(self) -> Mapping[str, frozenset[str]]: ...
+    def pools(self) -> Mapping[str, frozenset[str]]:
+        """Where more of a class may come from."""
 
 
 def most(

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from cliff.columns import FormattableColumn
+
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.model.consumers import Allocations, Candidate, Holding, Summary, Usage
 from placementclient.model.inventories import FIELDS
@@ -112,6 +114,17 @@ def candidates(
     return (CANDIDATE + CANDIDATE_TREE if long else CANDIDATE).rows(items, version)
 
 
+class Changes(FormattableColumn[Mapping[str, Mapping[str, tuple[Any, Any]]]]):
+    """What differs, by class and field: ``VCPU:reserved 0 → 2``; as data, pairs."""
+
+    def human_readable(self) -> str:
+        return ', '.join(
+            f'{name}:{field} {"-" if old is None else old} → {"-" if new is None else new}'
+            for name, fields in self._value.items()
+            for field, (old, new) in fields.items()
+        )
+
+
 def _served(item: Any) -> list[str]:
     _, uuid, _, candidate, _ = item
     return [group for group, providers in candidate.mappings.items() if uuid in providers]
@@ -188,4 +201,12 @@ PURGE = Columns(
     Column('lost', lambda step: by_provider(step.lost)),
     Column('kept', lambda step: by_provider(step.kept)),
     Column('objection'),
+)
+#: Items are :class:`placementclient.migration.bulk.Edit`.
+EDIT = Columns(
+    Column('resource_provider', lambda edit: edit.provider.uuid),
+    Column('name', lambda edit: edit.provider.name),
+    Column('state'),
+    Column('changes', lambda edit: Changes(edit.changes)),
+    Column('reason'),
 )

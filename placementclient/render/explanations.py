@@ -45,8 +45,6 @@ def lines(explanation: Explanation) -> Iterator[str]:
     yield 'Cannot be met together'
     for conflict in explanation.conflicts:
         yield f'  {" + ".join(_texts(conflict, explanation))}'
-    if not explanation.conflicts:
-        yield '  nothing: the service refuses what should be possible, or something has changed'
     if explanation.relaxations:
         yield ''
         yield 'Would be enough'

@@ -13,14 +13,17 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient import http, microversion
-from placementclient.api import allocation, inventory, trait
+from placementclient.api import allocation, allocation_candidate, inventory, trait
 from placementclient.direct import Direct
 from placementclient.http import Client
+from placementclient.insight import capacity, fits
 from placementclient.insight.audit import CHECKS
+from placementclient.insight.capacity import ALL
 from placementclient.migration import capture, files
+from placementclient.model.requests import CandidateRequest, Filter
 from tests.functional.bulk import Database
 from tests.functional.conftest import Placement, Result
-from tests.functional.planted import SERVER, Planted, planted, uuid_of
+from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of
 
 #: A thousand are in benchmarks/audit_scale.py: reading them takes minutes on a slow machine.
 HOSTS = 200
@@ -131,6 +134,35 @@ def test_a_table_can_be_read(large: Site, placement: Placement) -> None:
     table = placement('resource', 'provider', 'audit', *large.files).stdout
     assert 'resource_class VCPU, used 9, capacity 8' in table
     assert 'Source' not in table
+
+
+def test_room_agrees_with_a_count_by_hand(large: Site) -> None:
+    rooms = {
+        line.resource_class: line.room
+        for line in capacity.by_class(files.read_snapshot(large.snapshot))
+    }
+    # Every second host has a server with a disk; two pools of the faults have none.
+    pools = HOSTS // RACK + 2
+    assert (rooms['DISK_GB'].capacity, rooms['DISK_GB'].used) == (pools * 100_000, HOSTS // 2 * 80)
+    assert rooms['VGPU'].capacity == 7 * 4 + 8 * 4 + 4 + 8
+
+
+@pytest.mark.parametrize('disk', [80, 50_000, 99_999])
+def test_it_fits_where_there_are_candidates(large: Site, disk: int) -> None:
+    shape = {'VCPU': 4, 'MEMORY_MB': 57344, 'DISK_GB': disk}
+    snapshot = files.read_snapshot(large.snapshot)
+    granted, _ = allocation_candidate.list(large.client, CandidateRequest(Filter(shape)))
+    hosts = {
+        snapshot.providers[uuid].provider.root_provider_uuid
+        for candidate in granted
+        for uuid, resources in candidate.allocations.items()
+        if 'VCPU' in resources
+    }
+    said = {
+        item.name for item in fits.by_tree(snapshot, shape) if item.count and item.name != ALL
+    }
+    assert said == {snapshot.providers[str(uuid)].name for uuid in hosts}
+    assert bool(said) == (disk < 99_999)
 
 
 def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Placement) -> None:

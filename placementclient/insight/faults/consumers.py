@@ -59,6 +59,7 @@ class _Case:
 
     @property
     def hosts(self) -> dict[str, list[str]]:
+        """The providers that it uses, but for what is shared, by the root of each host."""
         return self.cloud.hosts_of(self.consumer)
 
     @property

@@ -1,0 +1,91 @@
+"""Audit a whole cloud in a scratch Placement, count what fits, and say what it costs.
+
+One fault of each kind is planted; the audit has to find each once and nothing else:
+
+    python -m benchmarks.audit_scale --hosts 1000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from collections import Counter
+
+from keystoneauth1.session import Session
+
+from placementclient import http, microversion
+from placementclient.direct import Direct
+from placementclient.insight import capacity, fits, nova
+from placementclient.insight.audit import audit
+from placementclient.insight.cloud import Cloud
+from placementclient.migration import capture
+from placementclient.model.snapshots import Snapshot
+from tests.functional.bulk import Database
+from tests.functional.planted import planted
+
+SHAPE = {'VCPU': 4, 'MEMORY_MB': 8192, 'DISK_GB': 80}
+
+
+class Clock:
+    """Measures what follows each other, in seconds."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._last = time.monotonic()
+
+    def stop(self, what: str) -> None:
+        """Note how long something has taken since the last time."""
+        now = time.monotonic()
+        self.times[what], self._last = round(now - self._last, 2), now
+
+
+def main() -> None:
+    """Fill, read, audit, count."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--hosts', type=int, default=1000)
+    parser.add_argument('--workers', type=int, default=2)
+    arguments = parser.parse_args()
+    clock, cloud = Clock(), planted(arguments.hosts)
+    with Direct.scratch() as service:
+        client = http.Client(Session(auth=service), microversion.HIGHEST)
+        database = Database(client)
+        database.fill(cloud.snapshot)
+        for consumer in cloud.forgotten:
+            database.forget_consumer(consumer)
+        clock.stop('fill')
+        snapshot = capture.capture(client, workers=arguments.workers)
+        clock.stop('read')
+    found = list(
+        audit(
+            Cloud(
+                snapshot,
+                nova.servers(cloud.servers, 'planted'),
+                nova.migrations(cloud.migrations, 'planted'),
+            )
+        )
+    )
+    clock.stop('audit')
+    agrees = Counter((f.id, f.fault.subject) for f in found) == Counter(cloud.expected)
+    report(clock, snapshot, {'findings': len(found), 'as planted': agrees})
+
+
+def report(clock: Clock, snapshot: Snapshot, facts: dict[str, object]) -> None:
+    """Count what fits, and print all."""
+    capacity.by_tree(snapshot)
+    clock.stop('capacity by tree')
+    fitting = fits.by_tree(snapshot, SHAPE)
+    clock.stop('fits by tree')
+    facts |= {
+        'providers': len(snapshot.providers),
+        'consumers': len(snapshot.consumers),
+        'fits': fitting[-1].count,
+        'seconds': clock.times,
+        'megabytes': resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+    print(json.dumps(facts, indent=2))
+
+
+if __name__ == '__main__':
+    main()

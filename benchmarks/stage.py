@@ -1,0 +1,115 @@
+"""What benchmarks need: virtual environments of their own, and a real Placement over HTTP.
+
+All is made in ``build/benchmarks`` of the checkout, once; ours is installed anew each time. Not in
+a temporary folder: below /tmp stevedore keeps no cache, which would burden OpenStackClient.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+TOP = Path(__file__).resolve().parents[1]
+FOLDER = TOP / 'build' / 'benchmarks'
+PEER = 'osc-placement==4.9.1'
+SERVICE = TOP / 'tests' / 'functional' / 'service.py'
+
+
+def ours() -> Path:
+    """The programs of this checkout, beside OpenStackClient."""
+    programs = _environment('ours', f'{TOP}[osc]')
+    subprocess.run(
+        [programs / 'pip', 'install', '-q', '--force-reinstall', '--no-deps', TOP], check=True
+    )
+    return programs
+
+
+def peer() -> Path:
+    """The programs of osc-placement, beside OpenStackClient."""
+    return _environment('peer', PEER, 'python-openstackclient')
+
+
+def _environment(name: str, *packages: str) -> Path:
+    programs = FOLDER / name / 'bin'
+    if not programs.exists():
+        print(f'creating {FOLDER / name}', file=sys.stderr)
+        venv.create(FOLDER / name, with_pip=True)
+        subprocess.run([programs / 'pip', 'install', '-q', *packages], check=True)
+    return programs
+
+
+@contextlib.contextmanager
+def service() -> Iterator[str]:
+    """The URL of an empty Placement, in a process of its own."""
+    programs = _environment('service', 'openstack-placement', 'waitress')
+    with socket.create_server(('127.0.0.1', 0)) as probe:
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder, 'placement.sqlite')
+        process = subprocess.Popen(
+            [programs / 'python', SERVICE, str(port), database], stderr=subprocess.DEVNULL
+        )
+        try:
+            url = f'http://127.0.0.1:{port}'
+            _wait(url, process)
+            yield url
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(url).close()
+            return
+        time.sleep(0.1)
+    raise SystemExit('the service has ended')
+
+
+def send(url: str, method: str, path: str, body: Any) -> None:
+    """One request to a service, outside of all that is measured."""
+    request = urllib.request.Request(
+        f'{url}{path}',
+        json.dumps(body).encode(),
+        {'Content-Type': 'application/json', 'OpenStack-API-Version': 'placement 1.37'},
+        method=method,
+    )
+    urllib.request.urlopen(request).close()
+
+
+def uuid(kind: int, number: int) -> str:
+    """The UUID of the n-th thing of a kind, the same each time."""
+    return f'{kind:08x}-0000-4000-8000-{number:012x}'
+
+
+def populate(url: str, providers: int, consumers: int = 0) -> None:
+    """Add root providers with an inventory, and so many consumers on each."""
+    for number in range(providers):
+        host = uuid(1, number)
+        send(url, 'POST', '/resource_providers', {'name': f'compute{number}', 'uuid': host})
+        inventories = {'VCPU': {'total': 64}, 'MEMORY_MB': {'total': 262144}}
+        body = {'resource_provider_generation': 0, 'inventories': inventories}
+        send(url, 'PUT', f'/resource_providers/{host}/inventories', body)
+        for instance in range(consumers):
+            _allocate(url, host, uuid(2, number * consumers + instance))
+
+
+def _allocate(url: str, host: str, consumer: str) -> None:
+    body = {
+        'allocations': {host: {'resources': {'VCPU': 1, 'MEMORY_MB': 1024}}},
+        'project_id': uuid(3, 0),
+        'user_id': uuid(4, 0),
+        'consumer_generation': None,
+    }
+    send(url, 'PUT', f'/allocations/{consumer}', body)

@@ -1,0 +1,136 @@
+"""``resource provider audit``: what it is told, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from placementclient.http import Client
+from placementclient.insight.audit import CHECKS
+from placementclient.migration import compute
+from tests.unit.commands.clouds import save, small
+from tests.unit.conftest import Placement, Result, Service
+
+AUDIT = 'resource provider audit --snapshot {} '
+SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
+UNSET = 'openstack resource provider allocation unset s --provider host2'
+
+
+def listing(folder: Path) -> str:
+    """The options for the lists of servers and migrations."""
+    servers, migrations = save(folder, 's.json', SERVERS), save(folder, 'm.json', [])
+    return f'--servers {servers} --migrations {migrations}'
+
+
+def test_findings_are_a_table_and_exit_status_3(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())))
+    assert (result.status, result.stderr, service.requests) == (3, '', [])
+    [row] = [line for line in result.stdout.splitlines() if 'on-several-trees' in line]
+    assert re.split(r'\s*\|\s*', row)[1:6] == [
+        'on-several-trees',
+        'warning',
+        's',
+        'type INSTANCE, holds (host1 (VCPU 2), host2 (VCPU 1), nfs (DISK_GB 40))',
+        'openstack server migration list --server s',
+    ]
+
+
+def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
+    lists = listing(tmp_path)
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'-f json {lists}')
+    assert json.loads(result.stdout) == [
+        {
+            'id': 'doubled',
+            'severity': 'error',
+            'subject': 's',
+            'evidence': {
+                'type': 'INSTANCE',
+                'holds': {'host1': {'VCPU': 2}, 'host2': {'VCPU': 1}, 'nfs': {'DISK_GB': 40}},
+                'host': 'host1',
+            },
+            'command': UNSET,
+        }
+    ]
+
+
+def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')
+    assert result == Result(0, '[]\n', '')
+
+
+def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore what')
+    assert result.status == 2
+    for check in CHECKS:
+        assert check.id in result.stderr
+
+
+def test_a_tree_that_does_not_exist(placement: Placement, tmp_path: Path) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--tree what')
+    assert result == Result(1, '', "No resource provider has the name or UUID 'what'\n")
+
+
+def test_a_tree_is_chosen_by_any_of_its_providers(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    for tree, status in (('host1_gpu', 3), ('host2', 3), ('nfs', 3)):
+        assert placement(AUDIT.format(file) + f'--tree {tree}').status == status
+
+
+@pytest.mark.parametrize('option', ['--servers', '--migrations'])
+def test_a_list_that_is_none(placement: Placement, tmp_path: Path, option: str) -> None:
+    path = save(tmp_path, 'x.json', {'what': 1})
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} {path}')
+    assert result == Result(1, '', f'{path}: not a list of {option.strip("-")}\n')
+
+
+def test_to_mend_takes_a_yes(placement: Placement, service: Service, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    lists = listing(tmp_path)
+    result = placement(AUDIT.format(file) + f'{lists} --fix')
+    assert (result.status, result.stdout) == (2, '')
+    assert f'Run these 1 commands?\n  {UNSET}\n' in result.stderr
+    assert service.requests == []
+
+
+def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: Path) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--fix -f json')
+    assert (result.status, result.stderr) == (3, '')
+    assert [row['fix'] for row in json.loads(result.stdout)] == ['']
+
+
+def test_without_a_catalog_it_says_what_is_missing(
+    placement: Placement, service: Service
+) -> None:
+    service.always({'resource_providers': []})
+    assert placement('resource provider audit -f json') == Result(
+        0,
+        '[]\n',
+        'Without the compute service (The session has no catalog) nothing is said of orphans; '
+        'give --servers and --migrations\n',
+    )
+
+
+def test_the_compute_service_is_asked_after_the_snapshot(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def listed(what: str) -> Callable[[Client], list[object]]:
+        def ask(client: Client) -> list[object]:
+            asked.append((what, len(service.requests)))
+            return []
+
+        return ask
+
+    monkeypatch.setattr(compute, 'servers', listed('servers'))
+    monkeypatch.setattr(compute, 'migrations', listed('migrations'))
+    service.always({'resource_providers': []})
+    assert placement('resource provider audit -f json') == Result(0, '[]\n', '')
+    assert asked == [('servers', 1), ('migrations', 1)]

@@ -1,0 +1,221 @@
+"""Many commands in one process: what each prints, where it ends, and how."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from placementclient import shell
+from placementclient.commands.batch import WORSE, Line, _badness
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.dialogue import Exchange, fault, get, unacceptable, version_document
+
+CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
+NONE = get('/resource_classes', {'resource_classes': []})
+GONE = Exchange('GET /traits/CUSTOM_X', fault(404, 'No such trait.'))
+LIST = 'resource class list -f value'
+SHOW = 'trait show CUSTOM_X'
+SENTENCE = 'No such trait. (HTTP 404) [req-1]\n'
+
+Batch = Callable[..., Result]
+
+
+@pytest.fixture
+def batch(placement: Placement, tmp_path: Path) -> Batch:
+    """Runs lines: ``batch([LIST, SHOW], '--keep-going')``."""
+
+    def run(lines: Iterable[str], *options: str, version: str | None = None) -> Result:
+        file = tmp_path / 'commands'
+        file.write_text('\n'.join(lines))
+        return placement('batch', str(file), *options, version=version)
+
+    return run
+
+
+def test_each_line_is_printed_with_its_number_its_status_and_its_output(
+    batch: Batch, service: Service
+) -> None:
+    service.answer(CLASSES, CLASSES)
+    assert batch(['# all', '', LIST, f'  {LIST} --sort-column name # again']) == Result(
+        0,
+        f'# line 3, exit status 0: {LIST}\nVCPU\n'
+        f'# line 4, exit status 0: {LIST} --sort-column name # again\nVCPU\n',
+        '',
+    )
+
+
+def test_it_stops_at_the_first_failure(batch: Batch, service: Service) -> None:
+    service.answer(GONE, CLASSES)
+    assert batch([SHOW, LIST]) == Result(1, f'# line 1, exit status 1: {SHOW}\n', SENTENCE)
+    assert len(service.requests) == 1
+
+
+def test_it_goes_on_where_it_should_and_ends_with_the_worst(
+    batch: Batch, service: Service
+) -> None:
+    service.answer(GONE, CLASSES)
+    result = batch([SHOW, 'nonsense', LIST], '--keep-going')
+    assert result.status == 2
+    assert result.stdout.endswith(f'# line 3, exit status 0: {LIST}\nVCPU\n')
+    assert result.stderr == f"{SENTENCE}'nonsense' is not a command. See placement --help\n"
+
+
+def test_a_machine_reads_an_object_for_each_line(batch: Batch, service: Service) -> None:
+    service.answer(CLASSES, GONE)
+    result = batch([LIST, '', SHOW], '--json-lines')
+    assert result.status == 1
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {'line': 1, 'command': LIST, 'status': 0, 'stdout': 'VCPU\n', 'stderr': ''},
+        {'line': 3, 'command': SHOW, 'status': 1, 'stdout': '', 'stderr': SENTENCE},
+    ]
+    assert result.stderr == ''
+
+
+@pytest.mark.parametrize(
+    ('line', 'status', 'stdout', 'stderr'),
+    [
+        ('resource class list --nonsense', 2, '', 'unrecognized arguments: --nonsense'),
+        ('resource class show', 2, '', 'the following arguments are required: <name>'),
+        ('resource class show "VCPU', 2, '', 'No closing quotation'),
+        ('resource class show \\', 2, '', 'No escaped character'),
+        ('resource clsas list', 2, '', 'Did you mean: resource class list'),
+        ('resource class show --help', 0, 'usage: placement resource class show', ''),
+        ('help resource class show', 0, 'usage: placement resource class show', ''),
+        ('--help', 0, 'usage: placement [options]', ''),
+        ('--version', 0, '.', ''),
+        ('batch -', 2, '', 'A batch cannot run a batch'),
+        ('--debug batch other', 2, '', 'A batch cannot run a batch'),
+        ('--os-cloud other resource class list', 2, '', "'--os-cloud' is not a command"),
+        ('resource class list --os-cloud other', 2, '', 'unrecognized arguments: --os-cloud'),
+        ('--os-placement-api-version 7 resource class list', 1, '', '7 is not known'),
+        ('complete bash', 0, 'complete -F _placement placement', ''),
+    ],
+)
+def test_no_line_ends_the_process(
+    batch: Batch, service: Service, line: str, status: int, stdout: str, stderr: str
+) -> None:
+    service.answer(CLASSES)
+    result = batch([line, LIST], '--json-lines', '--keep-going')
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert (first['status'], second['status'], result.status) == (status, 0, status)
+    assert stdout in first['stdout']
+    assert bool(first['stdout']) == bool(stdout)
+    assert stderr in first['stderr']
+    assert second['stdout'] == 'VCPU\n'
+
+
+def test_quotes_are_those_of_a_shell(batch: Batch, service: Service) -> None:
+    service.answer(get('/resource_providers?name=a b#"c"', {'resource_providers': []}))
+    assert batch(["resource provider list --name 'a b#\"c\"' -f value"]).status == 0
+    assert [request.line for request in service.requests] == [
+        'GET /resource_providers?name=a b#"c"'
+    ]
+
+
+def test_a_line_may_have_a_version_of_its_own(batch: Batch, service: Service) -> None:
+    service.answer(CLASSES, CLASSES, CLASSES)
+    option = '--os-placement-api-version'
+    lines = [f'{option} 1.5 {LIST}', LIST, f'{LIST} {option} 1.9']
+    assert batch(lines, version='1.7').status == 0
+    assert [request.version for request in service.requests] == ['1.5', '1.7', '1.9']
+
+
+def test_the_version_is_negotiated_once(batch: Batch, service: Service) -> None:
+    old = get(CLASSES.line.removeprefix('GET '), CLASSES.reply)
+    service.answer(unacceptable(CLASSES), version_document('1.30'), old, old)
+    assert batch([LIST, LIST]).status == 0
+    assert [request.version for request in service.requests] == ['1.39', None, '1.30', '1.30']
+
+
+def test_what_one_line_needs_is_not_asked_of_the_next(batch: Batch, service: Service) -> None:
+    refused = Exchange('GET /resource_providers', fault(406, 'Unacceptable'))
+    service.answer(refused, version_document('1.10'), CLASSES)
+    result = batch(['resource provider list --in-tree ' + 'a' * 8, LIST], '--keep-going')
+    assert result.status == 1
+    assert 'VCPU\n' in result.stdout
+
+
+def test_what_a_client_requires_does_not_grow_with_the_lines(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+    renewed = Client.renewed
+    monkeypatch.setattr(
+        Client, 'renewed', lambda client: held.append(len(client._requirements)) or renewed(client)
+    )
+    service.answer(*[CLASSES] * 9)
+    assert batch([LIST] * 9).status == 0
+    assert len(set(held[1:])) == 1
+
+
+def test_commands_come_from_stdin_but_no_command_reads_there(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.answer(CLASSES, GONE, CLASSES)
+    lines = f'{LIST}\nresource provider reshape submit --file -\n{LIST}\n'
+    monkeypatch.setattr('sys.stdin', io.StringIO(lines))
+    result = placement('batch', '--keep-going')
+    assert result.stdout.count('VCPU\n') == 2
+    assert [request.body for request in service.requests] == [None] * len(service.requests)
+
+
+@pytest.mark.parametrize('path', ['nowhere', '.'])
+def test_a_file_that_cannot_be_read_is_told(placement: Placement, path: str) -> None:
+    result = placement('batch', path)
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+    assert result.stderr.startswith(f'{path}: ')
+
+
+def test_a_file_may_be_empty_or_no_text(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    file = tmp_path / 'commands'
+    file.touch()
+    assert placement('batch', str(file)) == Result(0, '', '')
+    file.write_bytes(b'\xef\xbb\xbf# \xff\r\nnonsense \xff\r\n')
+    result = placement('batch', str(file))
+    assert result.status == 2
+    assert '# line 2, exit status 2: nonsense \\xff' in result.stdout
+
+
+def test_ctrl_c_ends_the_batch_even_if_it_should_go_on(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('placementclient.http.Client.send', interrupt)
+    result = batch([LIST, LIST], '--keep-going')
+    assert (result.status, result.stdout) == (130, f'# line 1, exit status 130: {LIST}\n')
+
+
+def test_a_reader_that_has_gone_ends_the_batch(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise BrokenPipeError
+
+    service.answer(CLASSES, CLASSES)
+    monkeypatch.setattr('placementclient.commands.batch.Batch._show', broken)
+    assert batch([LIST, LIST]).status == shell.BROKEN_PIPE
+    assert len(service.requests) == 1
+
+
+def test_the_debug_of_a_line_is_its_own(batch: Batch, service: Service) -> None:
+    service.answer(GONE, GONE)
+    result = batch([f'--debug {SHOW}', SHOW], '--json-lines', '--keep-going')
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert 'Traceback' in first['stderr']
+    assert second['stderr'] == SENTENCE
+
+
+def test_the_order_from_good_to_bad_knows_every_status() -> None:
+    assert set(WORSE) == set(ExitStatus)
+    assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
+    assert Line(1, '', 0, '', '').status == 0

@@ -1,0 +1,97 @@
+"""``resource capacity show``: on a file, without any cloud."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.commands.clouds import save, small
+from tests.unit.conftest import Placement, Result, Service
+
+SHOW = 'resource capacity show --snapshot {file} '
+
+TREES = """\
++-------+----------------+-----------+-----------+----------+------+------+-------------+
+| tree  | resource_class | shared_by | providers | capacity | used | free | largest_fit |
++-------+----------------+-----------+-----------+----------+------+------+-------------+
+| host1 | VCPU           |           |         1 |        8 |    2 |    6 |           4 |
+| host1 | VGPU           |           |         1 |        2 |    0 |    2 |           2 |
+| host1 | DISK_GB        | nfs       |         1 |      100 |   40 |   60 |          60 |
+| host2 | VCPU           |           |         1 |        4 |    1 |    3 |           3 |
+| host2 | DISK_GB        | nfs       |         1 |      100 |   40 |   60 |          60 |
+| nfs   | DISK_GB        |           |         1 |      100 |   40 |   60 |          60 |
+| (all) | DISK_GB        |           |         1 |      100 |   40 |   60 |          60 |
+| (all) | VCPU           |           |         2 |       12 |    3 |    9 |           4 |
+| (all) | VGPU           |           |         1 |        2 |    0 |    2 |           2 |
++-------+----------------+-----------+-----------+----------+------+------+-------------+
+"""
+
+FITS = """\
++-------+------+----------------+-------------------+
+| tree  | fits | runs_out_first | fits_by_class     |
++-------+------+----------------+-------------------+
+| host1 |    3 | VCPU           | VCPU 3, DISK_GB 4 |
+| host2 |    1 | VCPU           | VCPU 1, DISK_GB 4 |
+| (all) |    4 | DISK_GB        | VCPU 4, DISK_GB 4 |
++-------+------+----------------+-------------------+
+"""
+
+
+@pytest.mark.parametrize(
+    ('options', 'table'), [('', TREES), ('--by tree', TREES), ('--fits VCPU=2,DISK_GB=15', FITS)]
+)
+def test_a_table(
+    placement: Placement, service: Service, tmp_path: Path, options: str, table: str
+) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    assert placement(SHOW.format(file=file) + options) == Result(0, table, '')
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ('options', 'expected'),
+    [
+        (
+            '--by class -c resource_class -c free',
+            [
+                {'resource_class': 'DISK_GB', 'free': 60},
+                {'resource_class': 'VCPU', 'free': 9},
+                {'resource_class': 'VGPU', 'free': 2},
+            ],
+        ),
+        (
+            '--by aggregate --fits VGPU=1',
+            [
+                {
+                    'aggregate': name,
+                    'fits': 2,
+                    'runs_out_first': 'VGPU',
+                    'fits_by_class': {'VGPU': 2},
+                }
+                for name in ('shared', '(all)')
+            ],
+        ),
+        ('--by class --fits VGPU=1 -c fits', [{'fits': 2}, {'fits': 2}]),
+    ],
+)
+def test_as_data(placement: Placement, tmp_path: Path, options: str, expected: object) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(SHOW.format(file=file) + f'-f json {options}')
+    assert (result.status, json.loads(result.stdout)) == (0, expected)
+
+
+@pytest.mark.parametrize(
+    'shape', ['VCPU', 'VCPU=', '=1', 'VCPU=x', 'VCPU=0', 'VCPU=-1', 'VCPU=1,VCPU=2', 'VCPU=1,', ',']
+)
+def test_a_shape_that_is_none(placement: Placement, tmp_path: Path, shape: str) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(SHOW.format(file=file) + f"--fits '{shape}'")
+    assert result.status == 1
+    assert result.stderr.startswith('--fits must be of form <resource_class>=<value>,...')
+
+
+def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> None:
+    path = save(tmp_path, 'other.json', [])
+    assert placement(SHOW.format(file=path)) == Result(1, '', f'{path}: not a snapshot\n')

@@ -1,0 +1,74 @@
+"""``resource provider snapshot show`` and ``diff``: on files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.unit.commands.clouds import changed, save, small
+from tests.unit.conftest import Placement, Result, Service
+
+SNAPSHOT = 'resource provider snapshot'
+
+
+
+def test_a_snapshot_is_shown_in_numbers(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    file = save(tmp_path, 'cloud.json.gz', small())
+    result = placement(f'{SNAPSHOT} show {file} -f json')
+    assert (result.status, service.requests) == (0, [])
+    assert json.loads(result.stdout) == {
+        'file': file,
+        'trees': 3,
+        'providers': 4,
+        'sharing_providers': 1,
+        'aggregates': 1,
+        'traits': 1,
+        'consumers': 1,
+        'consumer_types': {'INSTANCE': 1},
+        'resource_classes': {
+            'DISK_GB': {'used': 40, 'capacity': 100},
+            'VCPU': {'used': 3, 'capacity': 12},
+            'VGPU': {'used': 0, 'capacity': 2},
+        },
+    }
+    assert 'DISK_GB (used 40, capacity 100)' in placement(f'{SNAPSHOT} show {file}').stdout
+
+
+def test_the_same_does_not_differ(placement: Placement, service: Service, tmp_path: Path) -> None:
+    one, other = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', small())
+    assert placement(f'{SNAPSHOT} diff {one} {other} -f json') == Result(0, '[]\n', '')
+    assert service.requests == []
+
+
+def test_what_differs_is_told_with_exit_status_3(placement: Placement, tmp_path: Path) -> None:
+    before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
+    result = placement(f'{SNAPSHOT} diff {before} {after} -f json')
+    assert (result.status, result.stderr) == (3, '')
+    rows = {(row['name'], row['field']): row for row in json.loads(result.stdout)}
+    assert rows['host2', 'traits'] == {
+        'change': 'changed',
+        'kind': 'provider',
+        'name': 'host2',
+        'uuid': 'host2',
+        'field': 'traits',
+        'before': [],
+        'after': ['CUSTOM_NEW'],
+    }
+    assert rows['s', '']['change'] == 'removed'
+    assert rows['s', '']['after'] is None
+    assert rows['s', '']['before']['allocations.nfs.DISK_GB'] == 40
+    table = placement(f'{SNAPSHOT} diff {before} {after} -c name -c before -c after').stdout
+    assert '| host2 |' in table
+    assert '| CUSTOM_NEW |' in table
+
+
+def test_either_may_be_live(placement: Placement, service: Service, tmp_path: Path) -> None:
+    file = save(tmp_path, 'a.json', small())
+    for arguments, change in ((f'{file} live', 'removed'), (f'live {file}', 'added')):
+        service.always({'resource_providers': []})
+        result = placement(f'{SNAPSHOT} diff {arguments} -f json')
+        assert result.status == 3
+        assert {row['change'] for row in json.loads(result.stdout)} == {change}
+        assert [request.line for request in service.requests] == ['GET /resource_providers']

@@ -1,0 +1,139 @@
+"""What starting loads: no more than the command needs, or starting would become slow unnoticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+
+#: Other services' clients, the interactive shell, the SDK, servers, solvers, what draws progress.
+NEVER = {
+    'alembic', 'cinderclient', 'cmd2', 'dogpile', 'highspy', 'hypothesis', 'jsonschema', 'networkx',
+    'novaclient', 'numpy', 'openstack', 'openstackclient', 'os_traits', 'oslo_config', 'oslo_db',
+    'osc_lib.clientmanager', 'osc_lib.shell', 'pip', 'pkg_resources', 'placement',
+    'prompt_toolkit', 'pygments', 'pytest', 'readline', 'rich', 'scipy', 'setuptools', 'sqlalchemy',
+    'webob', 'yaml',
+}  # fmt: skip
+#: What it takes to reach a service, and to print a table.
+NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
+OURS_NEVER = {'planner', 'insight', 'migration', 'direct', 'completion'}
+
+#: Runs the program and prints what is loaded at its end, on stderr, behind all that it says.
+RUN = """
+import atexit, json, sys
+print_ = print
+stderr = sys.stderr
+atexit.register(lambda: print_(json.dumps(sorted(sys.modules)), file=stderr))
+from placementclient.__main__ import main
+sys.exit(main())
+"""
+
+
+class _Answer(BaseHTTPRequestHandler):
+    """A service that has one provider."""
+
+    def do_GET(self) -> None:
+        provider = {'uuid': 'u', 'name': 'compute1', 'generation': 1}
+        provider |= {'root_provider_uuid': 'u', 'parent_provider_uuid': None}
+        body = json.dumps({'resource_providers': [provider]}).encode()
+        self.send_response(200)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope='module')
+def url() -> Iterator[str]:
+    server = HTTPServer(('127.0.0.1', 0), _Answer)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f'http://127.0.0.1:{server.server_port}'
+    server.shutdown()
+
+
+def loaded(*argv: str, **environment: str) -> tuple[str, set[str]]:
+    """What the program prints, and the modules that it has loaded when it ends."""
+    ended = subprocess.run(
+        [sys.executable, '-c', RUN, *argv],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    said = ended.stderr.splitlines()
+    assert ended.returncode == 0, ended.stderr
+    assert len(said) == 1, ended.stderr
+    return ended.stdout, set(json.loads(said[0]))
+
+
+def commands(modules: set[str]) -> set[str]:
+    """The modules of commands that are loaded."""
+    prefix = 'placementclient.commands.'
+    return {module.removeprefix(prefix) for module in modules if module.startswith(prefix)}
+
+
+def ours(modules: set[str]) -> set[str]:
+    """The parts of the package that are loaded."""
+    return {module.split('.')[1] for module in modules if module.startswith('placementclient.')}
+
+
+@pytest.mark.parametrize('format', ['table', 'json', 'value', 'csv'])
+def test_a_command_loads_what_it_needs_and_no_other_command(url: str, format: str) -> None:
+    argv = ('resource', 'provider', 'list', '-f', format)
+    output, modules = loaded(*argv, OS_AUTH_TYPE='none', OS_ENDPOINT=url)
+    assert 'compute1' in output
+    assert modules & NEVER == set()
+    assert ours(modules) & OURS_NEVER == set()
+    assert commands(modules) <= {'base', 'filters', 'resource_provider'}
+
+
+def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None:
+    argv = ('--os-auth-type', 'none', '--os-endpoint', url, 'resource', 'provider', 'list')
+    output, modules = loaded(*argv)
+    assert 'compute1' in output
+    assert modules & NEVER == set()
+    assert commands(modules) <= {'base', 'filters', 'resource_provider'}
+
+
+@pytest.mark.parametrize('argv', ['resource provider list --help', 'help trait list'])
+def test_the_help_of_a_command_does_without_the_network(argv: str) -> None:
+    output, modules = loaded(*argv.split())
+    assert output.startswith('usage: placement')
+    assert modules & (NEVER | {'keystoneauth1', 'requests', 'urllib3'}) == set()
+    assert ours(modules) & OURS_NEVER == set()
+    assert len(commands(modules) - {'base', 'filters'}) == 1
+
+
+def test_the_overview_does_without_the_network_and_the_work() -> None:
+    output, modules = loaded('--help')
+    assert 'resource provider list' in output
+    assert modules & (NEVER | {'keystoneauth1', 'requests', 'urllib3'}) == set()
+    assert ours(modules) & (OURS_NEVER - {'completion'}) == set()
+
+
+def test_the_clouds_of_a_file_are_not_looked_for_without_need() -> None:
+    _, modules = loaded('complete', 'bash', OS_CLOUD='nowhere', OS_AUTH_TYPE='nonsense')
+    assert 'openstack' not in modules
+    assert 'keystoneauth1' not in modules
+
+
+def test_a_key_press_waits_for_python_alone() -> None:
+    ended = subprocess.run(
+        [sys.executable, '-c', RUN, 'complete', '--values', 'nonsense', ''],
+        input='',
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    modules = set(json.loads(ended.stderr))
+    assert modules & {'cliff', 'stevedore', 'argparse', 'importlib.metadata', *NETWORK} == set()
+    assert ours(modules) == {'__main__', 'completion'}
