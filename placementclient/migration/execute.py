@@ -52,13 +52,11 @@ def apply(
     """
     client.require('a reshape', SINCE)
     check.check(plan)
+    _allow(client)
     with journal.opened(journal_path, plan) as opened:
-        _allow(client)
         run = Run(client, plan, opened)
         queue = _Queue(plan.selected(trees), limit, max_failures, report)
-        for root_uuid, tree in queue.trees.items():
-            if opened.of(root_uuid).ended == State.APPLIED:
-                queue.end(_result(tree, State.ALREADY_APPLIED))
+        _end_those_done(run, queue, State.APPLIED, State.ALREADY_APPLIED, workers)
         as_planned = _preflight(run, queue, workers)
 
         def forward(tree: TreePlan) -> TreeResult:
@@ -86,13 +84,11 @@ def rollback(
     The parameters and what is raised are those of :func:`apply`.
     """
     client.require('a reshape', SINCE)
+    _allow(client)
     with journal.opened(journal_path, plan) as opened:
-        _allow(client)
         run = Run(client, plan, opened)
         queue = _Queue(plan.selected(trees), None, None, report, backward=True)
-        for root_uuid, tree in queue.trees.items():
-            if opened.of(root_uuid).ended == State.ROLLED_BACK:
-                queue.end(_result(tree, State.ALREADY_BACK))
+        _end_those_done(run, queue, State.ROLLED_BACK, State.ALREADY_BACK, workers)
         return queue.run(
             lambda tree: Course(run, opened.of(tree.root_provider_uuid).plan or tree).backward(),
             workers,
@@ -104,6 +100,26 @@ def _allow(client: Client) -> None:
         raise errors.Forbidden(
             403, f'The policy does not allow to reshape: the role {reshaper.ROLE!r} is needed'
         )
+
+
+def _end_those_done(run: Run, queue: _Queue, done: State, state: State, workers: int) -> None:
+    """End the trees of which the journal says that they are done already.
+
+    Unless they are on the other side again: another plan or a backup may have undone it.
+    """
+    undone = live.Side.BEFORE if done is State.APPLIED else live.Side.AFTER
+
+    def is_done(tree: TreePlan) -> bool:
+        tree = run.journal.of(tree.root_provider_uuid).plan or tree
+        with answered():
+            return live.side_of(run.client, tree) is not undone
+
+    told = [
+        tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done
+    ]
+    for tree, stands in zip(told, parallel(is_done, told, workers), strict=True):
+        if stands:
+            queue.end(_result(tree, state))
 
 
 def _preflight(run: Run, queue: _Queue, workers: int) -> set[str]:

@@ -84,6 +84,11 @@ class View:
                 yield Side.NEITHER
 
 
+def moves(tree: TreePlan) -> bool:
+    """Whether a plan changes more than traits and aggregates."""
+    return any(moving_classes(change) for change in tree.providers)
+
+
 def moving_classes(change: ProviderChange) -> set[str]:
     """The classes whose inventory a plan changes on a provider."""
     before, after = change.content_before.inventories, change.after.inventories
@@ -125,6 +130,17 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
         elif provider is None or provider.generation != change.before.generation:
             return False
     return True
+
+
+def side_of(client: Client, tree: TreePlan) -> Side:
+    """Which side of its reshape a tree is on, with as few requests as tell that."""
+    listed = listing(client, roots_of(tree))
+    made = {change.uuid for change in tree.created()}
+    if made and made <= listed.keys():
+        return Side.AFTER
+    if made and made.isdisjoint(listed):
+        return Side.BEFORE
+    return look_at(client, tree, listed, holdings=False).side
 
 
 def look_at(

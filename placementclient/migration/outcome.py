@@ -16,7 +16,7 @@ class State(enum.StrEnum):
     APPLIED = 'applied'
     ALREADY_APPLIED = 'already applied'
     ROLLED_BACK = 'rolled back'
-    ALREADY_BACK = 'was not applied'
+    ALREADY_BACK = 'not applied'
     LEFT_ALONE = 'left alone'
     FAILED = 'failed'
     NOT_STARTED = 'not started'

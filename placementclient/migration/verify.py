@@ -98,6 +98,9 @@ def verify(
 
     def of_tree(tree: TreePlan) -> list[Difference]:
         snapshot = capture(client, live.roots_of(tree))
+        if live.moves(tree) and live.view_of(tree, snapshot).side is Side.BEFORE:
+            name = tree.root_provider_name
+            return [Difference(name, 'not-applied', 'the plan is not applied to this tree')]
         return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
 
     result = []

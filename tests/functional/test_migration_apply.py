@@ -42,14 +42,24 @@ def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -
     assert {uuid: consumer.type for uuid, consumer in after.consumers.items()} == types
 
 
-def test_applied_again_nothing_is_sent_for_the_tree(client: Client, tmp_path: Path) -> None:
+def test_applied_again_one_look_at_the_tree_is_enough(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     execute.apply(client, plan, path)
     with clouds.watched(client) as requests:
         outcome = execute.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
-    assert requests == [('POST', '/reshaper')]
+    assert requests == [('POST', '/reshaper'), ('GET', '/resource_providers')]
+
+
+def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    execute.apply(client, plan, path)
+    execute.rollback(client, plan, str(tmp_path / 'other.journal'))
+    outcome = execute.apply(client, plan, path)
+    assert [tree.state for tree in outcome.trees] == [State.APPLIED]
+    assert verify.verify(client, plan, journal_path=path) == []
 
 
 def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ STOPPED = errors.BadFile('plan.journal', 'No space left on device')
         ('', None, ExitStatus.DONE),
         ('applied', None, ExitStatus.DONE),
         ('applied, already applied', None, ExitStatus.DONE),
-        ('rolled back, was not applied', None, ExitStatus.DONE),
+        ('rolled back, not applied', None, ExitStatus.DONE),
         ('applied, not started', None, ExitStatus.DONE),
         ('not started', None, ExitStatus.DONE),
         ('left alone', None, ExitStatus.DIFFERS),

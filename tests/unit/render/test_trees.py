@@ -1,0 +1,120 @@
+"""Trees as text and as pictures."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.trees import Tree
+from placementclient.render import graphs, pictures, trees
+from placementclient.render.looks import Look
+
+SVG = '{http://www.w3.org/2000/svg}'
+
+
+def state(name: str, parent: str | None = None, root: str = 'root', **used: int) -> ProviderState:
+    return ProviderState(
+        Provider(f'uuid of {name}', name, 0, parent and f'uuid of {parent}', f'uuid of {root}'),
+        {key: Inventory(10, reserved=2, allocation_ratio=1.5) for key in used},
+        usages=used,
+    )
+
+
+def tree(*states: ProviderState, sharing: tuple[ProviderState, ...] = ()) -> Tree:
+    snapshot = Snapshot(states, [])
+    return Tree(snapshot, snapshot.roots()[0], sharing)
+
+
+WHOLE = tree(
+    state('root', VCPU=11, MEMORY_MB=3),
+    state('b', 'root', VGPU=12),
+    state('a', 'root'),
+    state('under a', 'a', PCPU=0),
+    sharing=(state('storage', root='storage', DISK_GB=4),),
+)
+
+
+def test_plain_text_has_a_line_for_each_provider() -> None:
+    assert list(trees.detailed(WHOLE)) == [
+        'root  MEMORY_MB 3/12 (2 reserved, ratio 1.5)  VCPU 11/12 (2 reserved, ratio 1.5)',
+        '├─ a',
+        '│  └─ under a  PCPU 0/12 (2 reserved, ratio 1.5)',
+        '└─ b  VGPU 12/12 (2 reserved, ratio 1.5)',
+        '⇠ storage  DISK_GB 4/12 (2 reserved, ratio 1.5)  (shared)',
+    ]
+
+
+def test_with_bars_each_class_has_a_line() -> None:
+    lines = list(trees.detailed(WHOLE, Look(bars=True)))
+    assert lines[:3] == [
+        'root',
+        '│  MEMORY_MB ▕███         ▏  3/12  2 reserved, ratio 1.5',
+        '│  VCPU      ▕███████████ ▏ 11/12  2 reserved, ratio 1.5',
+    ]
+    assert lines[-2:] == [
+        '⇠ storage  (shared)',
+        '   DISK_GB ▕████        ▏ 4/12  2 reserved, ratio 1.5',
+    ]
+
+
+def test_colours_change_nothing_else() -> None:
+    plain = list(trees.detailed(WHOLE, Look(bars=True)))
+    coloured = [
+        re.sub(r'\x1b\[\d+m', '', line)
+        for line in trees.detailed(WHOLE, Look(bars=True, colours=True))
+    ]
+    assert coloured == plain
+
+
+@pytest.mark.parametrize('name', ['a"b', 'a<b>&c', 'a\\b', '#1;'])
+def test_names_are_escaped_in_pictures(name: str) -> None:
+    odd = [tree(state(name, root=name, VCPU=1))]
+    drawn = ElementTree.fromstring(pictures.svg(odd))
+    assert name in {text.text for text in drawn.iter(f'{SVG}text')}
+    label = re.search(r'label="((?:[^"\\]|\\.)*)"', graphs.dot(odd))
+    assert label is not None
+    assert label[1].startswith(name.replace('\\', '\\\\').replace('"', '\\"'))
+    inside = graphs.mermaid(odd).splitlines()[1].partition('["')[2].removesuffix('"]')
+    assert not re.search(r'["<>]', inside.replace('<br/>', ''))
+
+
+def test_cards_do_not_overlap() -> None:
+    many = [
+        tree(
+            *[state(f'root{n}', root=f'root{n}', VCPU=1, MEMORY_MB=2)],
+            *[state(f'child{n}.{m}', f'root{n}', f'root{n}', VGPU=m) for m in range(n)],
+            sharing=(state('storage', root='storage', DISK_GB=4),),
+        )
+        for n in range(5)
+    ]
+    drawn = ElementTree.fromstring(pictures.svg(many))
+    boxes = []
+    for group in drawn.iter(f'{SVG}g'):
+        x, y = map(float, re.findall(r'[\d.]+', group.attrib['transform']))
+        card = group.find(f'{SVG}rect')
+        assert card is not None
+        boxes.append((x, y, x + float(card.attrib['width']), y + float(card.attrib['height'])))
+    assert len(boxes) == 5 + 10 + 1
+    for number, one in enumerate(boxes):
+        assert one[2] <= float(drawn.attrib['width'])
+        assert one[3] <= float(drawn.attrib['height'])
+        for other in boxes[:number]:
+            beside = one[2] <= other[0] or other[2] <= one[0]
+            assert beside or one[3] <= other[1] or other[3] <= one[1]
+
+
+def test_ten_thousand_children() -> None:
+    wide = tree(state('root'), *(state(f'c{n}', 'root', VCPU=1) for n in range(10000)))
+    assert sum(1 for _ in trees.detailed(wide)) == 10001
+    assert pictures.svg([wide]).count('<g ') == 10001
+
+
+def test_nothing_makes_an_empty_picture() -> None:
+    assert ElementTree.fromstring(pictures.svg([])).tag == f'{SVG}svg'
+    assert graphs.dot([]).endswith('}\n')
+    assert graphs.mermaid([]) == 'flowchart LR\n'
