@@ -105,7 +105,7 @@ class Undecided(PlacementError):
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self.rows = tuple(rows)
-        super().__init__(_first_of(self.rows, f'Undecided, {len(self.rows)} rows'))
+        super().__init__(_first_of(self.rows, f'Undecided rows: {len(self.rows)}'))
 
 
 class InvalidAnswer(PlacementError):

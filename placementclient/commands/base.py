@@ -175,7 +175,7 @@ class _Placement(command.Command):
         if parsed_args.yes:
             return
         if not self.app.stdin.isatty():
-            raise errors.UsageError(f'{question} Give --yes where nobody can be asked')
+            raise errors.UsageError(f'{question} There is nobody to ask: give --yes')
         print(f'{question} [y/N] ', end='', file=self.app.stderr, flush=True)
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise errors.Unconfirmed('Nothing was done')

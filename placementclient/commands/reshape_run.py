@@ -85,7 +85,7 @@ class ApplyReshape(_Run):
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
-        self.confirm(f'Change {count} trees as {parsed_args.plan} says?', parsed_args)
+        self.confirm(f'Apply {parsed_args.plan}, to {count} of its trees?', parsed_args)
         with self.reported(count) as report:
             outcome = execute.apply(
                 self.client,
@@ -118,7 +118,7 @@ class RollbackReshape(_Run):
 
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
-        self.confirm(f'Take back {count} trees of {parsed_args.plan}?', parsed_args)
+        self.confirm(f'Roll back {parsed_args.plan}, in {count} of its trees?', parsed_args)
         with self.reported(count) as report:
             outcome = execute.rollback(
                 self.client,

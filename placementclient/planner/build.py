@@ -47,7 +47,8 @@ def make(
         maker.world, partial=bool(trees), left_out=[tree.root_provider_uuid for tree in maker.left]
     )
     if maker.left and not skip_infeasible:
-        raise errors.Infeasible(maker.causes, maker.slack)
+        # Several moves may meet the same obstacle.
+        raise errors.Infeasible([*{str(each): each for each in maker.causes}.values()], maker.slack)
     if maker.undecided and not allow_inferred:
         raise errors.Undecided(maker.undecided)
     return Plan(

@@ -87,7 +87,8 @@ class Register:
                 )
             elif not partial and not _is_in(world, consumer.allocations, left_out):
                 raise row.error(
-                    f'{row.consumer_uuid} holds no {row.resource_class} on a source'
+                    f'{row.consumer_uuid} holds no {row.resource_class} on a source; if that has '
+                    'moved already, plan the other trees with --tree'
                 )
 
     def _pairs(

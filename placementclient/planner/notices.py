@@ -124,14 +124,14 @@ def _consumers(world: World, tree: TreePlan) -> Iterator[Notice]:
     if several:
         yield Notice(
             'several-trees',
-            f'{len(several)} consumers hold something on other trees too, which stays',
+            f'consumers that hold something on other trees too, which stays: {len(several)}',
             {'consumers': several},
         )
     migrations = [change.uuid for change in tree.consumers if change.type == MIGRATION]
     if migrations:
         yield Notice(
             'migration',
-            f'{len(migrations)} consumers are migrations that are under way',
+            f'migrations that are under way: {len(migrations)}',
             {'consumers': migrations},
         )
 

@@ -82,6 +82,8 @@ def _drawn(tree: TreePlan, root: ProviderChange, after: bool) -> Iterator[str]:
         yield '  '.join([change.name, *_inventories(content)])
         if content.traits:
             yield ' '.join(sorted(content.traits))
+        if change.content_before.aggregates != change.after.aggregates and content.aggregates:
+            yield f'aggregates: {" ".join(sorted(content.aggregates))}'
 
     return trees.draw(root, children, text)
 
