@@ -276,11 +276,11 @@ def _request(chance: random.Random) -> CandidateRequest:
 
 def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> None:
     world, met = offline.world(capture.capture(client)), 0
-    for seed in range(300):
+    for seed in range(120):
         request = _request(random.Random(seed))
         offer = inquiry.Inquiry(client).offer(request)
         matcher = Matcher(world, requirements(request))
         assert offer is not None
         assert (offer.trees > 0) == matcher.possible(frozenset(matcher.requirements)), request
         met += offer.trees > 0
-    assert met > 30
+    assert met > 10

