@@ -94,7 +94,7 @@ class AddAggregate(base.Lister):
             ),
             parsed_args.generation,
         )
-        return columns.UUID.rows(there.value)
+        return columns.UUID.rows(sorted(there.value))
 
     def changed(self, there: list[str], given: list[str]) -> list[str]:
         """The aggregates that it shall be in."""

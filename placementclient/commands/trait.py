@@ -178,7 +178,7 @@ class AddProviderTrait(base.Lister):
             ),
             parsed_args.generation,
         )
-        return columns.NAME.rows(there.value)
+        return columns.NAME.rows(sorted(there.value))
 
     def changed(self, there: list[str], given: list[str]) -> list[str]:
         """The traits that it shall have."""

@@ -60,10 +60,12 @@ def concessions(
 
     :param found: the conflicts: each has to be given up in some part
     """
+    if not found:
+        return
     given_up: list[frozenset[T]] = []
-    involved = [each for each in requirements if any(each in conflict for conflict in found)]
-    for size in range(1, len(involved) + 1):
-        for chosen in combinations(involved, size):
+    # Also of those in no conflict that has been found: the larger ones are not looked for.
+    for size in range(1, len(requirements) + 1):
+        for chosen in combinations(requirements, size):
             subset = frozenset(chosen)
             if any(smaller <= subset for smaller in given_up):
                 continue

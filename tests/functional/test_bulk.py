@@ -101,7 +101,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
         ('compute0 --all', 'Selectors stand instead of the provider'),
         ('--all --aggregate', 'Selectors stand instead of the provider'),
         ('--all --generation 3', "--generation is one provider's"),
-        ('--all', 'Give --yes where nobody can be asked'),
+        ('--all', 'There is nobody to ask'),
     ],
 )
 def test_wrong_usage(
