@@ -1,6 +1,6 @@
 """One command in a batch of 200 against one in a loop with osc-placement, server and all.
 
-    python benchmarks/batch.py
+python benchmarks/batch.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Start-up: our programs against those of osc-placement, whole processes, server and all.
 
-    python benchmarks/startup.py
+python benchmarks/startup.py
 """
 
 from __future__ import annotations

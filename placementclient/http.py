@@ -110,9 +110,7 @@ class Client:
         )
         return url
 
-    def require(
-        self, what: str, since: Microversion, until: Microversion | None = None
-    ) -> None:
+    def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
         """Refuse what the microversion in use lacks, before anything is sent.
 
         Where the version is still open the highest is assumed, and the requirement is checked

@@ -137,9 +137,7 @@ class Shell(app.App):
         near = overview.near(words, self.command_manager.commands)
         hint = f'Did you mean: {", ".join(near)}? ' if near else ''
         name = ' '.join(words) or argv[0]
-        print(
-            f'{name!r} is not a command. {hint}See {self.NAME} --help', file=self.stderr
-        )
+        print(f'{name!r} is not a command. {hint}See {self.NAME} --help', file=self.stderr)
         return errors.ExitStatus.USAGE
 
     def _print_overview(self) -> None:

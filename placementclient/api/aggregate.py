@@ -30,7 +30,9 @@ def set(
     body: object = builtins.list(aggregates)
     if client.microversion >= GUARDED:
         body = {'aggregates': body, 'resource_provider_generation': generation}
-    return _aggregates(client.send(endpoints.SET_AGGREGATES, {'provider': provider_uuid}, body=body))
+    return _aggregates(
+        client.send(endpoints.SET_AGGREGATES, {'provider': provider_uuid}, body=body)
+    )
 
 
 def _aggregates(answer: Answer) -> Read[builtins.list[str]]:

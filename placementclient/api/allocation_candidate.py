@@ -25,9 +25,7 @@ def list(
         Candidate(_allocations(record['allocations']), record.get('mappings', {}))
         for record in body['allocation_requests']
     ]
-    summaries = {
-        uuid: _summary(record) for uuid, record in body['provider_summaries'].items()
-    }
+    summaries = {uuid: _summary(record) for uuid, record in body['provider_summaries'].items()}
     return candidates, summaries
 
 

@@ -64,14 +64,6 @@ def edited(
         if wanted == there.value:
             return there
         assert there.generation is not None
-        try:
-            return write(wanted, there.generation)
-        except errors.ServerError as failure:
-            # So the service answers, as of 16.0, where two set traits in the very same moment.
-            if read().generation == there.generation:
-                raise
-            raise errors.ConcurrentUpdate(
-                failure.status, failure.sentence, failure.code, failure.request_id
-            ) from failure
+        return write(wanted, there.generation)
 
     return attempt() if given is not None else retried(attempt)

@@ -13,7 +13,8 @@ def of_filter(group: Filter, suffix: str = '') -> dict[str, str | list[str] | No
     :param suffix: what distinguishes the group; from 1.33 also with letters
     """
     return {
-        f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items()) or None,
+        f'resources{suffix}': ','.join(f'{name}:{n}' for name, n in group.resources.items())
+        or None,
         f'required{suffix}': _traits(group.required, group.forbidden),
         f'member_of{suffix}': [
             *(_any_of(aggregates) for aggregates in group.member_of),

@@ -43,8 +43,11 @@ def of_project(
     if (version or client.microversion) < _BY_TYPE:
         return Read([Usage(usages)], last_modified=answer.last_modified)
     by_type = [
-        Usage({name: n for name, n in record.items() if name != 'consumer_count'},
-              kind, record['consumer_count'])
+        Usage(
+            {name: n for name, n in record.items() if name != 'consumer_count'},
+            kind,
+            record['consumer_count'],
+        )
         for kind, record in usages.items()
     ]
     return Read(by_type, last_modified=answer.last_modified)

@@ -89,9 +89,7 @@ class AddAggregate(base.Lister):
         there = edited(
             lambda: aggregate.list(self.client, uuid),
             lambda aggregates: self.changed(aggregates, parsed_args.aggregate),
-            lambda aggregates, generation: aggregate.set(
-                self.client, uuid, aggregates, generation
-            ),
+            lambda aggregates, generation: aggregate.set(self.client, uuid, aggregates, generation),
             parsed_args.generation,
         )
         return columns.UUID.rows(sorted(there.value))

@@ -154,7 +154,9 @@ class SetAllocation(ConsumerLister):
         if parsed_args.generation is not None:
             write(parsed_args.generation)
         else:
-            retried(lambda: write(allocation.show(self.client, parsed_args.consumer).value.generation))
+            retried(
+                lambda: write(allocation.show(self.client, parsed_args.consumer).value.generation)
+            )
         return self.output(allocation.show(self.client, parsed_args.consumer))
 
     def _warn(self, parsed_args: argparse.Namespace) -> None:
@@ -215,16 +217,12 @@ class UnsetAllocation(ConsumerLister):
         def attempt() -> None:
             consumer = allocation.show(self.client, parsed_args.consumer).value
             if not consumer.allocations:
-                raise errors.PlacementError(
-                    f"No allocations for consumer '{parsed_args.consumer}'"
-                )
+                raise errors.PlacementError(f"No allocations for consumer '{parsed_args.consumer}'")
             generation = parsed_args.generation
             rest = _without(consumer, providers, classes)
             if rest.allocations or self.client.microversion >= _GUARDED:
                 given = generation is not None
-                allocation.set(
-                    self.client, replace(rest, generation=generation) if given else rest
-                )
+                allocation.set(self.client, replace(rest, generation=generation) if given else rest)
             else:
                 allocation.delete(self.client, consumer.uuid)
 

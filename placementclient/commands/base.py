@@ -86,13 +86,13 @@ class Option:
         return f' ({", ".join(facts)})' if facts else ''
 
 
-PROVIDER = Option(
-    'provider', metavar='<provider>', help='Name or UUID of the resource provider'
-)
+PROVIDER = Option('provider', metavar='<provider>', help='Name or UUID of the resource provider')
 CONSUMER = Option('consumer', metavar='<consumer>', help='UUID of the consumer')
 RESOURCE_CLASS = Option(
     'resource_class', metavar='<resource_class>', help='Name of the resource class'
 )
+
+
 def generation(since: str | None = None) -> Option:
     """The option that turns a read-modify-write into a compare-and-swap."""
     return Option(
@@ -143,6 +143,7 @@ class _Placement(command.Command):
             epilog: str = super().get_epilog()
             return epilog
         return '' if self._is_lean else _ORIGIN
+
     #: How the command ends where nothing is raised.
     exit_status = errors.ExitStatus.DONE
 
@@ -160,9 +161,7 @@ class _Placement(command.Command):
             self._check(parsed_args)
             status: int = super().run(parsed_args)
         except errors.PlacementError as failure:
-            self.log.error(
-                '\n'.join(failures.lines(failure)), exc_info=self.app.options.debug
-            )
+            self.log.error('\n'.join(failures.lines(failure)), exc_info=self.app.options.debug)
             return failure.exit_status
         return status or self.exit_status
 
@@ -215,9 +214,8 @@ class _Placement(command.Command):
             elif option.is_required(self.version):
                 missing.append(option.flags[-1])
         if missing:
-            raise errors.UsageError(
-                f'the following arguments are required: {", ".join(missing)}'
-            )
+            raise errors.UsageError(f'the following arguments are required: {", ".join(missing)}')
+
 
 class Command(_Placement):
     """A command that prints nothing of its own."""

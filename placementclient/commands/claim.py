@@ -80,9 +80,7 @@ class ClaimAllocation(base.Lister):
             [claimed, *alternates], summaries, self.client.microversion, long=True, first=0
         )
 
-    def _claim(
-        self, candidates: Iterator[Candidate], parsed_args: argparse.Namespace
-    ) -> Candidate:
+    def _claim(self, candidates: Iterator[Candidate], parsed_args: argparse.Namespace) -> Candidate:
         refusals = []
         for candidate in candidates:
             try:

@@ -72,9 +72,7 @@ class SetInventories(base.Lister):
             help='Set the inventories of every resource provider of the aggregate',
         ),
         Option('--amend', action='store_true', help='Leave what is not given as it is'),
-        Option(
-            '--dry-run', action='store_true', help='Print what would be set, and set nothing'
-        ),
+        Option('--dry-run', action='store_true', help='Print what would be set, and set nothing'),
         base.generation(),
         *_SELECTORS,
         base.YES,
@@ -91,12 +89,10 @@ class SetInventories(base.Lister):
             written = self._set(uuid, given, parsed_args)
             return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, written))
         if parsed_args.generation is not None:
-            raise errors.UsageError('--generation is one provider\'s, and --aggregate has several')
+            raise errors.UsageError("--generation is one provider's, and --aggregate has several")
         return self._set_members(given, parsed_args)
 
-    def _set_members(
-        self, given: Mapping[str, Fields], parsed_args: argparse.Namespace
-    ) -> Output:
+    def _set_members(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
         """Set every member of the aggregate; what fails for one is left, and told at the end."""
         members = resource_provider.list(
             self.client, matching=Filter(member_of=(parsed_args.provider,))
@@ -121,9 +117,7 @@ class SetInventories(base.Lister):
             )
         return columns.INVENTORY_OF_PROVIDER.rows(rows)
 
-    def _set_selected(
-        self, given: Mapping[str, Fields], parsed_args: argparse.Namespace
-    ) -> Output:
+    def _set_selected(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
         """Set all that are selected, or only say what differs."""
         from placementclient.migration import bulk
 
@@ -236,9 +230,7 @@ def _with_defaults(fields: Fields) -> dict[str, int | float]:
     return Inventory.from_json(fields).to_json() if 'total' in fields else dict(fields)
 
 
-def _rows(
-    provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def _rows(provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         {'resource_provider': provider_uuid, 'resource_class': name, **fields}
         for name, fields in inventories.items()

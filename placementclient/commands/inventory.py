@@ -126,9 +126,7 @@ class CreateInventory(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = resource_provider.find(self.client, parsed_args.provider)
         fields = {
-            name: value
-            for name in FIELDS
-            if (value := getattr(parsed_args, name)) is not None
+            name: value for name in FIELDS if (value := getattr(parsed_args, name)) is not None
         }
         name = parsed_args.resource_class
         written = base.guarded(

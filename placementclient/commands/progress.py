@@ -9,7 +9,9 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[Callable[[str], None]]:
+def shown(
+    app: Any, log: logging.Logger, total: int | None = None
+) -> Iterator[Callable[[str], None]]:
     """What is to be called with a line for each part that has ended.
 
     With ``-v`` the lines are printed. Without it there is a bar, where stderr is a terminal.

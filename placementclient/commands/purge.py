@@ -38,9 +38,7 @@ class PurgeProvider(base.Lister):
             action='store_true',
             help='Print what would be done and what speaks against it, and do nothing',
         ),
-        Option(
-            '--force', action='store_true', help='Even if consumers are left with nothing'
-        ),
+        Option('--force', action='store_true', help='Even if consumers are left with nothing'),
         base.YES,
     )
 
@@ -56,9 +54,7 @@ class PurgeProvider(base.Lister):
         else:
             planned.check(force=parsed_args.force)
             self.confirm(_question(planned), parsed_args)
-            purge.execute(
-                self.client, planned, force=parsed_args.force, progress=self.log.info
-            )
+            purge.execute(self.client, planned, force=parsed_args.force, progress=self.log.info)
         return columns.PURGE.rows(planned.steps())
 
     def _warn(self, planned: Purge, force: bool) -> None:

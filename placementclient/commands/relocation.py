@@ -138,9 +138,7 @@ class TransferAllocation(_Relocation):
                 f'Consumer {taker.uuid} holds something already: --replace would free it'
             )
         kind = parsed_args.consumer_type or (taker if taker.allocations else giver).type
-        taker = replace(
-            giver, uuid=taker.uuid, generation=taker.generation, type=kind
-        )
+        taker = replace(giver, uuid=taker.uuid, generation=taker.generation, type=kind)
         version = self.client.microversion
         if kind is None:
             # Types stay as they are stored, or unset.

@@ -28,6 +28,7 @@ class ShowApi(base.ShowOne):
             'min_version': str(lowest),
             'max_version': str(highest),
             'version': str(version),
-            'reshaper_allowed': highest >= endpoints.RESHAPE.since and reshaper.allowed(self.client),
+            'reshaper_allowed': highest >= endpoints.RESHAPE.since
+            and reshaper.allowed(self.client),
         }
         return tuple(fields), tuple(fields.values())

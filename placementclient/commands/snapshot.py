@@ -165,9 +165,7 @@ class RestoreSnapshot(base.ShowOne):
 
         snapshot = files.read_snapshot(parsed_args.file)
         there = {provider.uuid for provider in resource_provider.list(self.client)}
-        restore.load(
-            self.client, snapshot, missing=parsed_args.missing, progress=self.log.info
-        )
+        restore.load(self.client, snapshot, missing=parsed_args.missing, progress=self.log.info)
         fields = {
             'file': parsed_args.file,
             'trees': len(snapshot.roots()),

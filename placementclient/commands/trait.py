@@ -173,9 +173,7 @@ class AddProviderTrait(base.Lister):
         there = edited(
             lambda: trait.list_of_provider(self.client, uuid),
             lambda traits: self.changed(traits, parsed_args.trait),
-            lambda traits, generation: trait.set_on_provider(
-                self.client, uuid, traits, generation
-            ),
+            lambda traits, generation: trait.set_on_provider(self.client, uuid, traits, generation),
             parsed_args.generation,
         )
         return columns.NAME.rows(sorted(there.value))

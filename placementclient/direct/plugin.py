@@ -188,8 +188,7 @@ def _start(how: str, *args: Any) -> Service:
         from placementclient.direct import service
     except ImportError as error:
         raise errors.DirectError(
-            'The embedded Placement needs: pip install "python-placementclient[direct]" '
-            f'({error})'
+            f'The embedded Placement needs: pip install "python-placementclient[direct]" ({error})'
         ) from error
     start: Callable[..., Service] = getattr(service, how)
     return start(*args)

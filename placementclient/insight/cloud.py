@@ -74,7 +74,5 @@ class Cloud:
         """The roots that have one of a host's names; where one has it exactly, no other."""
         exact = [uuid for uuid in root_uuids if self.name(uuid) in names]
         return exact or [
-            uuid
-            for uuid in root_uuids
-            if any(same_host(self.name(uuid), name) for name in names)
+            uuid for uuid in root_uuids if any(same_host(self.name(uuid), name) for name in names)
         ]

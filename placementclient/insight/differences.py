@@ -73,9 +73,7 @@ def _between(
             continue
         for field in sorted(old.keys() | new.keys()):
             if old.get(field) != new.get(field):
-                yield Difference(
-                    kind, name(uuid), uuid, field, old.get(field), new.get(field)
-                )
+                yield Difference(kind, name(uuid), uuid, field, old.get(field), new.get(field))
 
 
 def _whole(facts: Facts | None) -> Facts | None:

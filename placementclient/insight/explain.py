@@ -155,9 +155,7 @@ class _Inquest:
         promising = [root for root in found if len(near[root]) < len(self._all)]
         return {root: near[root] for root in (promising or found)[:hosts]}
 
-    def _lacking(
-        self, root: str, short: frozenset[Requirement]
-    ) -> frozenset[Requirement]:
+    def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
         """The least that a tree has to be spared, beside what it lacks by itself."""
         rest = [each for each in self._wanted if each not in short]
         for size in range(len(rest) + 1):

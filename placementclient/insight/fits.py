@@ -148,8 +148,7 @@ def by_aggregate(snapshot: Snapshot, shape: Resources) -> list[Fits]:
     """For each aggregate how many fit if a server asks for membership; then how many in all."""
     topology = Topology(snapshot)
     aggregates = [
-        Market(topology, shape, aggregate).fits(aggregate)
-        for aggregate in sorted(topology.members)
+        Market(topology, shape, aggregate).fits(aggregate) for aggregate in sorted(topology.members)
     ]
     return [*aggregates, Market(topology, shape).fits(ALL)]
 

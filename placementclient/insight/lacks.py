@@ -98,9 +98,7 @@ def _of_resource(
         yield Lack(requirement, reason, state.name, amount)
 
 
-def _shortcomings(
-    requirement: Requirement, state: ProviderState
-) -> Iterator[tuple[Reason, int]]:
+def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[tuple[Reason, int]]:
     inventory, wanted = state.inventories[requirement.value], requirement.amount
     free = _free(requirement.value, state)
     if wanted > free:

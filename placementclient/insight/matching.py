@@ -113,11 +113,7 @@ class Matcher:
             )
 
     def _common_slots(self, root: str, kept: frozenset[Requirement]) -> Iterator[_Slot]:
-        conditions = [
-            r
-            for r in kept
-            if not r.group and r.kind in _OF_EACH
-        ]
+        conditions = [r for r in kept if not r.group and r.kind in _OF_EACH]
         fit = [
             uuid
             for uuid in self._pool[root]
@@ -185,9 +181,7 @@ class _Search:
         """Whether the provider chosen last can serve all that it was chosen for."""
         last = self._chosen[-1]
         serving = [
-            slot
-            for slot, uuid in zip(self._slots, self._chosen, strict=False)
-            if uuid == last
+            slot for slot, uuid in zip(self._slots, self._chosen, strict=False) if uuid == last
         ]
         own = self._slots[len(self._chosen) - 1]
         if self._isolated and own.group and sum(bool(s.group and s.resources) for s in serving) > 1:

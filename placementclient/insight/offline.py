@@ -17,9 +17,7 @@ def world(snapshot: Snapshot) -> World:
         {uuid: state.provider for uuid, state in snapshot.providers.items()},
         {root: [state.uuid for state in topology.reached(root)] for root in topology.trees},
         lambda asked: [
-            state.uuid
-            for state in snapshot.providers.values()
-            if _suits(state, asked, topology)
+            state.uuid for state in snapshot.providers.values() if _suits(state, asked, topology)
         ],
     )
 

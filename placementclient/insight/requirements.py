@@ -108,9 +108,7 @@ def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
             yield Requirement(kind, value, suffix)
 
 
-def restricted(
-    request: CandidateRequest, kept: Collection[Requirement]
-) -> CandidateRequest | None:
+def restricted(request: CandidateRequest, kept: Collection[Requirement]) -> CandidateRequest | None:
     """A request for some of its requirements only; with other amounts, where these have others.
 
     :return: None where the service cannot be asked that: every group needs a resource

@@ -22,9 +22,7 @@ class Topology:
         #: The providers of each tree, by the UUID of its root; in the order of the roots' names.
         self.trees = {root.uuid: list(snapshot.tree(root.uuid)) for root in snapshot.roots()}
         #: The UUID of the root of each provider.
-        self.root_of = {
-            state.uuid: root for root, states in self.trees.items() for state in states
-        }
+        self.root_of = {state.uuid: root for root, states in self.trees.items() for state in states}
         #: The members of each aggregate.
         self.members: dict[str, list[ProviderState]] = {}
         for states in self.trees.values():

@@ -77,8 +77,9 @@ def capture(
         if not contradicting:
             return Snapshot(
                 (state for tree in captured for state in tree.states),
-                {consumer.uuid: consumer for tree in captured for consumer in tree.consumers}
-                .values(),
+                {
+                    consumer.uuid: consumer for tree in captured for consumer in tree.consumers
+                }.values(),
             )
         for index in contradicting:
             captured[index] = reader.tree([state.provider for state in captured[index].states])
@@ -179,9 +180,7 @@ class _Reader:
             for holding in holdings:
                 listed.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
         own = {provider.uuid for provider in members}
-        consumers = tuple(
-            self._consumer(uuid, own, holdings) for uuid, holdings in listed.items()
-        )
+        consumers = tuple(self._consumer(uuid, own, holdings) for uuid, holdings in listed.items())
         closing = {provider.uuid: provider for provider in self._list(any_provider)}
         if {uuid: provider.generation for uuid, provider in closing.items()} != {
             state.uuid: state.provider.generation for state in states
@@ -205,9 +204,7 @@ class _Reader:
             raise _Moved
         state = ProviderState(
             replace(provider, generation=inventories.generation),
-            {
-                sys.intern(name): self._shared(value) for name, value in inventories.value.items()
-            },
+            {sys.intern(name): self._shared(value) for name, value in inventories.value.items()},
             self._shared(frozenset(traits.value)),
             self._shared(frozenset(aggregates.value)),
             usages.value,
@@ -267,9 +264,7 @@ def _unlisted(
 
 def _contradicting(captured: Sequence[_Tree], consumers: Mapping[str, Consumer]) -> list[int]:
     """The trees that do not agree on a consumer of several of them, as it moved meanwhile."""
-    owner = {
-        state.uuid: index for index, tree in enumerate(captured) for state in tree.states
-    }
+    owner = {state.uuid: index for index, tree in enumerate(captured) for state in tree.states}
     own_consumers: dict[int, set[str]] = {}
     result: set[int] = set()
     for index, tree in enumerate(captured):

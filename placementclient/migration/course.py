@@ -268,9 +268,7 @@ class Course:
     def _ended(
         self, state: State, reason: str = '', error: errors.PlacementError | None = None
     ) -> TreeResult:
-        return TreeResult(
-            self._root_uuid, self.tree.root_provider_name, state, reason, error
-        )
+        return TreeResult(self._root_uuid, self.tree.root_provider_name, state, reason, error)
 
 
 def _reshape_of(tree: TreePlan) -> Reshape:

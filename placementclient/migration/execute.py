@@ -114,9 +114,7 @@ def _end_those_done(run: Run, queue: _Queue, done: State, state: State, workers:
         with answered():
             return live.side_of(run.client, tree) is not undone
 
-    told = [
-        tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done
-    ]
+    told = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
     for tree, stands in zip(told, parallel(is_done, told, workers), strict=True):
         if stands:
             queue.end(_result(tree, state))

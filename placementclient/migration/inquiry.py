@@ -32,9 +32,7 @@ class Inquiry:
 
     def world(self) -> World:
         """The providers; who has what is asked as soon as it is needed."""
-        providers = {
-            provider.uuid: provider for provider in resource_provider.list(self._client)
-        }
+        providers = {provider.uuid: provider for provider in resource_provider.list(self._client)}
         return World(providers, self._reach(), self._matching)
 
     def offer(self, request: CandidateRequest) -> Offer | None:
@@ -56,9 +54,7 @@ class Inquiry:
         return {tree.root.uuid: [*tree.providers(), *tree.sharing] for tree in found}
 
     def _matching(self, asked: Filter) -> Collection[str]:
-        return [
-            provider.uuid for provider in resource_provider.list(self._client, matching=asked)
-        ]
+        return [provider.uuid for provider in resource_provider.list(self._client, matching=asked)]
 
     def _reach(self) -> dict[str, list[str]]:
         """Which sharing providers serve each tree from another one."""

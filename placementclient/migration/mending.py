@@ -56,9 +56,7 @@ def _lower_reserved(client: Client, mend: LowerReserved) -> None:
     assert there.generation is not None
     if found.reserved > found.total:
         fields = replace(found, reserved=found.total).to_json()
-        inventory.set(
-            client, mend.provider_uuid, mend.resource_class, fields, there.generation
-        )
+        inventory.set(client, mend.provider_uuid, mend.resource_class, fields, there.generation)
 
 
 def _free(client: Client, mend: Free, listed: datetime | None) -> None:

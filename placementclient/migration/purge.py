@@ -185,9 +185,7 @@ def execute(
             progress(f'deleted {provider.name}')
 
 
-def _carry_out(
-    client: Client, free: Free, uuids: set[str], sharing: _Sharing, force: bool
-) -> None:
+def _carry_out(client: Client, free: Free, uuids: set[str], sharing: _Sharing, force: bool) -> None:
     """Free what one consumer holds on the tree now, which may differ from what was planned."""
     consumer = allocation.show(client, free.consumer.uuid).value
     current = _free(consumer, uuids, sharing)

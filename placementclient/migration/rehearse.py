@@ -77,9 +77,7 @@ def rehearse(
         journal_path = os.path.join(folder, 'plan.journal')
         applied = execute.apply(client, plan, journal_path, trees=trees, report=report)
         done = [tree.root_provider_uuid for tree in applied.trees if tree.is_done]
-        differences = (
-            verify.verify(client, plan, done, journal_path=journal_path) if done else []
-        )
+        differences = verify.verify(client, plan, done, journal_path=journal_path) if done else []
         rolled_back = execute.rollback(client, plan, journal_path, trees=trees, report=report)
         remains = list(_differences(before, capture(client)))
     return Rehearsal(applied, differences, rolled_back, remains)

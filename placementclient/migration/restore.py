@@ -173,9 +173,7 @@ def _crowded(snapshot: Snapshot) -> dict[str, list[str]]:
             )
     for uuid, amounts in used.items():
         inventories = snapshot.providers[uuid].inventories
-        crowded[uuid].update(
-            name for name, n in amounts.items() if n > inventories[name].capacity
-        )
+        crowded[uuid].update(name for name, n in amounts.items() if n > inventories[name].capacity)
     return {uuid: sorted(names) for uuid, names in crowded.items() if names}
 
 
@@ -195,7 +193,5 @@ def _allocate(client: Client, consumers: Sequence[Consumer]) -> None:
     for version, alike in by_version.items():
         pending = iter(alike)
         while batch := list(islice(pending, BATCH)):
-            body = {
-                consumer.uuid: allocation.body_of(consumer, version) for consumer in batch
-            }
+            body = {consumer.uuid: allocation.body_of(consumer, version) for consumer in batch}
             allocation.replace(client, body, version=version)

@@ -81,9 +81,7 @@ def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
 class _Surveyor:
     """Reads what is asked for of each provider."""
 
-    def __init__(
-        self, client: Client, traits: bool, aggregates: bool, allocations: bool
-    ) -> None:
+    def __init__(self, client: Client, traits: bool, aggregates: bool, allocations: bool) -> None:
         self._client = client
         self._traits, self._aggregates, self._allocations = traits, aggregates, allocations
 
@@ -102,9 +100,7 @@ class _Surveyor:
                         served.setdefault(root, {})[state.uuid] = state
         return {root: list(states.values()) for root, states in served.items()}
 
-    def tree(
-        self, members: Sequence[Provider], sharing: Sequence[ProviderState]
-    ) -> Tree | None:
+    def tree(self, members: Sequence[Provider], sharing: Sequence[ProviderState]) -> Tree | None:
         """A tree, unless it has gone meanwhile."""
         states = [state for state in map(self._state, members) if state]
         held: dict[str, dict[str, dict[str, int]]] = {}

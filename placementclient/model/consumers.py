@@ -117,5 +117,3 @@ class Usage:
     resources: Resources
     consumer_type: str | None = None
     consumer_count: int | None = None
-
-

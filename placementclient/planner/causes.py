@@ -281,9 +281,7 @@ class Changed(Cause):
     resource_class: str
 
     def __str__(self) -> str:
-        return (
-            f'{self.tree}: {self.resource_class} of {self.provider} is not what the plan made it'
-        )
+        return f'{self.tree}: {self.resource_class} of {self.provider} is not what the plan made it'
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,7 @@ class _Model:
         #: of each kind that may be divided, of each item: (amount, whether any) of each way
         self._parts: list[list[list[tuple[Any, Any]]]] = []
         self._coupled = {
-            (index, way, where)
-            for _, where, users in problem.owned()
-            for index, way in users
+            (index, way, where) for _, where, users in problem.owned() for index, way in users
         }
         for index, kind in enumerate(problem.kinds):
             divisible = kind.item.divisible
@@ -237,9 +235,7 @@ class _Model:
 
     def _read(self, solver: Any) -> list[list[Placement]]:
         result: list[list[Placement]] = []
-        for kind, counts, parts in zip(
-            self._problem.kinds, self._counts, self._parts, strict=True
-        ):
+        for kind, counts, parts in zip(self._problem.kinds, self._counts, self._parts, strict=True):
             placed: list[Placement] = []
             for way, variable in enumerate(counts):
                 amount = sum(demand[1] for demand in kind.item.ways[way])
@@ -255,6 +251,4 @@ def _flat(
     placements: Sequence[Sequence[Placement]], parts: Sequence[Sequence[Any]]
 ) -> list[Placement]:
     """The placements of all kinds that may be divided."""
-    return [
-        item for placed, own in zip(placements, parts, strict=True) if own for item in placed
-    ]
+    return [item for placed, own in zip(placements, parts, strict=True) if own for item in placed]

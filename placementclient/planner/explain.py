@@ -110,9 +110,7 @@ class _Teller:
             for name, amount in amounts.items():
                 by_class[name][0].append(amount)
             assert part.amounts
-        scarcest = max(
-            by_class, key=lambda name: _scarcity(by_class[name], rooms)
-        )
+        scarcest = max(by_class, key=lambda name: _scarcity(by_class[name], rooms))
         demands, wheres = by_class[scarcest]
         room = sum(max(rooms[where], 0) for where in wheres)
         if sum(demands) > room:

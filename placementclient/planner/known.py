@@ -38,9 +38,7 @@ class Register:
         #: every (consumer, class) on a source of a tree
         self._seen: set[tuple[str, str]] = set()
         self._inline = {
-            (index, consumer, name): Row(
-                consumer, name, amount, move.target, None, spec.path, None
-            )
+            (index, consumer, name): Row(consumer, name, amount, move.target, None, spec.path, None)
             for index, move in enumerate(spec.moves)
             for consumer, amounts in move.consumers.items()
             for name, amount in amounts.items()

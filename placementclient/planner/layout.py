@@ -131,9 +131,7 @@ class _Architect:
         for name in self._entries:
             if not specs.has_placeholder(name):
                 self._site(name)
-        moves = [
-            (move, source) for move in self._spec.moves for source in self._sources(move)
-        ]
+        moves = [(move, source) for move in self._spec.moves for source in self._sources(move)]
         taken = self._explicit(moves)
         for move, source in moves:
             self._flow(move, source, taken)
@@ -221,9 +219,7 @@ class _Architect:
         if specs.has_placeholder(wanted) or parent is None:
             return
         if wanted not in (parent.name, parent.uuid):
-            self.causes.append(
-                causes.WrongParent(self._root.name, state.name, parent.name, wanted)
-            )
+            self.causes.append(causes.WrongParent(self._root.name, state.name, parent.name, wanted))
 
     def _new(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None
@@ -265,9 +261,7 @@ class _Architect:
             parent = sites.get(site.parent_provider_uuid or '')
             return 0 if parent is None else 1 + depth(parent)
 
-        self.layout.sites = {
-            site.uuid: site for site in sorted(sites.values(), key=depth)
-        }
+        self.layout.sites = {site.uuid: site for site in sorted(sites.values(), key=depth)}
 
     # Inventories
 
@@ -279,9 +273,7 @@ class _Architect:
                 taken[source.uuid, name] = taken.get((source.uuid, name), 0) + (amount or 0)
         return taken
 
-    def _flow(
-        self, move: Move, source: ProviderState, taken: dict[tuple[str, str], int]
-    ) -> None:
+    def _flow(self, move: Move, source: ProviderState, taken: dict[tuple[str, str], int]) -> None:
         target_name = specs.filled(move.target, root=self._root.name, source=source.name)
         target, origin = self._site(target_name, source), self._site(source.name)
         if target is None or origin is None:
@@ -403,9 +395,7 @@ class _Architect:
 
 def content_of(state: ProviderState) -> Content:
     """What a provider has, as a plan holds it."""
-    return Content(
-        state.inventories, state.traits, state.aggregates, state.provider.generation
-    )
+    return Content(state.inventories, state.traits, state.aggregates, state.provider.generation)
 
 
 def _with(inventory: Inventory, **fields: int | float) -> Inventory:

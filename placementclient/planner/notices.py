@@ -118,9 +118,7 @@ def _overcommitted(layout: Layout) -> Iterator[Notice]:
 
 
 def _consumers(world: World, tree: TreePlan) -> Iterator[Notice]:
-    several = [
-        change.uuid for change in tree.consumers if len(_trees(world, change.before)) > 1
-    ]
+    several = [change.uuid for change in tree.consumers if len(_trees(world, change.before)) > 1]
     if several:
         yield Notice(
             'several-trees',
@@ -175,9 +173,7 @@ def _siblings(world: World, layout: Layout) -> Iterator[Notice]:
         if parent is not None:
             families.setdefault(parent, set()).add(flow.target_class)
     for parent, names in families.items():
-        children = {
-            state.uuid: set(state.inventories) for state in world.snapshot.children(parent)
-        }
+        children = {state.uuid: set(state.inventories) for state in world.snapshot.children(parent)}
         for site in layout.sites.values():
             if site.parent_provider_uuid == parent:
                 children[site.uuid] = set(site.inventories)

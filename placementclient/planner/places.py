@@ -151,9 +151,7 @@ class Hall:
             together = {target for several in targets for target in several}
             ways = tuple(way for way in ways if {_target(way[0])} == together)
         if len(targets) > 1 or (amounts and not ways and open_amounts):
-            self.causes.append(
-                causes.Apart(self._layout.root.name, consumer.uuid, tuple(amounts))
-            )
+            self.causes.append(causes.Apart(self._layout.root.name, consumer.uuid, tuple(amounts)))
         elif open_amounts:
             positions = [index for index, name in enumerate(amounts) if name in open_amounts]
             ways = tuple(tuple(way[index] for index in positions) for way in ways)
@@ -198,9 +196,7 @@ class Hall:
 
     def _add(self, part: Part) -> None:
         if part.known is None:
-            ways = tuple(
-                way for way in part.ways if not any(place.only_mapped for place in way)
-            )
+            ways = tuple(way for way in part.ways if not any(place.only_mapped for place in way))
             part = replace(part, ways=ways, divisible=part.divisible and len(ways) > 1)
         self.parts.append(part)
 

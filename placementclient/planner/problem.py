@@ -109,7 +109,5 @@ class Decision:
         """Whether something is neither known to be possible nor proved not to be."""
         return any(
             len(possible) < len(kind.item.ways) or (kind.item.divisible and fixed)
-            for kind, possible, fixed in zip(
-                problem.kinds, self.possible, self.fixed, strict=True
-            )
+            for kind, possible, fixed in zip(problem.kinds, self.possible, self.fixed, strict=True)
         )

@@ -144,9 +144,7 @@ class _Search:
             if index in self._found:
                 continue
             item = self._items[index]
-            touched = [
-                ('bin', demand[0]) for way in self._ways[index] for demand in item.ways[way]
-            ]
+            touched = [('bin', demand[0]) for way in self._ways[index] for demand in item.ways[way]]
             if item.owner >= 0:
                 touched.append(('owner', item.owner))
             for node in touched:

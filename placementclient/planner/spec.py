@@ -273,17 +273,13 @@ def _moved(cursor: Cursor) -> int | None:
     return None if cursor.value == ALL else cursor.integer(1, UNLIMITED)
 
 
-def _consumers(
-    cursor: Cursor, moved: Mapping[str, int | None]
-) -> dict[str, dict[str, int | None]]:
+def _consumers(cursor: Cursor, moved: Mapping[str, int | None]) -> dict[str, dict[str, int | None]]:
     """An amount alone is one of the only class; where several move, each has to be named."""
     result: dict[str, dict[str, int | None]] = {}
     for uuid, item in cursor.mapping().items():
         known = Cursor(uuid, item.path, item.name, item.line).uuid()
         if isinstance(item.value, Mapping):
-            result[known] = {
-                name: _amount(at) for name, at in item.keys(tuple(moved)).items()
-            }
+            result[known] = {name: _amount(at) for name, at in item.keys(tuple(moved)).items()}
         elif item.value is None or len(moved) == 1:
             result[known] = dict.fromkeys(moved, _amount(item))
         else:

@@ -17,18 +17,14 @@ class Symmetry:
         members: dict[int, list[int]] = {}
         for where, place in enumerate(place_of):
             members.setdefault(place, []).append(where)
-        position = {
-            where: number for bins in members.values() for number, where in enumerate(bins)
-        }
+        position = {where: number for bins in members.values() for number, where in enumerate(bins)}
         #: of each place, of each kind: its ways, as (demands, index of the way), in a fixed order
         ways: dict[int, list[list[tuple[object, int]]]] = {
             place: [[] for _ in problem.kinds] for place in members
         }
         for index, kind in enumerate(problem.kinds):
             for way, demands in enumerate(kind.item.ways):
-                alike = tuple(
-                    (position[where], amount, held) for where, amount, held in demands
-                )
+                alike = tuple((position[where], amount, held) for where, amount, held in demands)
                 ways[place_of[demands[0][0]]][index].append((alike, way))
         groups: dict[object, list[int]] = {}
         for place, bins in members.items():

@@ -8,10 +8,7 @@ from placementclient.planner.problem import Decision, Kind, Placement, Problem
 def applies(problem: Problem) -> bool:
     """Whether all items are whole, of one class, of one size, and independent of each other."""
     sizes = {
-        amount
-        for kind in problem.kinds
-        for demands in kind.item.ways
-        for _, amount, _ in demands
+        amount for kind in problem.kinds for demands in kind.item.ways for _, amount, _ in demands
     }
     return len(sizes) == 1 and all(
         not kind.item.divisible
@@ -54,9 +51,7 @@ class _Flow:
         self._size = problem.kinds[0].item.ways[0][0][1]
         self._free = [max(room.room, 0) // self._size for room in problem.bins]
         #: of each kind the bins that it may use, in the order of its ways
-        self._wheres = [
-            [demands[0][0] for demands in kind.item.ways] for kind in problem.kinds
-        ]
+        self._wheres = [[demands[0][0] for demands in kind.item.ways] for kind in problem.kinds]
         #: of each bin, how many items of each kind are in it
         self._inside: list[dict[int, int]] = [{} for _ in problem.bins]
 

@@ -83,9 +83,7 @@ def _trees(offer: Offer) -> str:
     return f'at least {number}' if offer.is_cut else number
 
 
-def _ordered(
-    conflict: frozenset[Requirement], explanation: Explanation
-) -> Sequence[Requirement]:
+def _ordered(conflict: frozenset[Requirement], explanation: Explanation) -> Sequence[Requirement]:
     return [each for each in explanation.alone if each in conflict]
 
 
@@ -126,9 +124,7 @@ def _record(requirement: Requirement) -> dict[str, Any]:
 
 def _enough(relaxation: Relaxation) -> Mapping[str, Any]:
     return {
-        'instead': [
-            {**_record(each), 'enough': amount} for each, amount in relaxation.lowered
-        ],
+        'instead': [{**_record(each), 'enough': amount} for each, amount in relaxation.lowered],
         'without': [_record(each) for each in relaxation.dropped],
         'trees': relaxation.offer.trees,
         'is_cut': relaxation.offer.is_cut,

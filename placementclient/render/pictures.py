@@ -210,8 +210,7 @@ def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
         colour = looks.level(used, capacity)
         yield f'<rect class="{colour}" {bar} width="{max(filled, 3.0):.1f}"/>'
     yield (
-        f'<text class="row amount" x="{right:.1f}" y="{baseline:.1f}">'
-        f'{_amount(state, name)}</text>'
+        f'<text class="row amount" x="{right:.1f}" y="{baseline:.1f}">{_amount(state, name)}</text>'
     )
 
 

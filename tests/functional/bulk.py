@@ -116,7 +116,7 @@ class Database:
         names = [*columns.split(), 'created_at', 'updated_at']
         marks = ', '.join('?' * len(columns.split()))
         self._connection.executemany(
-            f"INSERT INTO {table} ({', '.join(names)}) "
+            f'INSERT INTO {table} ({", ".join(names)}) '
             f"VALUES ({marks}, datetime('now'), datetime('now'))",
             rows,
         )

@@ -73,14 +73,10 @@ class Planted:
         )
         return name
 
-    def consumer(
-        self, name: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]
-    ) -> str:
+    def consumer(self, name: str, kind: str | None = 'INSTANCE', **held: Mapping[str, int]) -> str:
         """Add a consumer; returns its UUID."""
         allocations = {uuid_of(provider): dict(resources) for provider, resources in held.items()}
-        self.consumers.append(
-            Consumer(uuid_of(name), allocations, 'project', 'user', 1, kind)
-        )
+        self.consumers.append(Consumer(uuid_of(name), allocations, 'project', 'user', 1, kind))
         return uuid_of(name)
 
     def server(
@@ -205,9 +201,7 @@ def _consumers(cloud: Planted) -> None:
     for name in ('left', 'right'):
         cloud.provider(name)
     cloud.expected.append(('orphan', cloud.consumer('gone', left=SERVER)))
-    cloud.expected.append(
-        ('doubled', cloud.server('both', 'left', left=SERVER, right=SERVER))
-    )
+    cloud.expected.append(('doubled', cloud.server('both', 'left', left=SERVER, right=SERVER)))
 
 
 def _moving(cloud: Planted) -> None:

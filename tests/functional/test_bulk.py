@@ -104,9 +104,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
         ('--all', 'There is nobody to ask'),
     ],
 )
-def test_wrong_usage(
-    client: Client, placement: Placement, arguments: str, sentence: str
-) -> None:
+def test_wrong_usage(client: Client, placement: Placement, arguments: str, sentence: str) -> None:
     build(client)
     result = placement(f'{SET} {arguments} --amend --resource VCPU:reserved=2')
     assert (result.status, sentence in result.stderr) == (2, True), result

@@ -140,9 +140,7 @@ def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -
     assert offered == {':files' if shell == 'zsh' else f'{tmp_path}/commands.txt'}
 
 
-def test_what_a_name_contains_is_text(
-    candidates: Candidates, environment: dict[str, str]
-) -> None:
+def test_what_a_name_contains_is_text(candidates: Candidates, environment: dict[str, str]) -> None:
     trap = f'$(touch owned) `x`; {uuid.uuid4()}'
     _run('resource', 'provider', 'create', trap)
     for _ in range(100):

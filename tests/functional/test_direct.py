@@ -137,8 +137,7 @@ def test_processes_that_create_it_at_the_same_moment(own):
                      headers={'OpenStack-API-Version': 'placement 1.39'})
     """)
     processes = [
-        subprocess.Popen([sys.executable, '-c', program, f'node-{number}'])
-        for number in range(4)
+        subprocess.Popen([sys.executable, '-c', program, f'node-{number}']) for number in range(4)
     ]
     assert [process.wait(60) for process in processes] == [0] * 4
     assert names(connect(direct.Direct())) == {f'node-{number}' for number in range(4)}
@@ -331,9 +330,7 @@ def test_a_conf_that_does_not_do(text, reason, tmp_path):
 def test_two_databases_in_one_session():
     shared = session.Session()
     one, other = (
-        adapter.Adapter(
-            shared, auth=auth, service_type='placement', default_microversion='1.39'
-        )
+        adapter.Adapter(shared, auth=auth, service_type='placement', default_microversion='1.39')
         for auth in (direct.Direct.scratch(), direct.Direct.scratch())
     )
     create(one, 'one')
@@ -460,7 +457,9 @@ def test_eight_threads_allocate_from_one_provider(scratch):
         consumer = f'{number:08}-0000-4000-8000-000000000000'
         body = {
             'allocations': {node['uuid']: {'resources': {'VCPU': 1}}},
-            'project_id': 'p', 'user_id': 'u', 'consumer_generation': None,
+            'project_id': 'p',
+            'user_id': 'u',
+            'consumer_generation': None,
             'consumer_type': 'INSTANCE',
         }
         return int(scratch.put(f'/allocations/{consumer}', json=body).status_code)

@@ -29,6 +29,7 @@ and a step
 ``ours``
     the outcome that we want instead, as far as it is given
 """
+
 import pathlib
 import re
 import shlex
@@ -45,7 +46,9 @@ def scenarios():
         data = yaml.safe_load(path.read_text())
         for scenario in data['scenarios']:
             setup = data.get('setups', {}).get(scenario.get('setup'), [])
-            yield pytest.param(data['names'], setup, scenario, id=f'{path.stem}: {scenario["name"]}')
+            yield pytest.param(
+                data['names'], setup, scenario, id=f'{path.stem}: {scenario["name"]}'
+            )
 
 
 def words(text):
@@ -61,8 +64,12 @@ def sentences(step, version):
     """
     if 'stderr_has' in step:
         return step['stderr_has'] if isinstance(step['stderr_has'], list) else [step['stderr_has']]
-    lines = re.sub(r' \(HTTP \d+\)\.?$', '', step.get('stderr', ''), flags=re.MULTILINE).splitlines()
-    lines = [line for line in lines if version != '1' or not line.startswith('--consumer-type option')]
+    lines = re.sub(
+        r' \(HTTP \d+\)\.?$', '', step.get('stderr', ''), flags=re.MULTILINE
+    ).splitlines()
+    lines = [
+        line for line in lines if version != '1' or not line.startswith('--consumer-type option')
+    ]
     return [part for line in lines for part in line.split('…')]
 
 
@@ -78,7 +85,9 @@ def check(step, version, result):
     if 'status' in expected:
         assert result.status == expected['status'], context
     if 'stdout' in expected:
-        printed = ''.join(line for line in result.stdout.splitlines(True) if re.search(step.get('grep', ''), line))
+        printed = ''.join(
+            line for line in result.stdout.splitlines(True) if re.search(step.get('grep', ''), line)
+        )
         if step.get('unordered'):
             assert words(printed) == words(expected['stdout']), context
         elif not re.fullmatch(pattern(expected['stdout']), printed):
@@ -88,10 +97,12 @@ def check(step, version, result):
         assert re.search(pattern(' '.join(sentence.split())), said), context
 
 
-@pytest.mark.parametrize('names, setup, scenario', list(scenarios()))
+@pytest.mark.parametrize(('names', 'setup', 'scenario'), list(scenarios()))
 def test_drop_in(placement, names, setup, scenario):
     def run(command, version):
-        return placement(*shlex.split(string.Template(command).substitute(names)), microversion=version)
+        return placement(
+            *shlex.split(string.Template(command).substitute(names)), microversion=version
+        )
 
     for command in setup:
         result = run(command, '1.39')

@@ -17,10 +17,7 @@ def server_routes() -> set[tuple[str, str]]:
 
     # '' is '/' for a service that is mounted below a prefix.
     return {
-        (method, path)
-        for path, methods in ROUTE_DECLARATIONS.items()
-        for method in methods
-        if path
+        (method, path) for path, methods in ROUTE_DECLARATIONS.items() for method in methods if path
     }
 
 

@@ -36,9 +36,7 @@ def cloud() -> Snapshot:
     ]
     for number in range(2):
         cell, name = f'numa{number}', f'nic{number}'
-        states.append(
-            provider(cell, {'PCPU': Inventory(4)}, ['HW_NUMA_ROOT'], parent='compute0')
-        )
+        states.append(provider(cell, {'PCPU': Inventory(4)}, ['HW_NUMA_ROOT'], parent='compute0'))
         states.append(
             provider(
                 name,

@@ -158,9 +158,7 @@ def test_it_fits_where_there_are_candidates(large: Site, disk: int) -> None:
         for uuid, resources in candidate.allocations.items()
         if 'VCPU' in resources
     }
-    said = {
-        item.name for item in fits.by_tree(snapshot, shape) if item.count and item.name != ALL
-    }
+    said = {item.name for item in fits.by_tree(snapshot, shape) if item.count and item.name != ALL}
     assert said == {snapshot.providers[str(uuid)].name for uuid in hosts}
     assert bool(said) == (disk < 99_999)
 

@@ -140,9 +140,7 @@ def test_each_tree_grants_what_it_is_said_to(client: Client) -> None:
     snapshot = capture.capture(client)
     for item in fits.by_tree(snapshot, shape)[:-1]:
         made = []
-        while here := [
-            c for c in candidates(client, shape) if item.name in places(snapshot, [c])
-        ]:
+        while here := [c for c in candidates(client, shape) if item.name in places(snapshot, [c])]:
             made.append(str(uuid.uuid4()))
             allocation.set(client, Consumer(made[-1], here[0].allocations, 'p', 'u', None, 'X'))
         assert len(made) == item.count, item.name

@@ -122,9 +122,7 @@ def test_a_tree_that_never_holds_still(client: Client) -> None:
         same = {name: value.to_json() for name, value in read.value.items()}
         inventory.set_all(client, uuid_of('compute0'), same, read.generation)
 
-    with clouds.disturbed(client, 'GET', '/usages', churn, 1000), pytest.raises(
-        Restless
-    ) as caught:
+    with clouds.disturbed(client, 'GET', '/usages', churn, 1000), pytest.raises(Restless) as caught:
         capture.capture(client)
     assert caught.value.provider == 'compute0'
 

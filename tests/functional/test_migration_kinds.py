@@ -92,9 +92,7 @@ def split() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[R
 def merged() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[Row]]:
     """What is on children goes back to the root."""
     host = clouds.host('compute0')
-    host = replace(
-        host, inventories={n: i for n, i in host.inventories.items() if n != 'VGPU'}
-    )
+    host = replace(host, inventories={n: i for n, i in host.inventories.items() if n != 'VGPU'})
     children = [
         ProviderState(
             Provider(uuid_of(f'gpu{n}'), f'compute0_gpu{n}', 0, ROOT, ROOT), {'VGPU': Inventory(4)}

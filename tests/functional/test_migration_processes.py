@@ -120,9 +120,7 @@ def test_killed_between_request_and_answer(
         applying.kill()
         applying.wait()
         service.go_on()
-        outcome = execute.apply(
-            client, plan, f'{path}.journal', trees=[tree.root_provider_name]
-        )
+        outcome = execute.apply(client, plan, f'{path}.journal', trees=[tree.root_provider_name])
         assert clouds.names(outcome.trees) == [(tree.root_provider_name, 'applied')], (number, when)
     assert verify.verify(client, plan) == []
     assert execute.apply(client, plan, f'{path}.journal').exit_status is ExitStatus.DONE
@@ -144,9 +142,7 @@ def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) 
 
 
 @pytest.mark.parametrize('children', [1, 2])
-def test_a_second_writer(
-    client: Client, service: Service, tmp_path: Path, children: int
-) -> None:
+def test_a_second_writer(client: Client, service: Service, tmp_path: Path, children: int) -> None:
     plan, path = planned(client, tmp_path, 5, children)
     hosts = [tree.root_provider_uuid for tree in plan.trees]
     before = capture.capture(client)

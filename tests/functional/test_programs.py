@@ -105,7 +105,9 @@ def test_the_embedded_placement_needs_no_setting(program: str) -> None:
     environment = {'OS_AUTH_TYPE': 'placement_direct'}
     created = run(program, 'resource', 'provider', 'create', 'compute1', **environment)
     assert (created.returncode, created.stderr) == (0, b'')
-    listed = run(program, 'resource', 'provider', 'list', '-c', 'name', '-f', 'value', **environment)
+    listed = run(
+        program, 'resource', 'provider', 'list', '-c', 'name', '-f', 'value', **environment
+    )
     assert (listed.returncode, listed.stdout) == (0, b'compute1\n')
 
 
@@ -118,7 +120,9 @@ def test_osc_placement_beside_it_breaks_nothing(
     (package / 'plugin.py').write_text(PEER)
     metadata = tmp_path / 'peer' / 'osc_placement-4.9.1.dist-info'
     metadata.mkdir()
-    (metadata / 'METADATA').write_text('Metadata-Version: 2.1\nName: osc-placement\nVersion: 4.9.1\n')
+    (metadata / 'METADATA').write_text(
+        'Metadata-Version: 2.1\nName: osc-placement\nVersion: 4.9.1\n'
+    )
     (metadata / 'entry_points.txt').write_text(PEER_POINTS)
     argv = ('resource', 'provider', 'list', '--name', provider, '-c', 'name', '-f', 'value')
     ended = run('openstack', *argv, **cloud, PYTHONPATH=str(tmp_path / 'peer'))

@@ -30,9 +30,7 @@ def tour() -> list[tuple[str, str]]:
     return steps
 
 
-def test_the_tour(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tour(placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     steps = tour()
     assert len(steps) > 10

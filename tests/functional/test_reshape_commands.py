@@ -119,8 +119,7 @@ def test_replace_hands_allocations_over_in_one_request(
     consumer = next(consumer for consumer in cloud.consumers.values() if consumer.type)
     record = {
         'allocations': {
-            uuid: {'resources': dict(resources)}
-            for uuid, resources in consumer.allocations.items()
+            uuid: {'resources': dict(resources)} for uuid, resources in consumer.allocations.items()
         },
         'project_id': consumer.project_id,
         'user_id': consumer.user_id,

@@ -48,9 +48,7 @@ def mark(client: Client, host: str) -> None:
         traits = trait.list_of_provider(client, host)
         assert traits.generation is not None
         try:
-            trait.set_on_provider(
-                client, host, sorted({*traits.value, TRAIT}), traits.generation
-            )
+            trait.set_on_provider(client, host, sorted({*traits.value, TRAIT}), traits.generation)
         except errors.ConcurrentUpdate:
             continue
         return

@@ -66,9 +66,7 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
                             'amount': amount,
                             **{field: getattr(inventory, field) for field in wanted},
                         },
-                        _amend(
-                            state, *(f'{resource_class}:{f}={n}' for f, n in wanted.items())
-                        ),
+                        _amend(state, *(f'{resource_class}:{f}={n}' for f, n in wanted.items())),
                     )
 
 

@@ -105,9 +105,7 @@ def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: 
     assert [row['fix'] for row in json.loads(result.stdout)] == ['']
 
 
-def test_without_a_catalog_it_says_what_is_missing(
-    placement: Placement, service: Service
-) -> None:
+def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service: Service) -> None:
     service.always({'resource_providers': []})
     assert placement('resource provider audit -f json') == Result(
         0,

@@ -56,9 +56,7 @@ def test_it_stops_at_the_first_failure(batch: Batch, service: Service) -> None:
     assert len(service.requests) == 1
 
 
-def test_it_goes_on_where_it_should_and_ends_with_the_worst(
-    batch: Batch, service: Service
-) -> None:
+def test_it_goes_on_where_it_should_and_ends_with_the_worst(batch: Batch, service: Service) -> None:
     service.answer(GONE, CLASSES)
     result = batch([SHOW, 'nonsense', LIST], '--keep-going')
     assert result.status == 2
@@ -112,7 +110,7 @@ def test_no_line_ends_the_process(
 
 def test_quotes_are_those_of_a_shell(batch: Batch, service: Service) -> None:
     service.answer(get('/resource_providers?name=a b#"c"', {'resource_providers': []}))
-    assert batch(["resource provider list --name 'a b#\"c\"' -f value"]).status == 0
+    assert batch(['resource provider list --name \'a b#"c"\' -f value']).status == 0
     assert [request.line for request in service.requests] == [
         'GET /resource_providers?name=a b#"c"'
     ]

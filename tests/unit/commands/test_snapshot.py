@@ -11,7 +11,6 @@ from tests.unit.conftest import Placement, Result, Service
 SNAPSHOT = 'resource provider snapshot'
 
 
-
 def test_a_snapshot_is_shown_in_numbers(
     placement: Placement, service: Service, tmp_path: Path
 ) -> None:

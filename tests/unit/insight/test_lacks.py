@@ -28,8 +28,11 @@ def wanted(amount: int) -> Requirement:
         (2, Inventory(8, max_unit=1), [(Reason.MAX_UNIT, 1)]),
         (1, Inventory(8, min_unit=2), [(Reason.MIN_UNIT, 2)]),
         (1, Inventory(8, step_size=2), [(Reason.STEP_SIZE, 2)]),
-        (3, Inventory(8, max_unit=2, step_size=2),
-         [(Reason.FREE, 2), (Reason.MAX_UNIT, 2), (Reason.STEP_SIZE, 2)]),
+        (
+            3,
+            Inventory(8, max_unit=2, step_size=2),
+            [(Reason.FREE, 2), (Reason.MAX_UNIT, 2), (Reason.STEP_SIZE, 2)],
+        ),
     ],
 )
 def test_the_limits_of_an_inventory(

@@ -137,9 +137,7 @@ def test_a_device_is_written_to(snapshot: Snapshot) -> None:
         files.write_snapshot('/dev/full', snapshot)
 
 
-def test_standard_input_and_output(
-    snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_input_and_output(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr(sys, 'stdout', io.TextIOWrapper(raw))
     files.write_snapshot('-', snapshot)

@@ -52,9 +52,7 @@ def test_there_need_not_be_one(path: str) -> None:
     assert journal.revised(plan_of(1), path) == plan_of(1)
 
 
-def test_it_only_grows_from_whatever_prefix(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_only_grows_from_whatever_prefix(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_of(1)
     with journal.opened(path, plan) as opened:
         opened.intend(ROOT, {'operation': 'create-provider', 'name': 'Köln'})

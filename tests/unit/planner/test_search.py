@@ -121,8 +121,7 @@ def alike(
 ) -> tuple[list[Bin], list[Item]]:
     bins = [Bin(room, 1, UNLIMITED, 1) for room in rooms]
     return bins, [
-        Item(tuple(((where, size, 0),) for where in range(len(rooms))), divisible)
-        for size in sizes
+        Item(tuple(((where, size, 0),) for where in range(len(rooms))), divisible) for size in sizes
     ]
 
 
