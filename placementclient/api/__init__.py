@@ -5,3 +5,43 @@ Every function takes a :class:`placementclient.http.Client` first and providers 
 :mod:`placementclient.errors`. The microversion from which an endpoint exists is in its row of
 :mod:`placementclient.endpoints`.
 """
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from placementclient.api import (
+        aggregate,
+        allocation,
+        allocation_candidate,
+        inventory,
+        reshaper,
+        resource_class,
+        resource_provider,
+        root,
+        trait,
+        usage,
+    )
+
+__all__ = [
+    'aggregate',
+    'allocation',
+    'allocation_candidate',
+    'inventory',
+    'reshaper',
+    'resource_class',
+    'resource_provider',
+    'root',
+    'trait',
+    'usage',
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load a module when it is first asked for: a command needs one or two of them."""
+    if name not in __all__:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    return importlib.import_module(f'{__name__}.{name}')

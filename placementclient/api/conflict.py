@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from placementclient import errors
-from placementclient.model.freshness import Read
+
+if TYPE_CHECKING:
+    from placementclient.model.freshness import Read
 
 T = TypeVar('T')
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints
-from placementclient.api import aggregate, resource_provider
+from placementclient import api, endpoints
 from placementclient.api.conflict import edited
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.microversion import Microversion
-from placementclient.model.freshness import Read
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.microversion import Microversion
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
 
 
 class ListAggregate(base.Lister):
@@ -27,8 +29,8 @@ class ListAggregate(base.Lister):
     options = (base.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        return columns.UUID.rows(aggregate.list(self.client, uuid).value)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        return columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
 
 
 class SetAggregate(base.Lister):
@@ -54,13 +56,13 @@ class SetAggregate(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
 
         def write(generation: int) -> Read[list[str]]:
-            return aggregate.set(self.client, uuid, parsed_args.aggregate, generation)
+            return api.aggregate.set(self.client, uuid, parsed_args.aggregate, generation)
 
         def read() -> int:
-            return resource_provider.generation(self.client, uuid)
+            return api.resource_provider.generation(self.client, uuid)
 
         written = base.guarded(write, parsed_args.generation, read)
         return columns.UUID.rows(written.value)
@@ -82,14 +84,16 @@ class AddAggregate(base.Lister):
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         # Below, nothing tells that somebody else came between the reading and the writing.
-        return aggregate.GUARDED
+        return api.aggregate.GUARDED
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
         there = edited(
-            lambda: aggregate.list(self.client, uuid),
+            lambda: api.aggregate.list(self.client, uuid),
             lambda aggregates: self.changed(aggregates, parsed_args.aggregate),
-            lambda aggregates, generation: aggregate.set(self.client, uuid, aggregates, generation),
+            lambda aggregates, generation: api.aggregate.set(
+                self.client, uuid, aggregates, generation
+            ),
             parsed_args.generation,
         )
         return columns.UUID.rows(sorted(there.value))

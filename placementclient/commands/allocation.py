@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints, errors
-from placementclient.api import allocation, resource_provider
+from placementclient import api, endpoints, errors
 from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.filters import whole
-from placementclient.http import Client
 from placementclient.microversion import Microversion
-from placementclient.model.consumers import Consumer
-from placementclient.model.freshness import Read
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.http import Client
+    from placementclient.model.consumers import Consumer
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
 
 _OWNED = Microversion(1, 8)
 #: Below, what a consumer holds cannot be read with its owner, and so cannot be written back.
@@ -69,8 +71,8 @@ class ListAllocation(base.Lister):
     options = (base.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        holdings = allocation.list_of_provider(self.client, uuid).value
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        holdings = api.allocation.list_of_provider(self.client, uuid).value
         return columns.HOLDING.rows(holdings, self.version)
 
 
@@ -97,7 +99,7 @@ class ShowAllocation(ConsumerLister):
     options = (base.CONSUMER, base.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        shown = allocation.show(self.client, parsed_args.consumer)
+        shown = api.allocation.show(self.client, parsed_args.consumer)
         output = self.output(shown)
         return base.with_last_modified(output, shown, one=False) if parsed_args.long else output
 
@@ -141,6 +143,8 @@ class SetAllocation(ConsumerLister):
         mappings = _mappings(self.client, parsed_args.mapping)
 
         def write(generation: int | None) -> None:
+            from placementclient.model.consumers import Consumer
+
             consumer = Consumer(
                 parsed_args.consumer,
                 allocations,
@@ -149,15 +153,17 @@ class SetAllocation(ConsumerLister):
                 generation,
                 parsed_args.consumer_type,
             )
-            allocation.set(self.client, consumer, mappings=mappings)
+            api.allocation.set(self.client, consumer, mappings=mappings)
 
         if parsed_args.generation is not None:
             write(parsed_args.generation)
         else:
             retried(
-                lambda: write(allocation.show(self.client, parsed_args.consumer).value.generation)
+                lambda: write(
+                    api.allocation.show(self.client, parsed_args.consumer).value.generation
+                )
             )
-        return self.output(allocation.show(self.client, parsed_args.consumer))
+        return self.output(api.allocation.show(self.client, parsed_args.consumer))
 
     def _warn(self, parsed_args: argparse.Namespace) -> None:
         """Say which arguments the version in use has no place for."""
@@ -210,24 +216,26 @@ class UnsetAllocation(ConsumerLister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         providers = {
-            resource_provider.find(self.client, provider) for provider in parsed_args.provider
+            api.resource_provider.find(self.client, provider) for provider in parsed_args.provider
         }
         classes = set(parsed_args.resource_class)
 
         def attempt() -> None:
-            consumer = allocation.show(self.client, parsed_args.consumer).value
+            consumer = api.allocation.show(self.client, parsed_args.consumer).value
             if not consumer.allocations:
                 raise errors.PlacementError(f"No allocations for consumer '{parsed_args.consumer}'")
             generation = parsed_args.generation
             rest = _without(consumer, providers, classes)
             if rest.allocations or self.client.microversion >= _GUARDED:
                 given = generation is not None
-                allocation.set(self.client, replace(rest, generation=generation) if given else rest)
+                api.allocation.set(
+                    self.client, replace(rest, generation=generation) if given else rest
+                )
             else:
-                allocation.delete(self.client, consumer.uuid)
+                api.allocation.delete(self.client, consumer.uuid)
 
         attempt() if parsed_args.generation is not None else retried(attempt)
-        return self.output(allocation.show(self.client, parsed_args.consumer))
+        return self.output(api.allocation.show(self.client, parsed_args.consumer))
 
 
 class DeleteAllocation(base.Command):
@@ -242,7 +250,7 @@ class DeleteAllocation(base.Command):
     options = (base.CONSUMER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        allocation.delete(self.client, parsed_args.consumer)
+        api.allocation.delete(self.client, parsed_args.consumer)
 
 
 class ReplaceAllocation(base.Command):
@@ -263,7 +271,7 @@ class ReplaceAllocation(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient.migration import files  # takes long to load
 
-        allocation.replace(self.client, files.read_document(parsed_args.file))
+        api.allocation.replace(self.client, files.read_document(parsed_args.file))
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -278,7 +286,7 @@ def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int
         provider = fields.pop('rp', None)
         if provider is None or not fields or any(not equals for _, equals, _ in parts):
             raise errors.BadArgument('Incorrect allocation string format')
-        uuid = resource_provider.find(client, provider)
+        uuid = api.resource_provider.find(client, provider)
         resources = allocations.setdefault(uuid, {})
         for name, amount in fields.items():
             if name in resources:
@@ -298,7 +306,7 @@ def _mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
         group, equals, provider = argument.partition('=')
         if not (equals and provider):
             raise errors.BadArgument('Arguments to --mapping must be of form <group>=<provider>')
-        mappings.setdefault(group, []).append(resource_provider.find(client, provider))
+        mappings.setdefault(group, []).append(api.resource_provider.find(client, provider))
     return mappings
 
 

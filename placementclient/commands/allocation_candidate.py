@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from placementclient import endpoints, errors
-from placementclient.api import allocation_candidate
+from placementclient import api, endpoints, errors
 from placementclient.commands import base, filters
 from placementclient.commands.base import Option
-from placementclient.http import Client
 from placementclient.microversion import Microversion
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.http import Client
+    from placementclient.render.columns import Output
 
 _NAMED_GROUPS = Microversion(1, 33)
 _EMPTY_GROUPS = Microversion(1, 36)
@@ -139,7 +140,7 @@ class ListCandidate(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        candidates, summaries = allocation_candidate.list(
+        candidates, summaries = api.allocation_candidate.list(
             self.client, requested(self.client, parsed_args)
         )
         return columns.candidates(

@@ -12,11 +12,11 @@ from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
-from placementclient.render.columns import Output
 
 if TYPE_CHECKING:
     from placementclient.insight.findings import Finding
     from placementclient.model.servers import Server, ServerMigration
+    from placementclient.render.columns import Output
 
 T = TypeVar('T')
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from osc_lib.command import command
 
 from placementclient import coexistence, errors, plugin
 from placementclient.api.conflict import retried
-from placementclient.endpoints import Endpoint
-from placementclient.http import Client
 from placementclient.microversion import HIGHEST, LOWEST, Microversion
-from placementclient.model.freshness import Read
 from placementclient.render import failures
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.endpoints import Endpoint
+    from placementclient.http import Client
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
 
 T = TypeVar('T')
 

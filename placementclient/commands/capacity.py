@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT, taken
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
 
 
 class ShowCapacity(base.Lister):

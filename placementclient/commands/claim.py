@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints, errors
-from placementclient.api import allocation, allocation_candidate
+from placementclient import api, endpoints, errors
 from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.allocation import OWNER
 from placementclient.commands.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
-from placementclient.model.consumers import Candidate, Consumer, Summary
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Candidate, Summary
+    from placementclient.render.columns import Output
 
 #: From here on a consumer that exists by now is told from one that does not.
 _GUARDED = Microversion(1, 28)
@@ -69,7 +71,7 @@ class ClaimAllocation(base.Lister):
         return max(_GUARDED, endpoints.LIST_CANDIDATES.since)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        candidates, summaries = allocation_candidate.list(
+        candidates, summaries = api.allocation_candidate.list(
             self.client, requested(self.client, parsed_args)
         )
         pending = iter(candidates)
@@ -94,9 +96,12 @@ class ClaimAllocation(base.Lister):
 
     def _write(self, candidate: Candidate, parsed_args: argparse.Namespace) -> None:
         """Allocate a candidate, unless the consumer holds something meanwhile."""
-        there = allocation.show(self.client, parsed_args.consumer).value
+        there = api.allocation.show(self.client, parsed_args.consumer).value
         if there.allocations:
             raise errors.PlacementError(f'Consumer {there.uuid} holds something already')
+
+        from placementclient.model.consumers import Consumer
+
         consumer = Consumer(
             parsed_args.consumer,
             candidate.allocations,
@@ -105,7 +110,7 @@ class ClaimAllocation(base.Lister):
             there.generation,
             parsed_args.consumer_type,
         )
-        allocation.set(self.client, consumer, mappings=candidate.mappings)
+        api.allocation.set(self.client, consumer, mappings=candidate.mappings)
 
 
 def _of_other_trees(

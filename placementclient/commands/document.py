@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from cliff.formatters import base as formatters
 
 from placementclient.commands import base
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from placementclient import errors
-from placementclient.api import resource_provider
+from placementclient import api, errors
 from placementclient.commands.base import Option
-from placementclient.http import Client
 from placementclient.microversion import Microversion
 from placementclient.model.requests import Filter
+
+if TYPE_CHECKING:
+    from placementclient.http import Client
 
 _ANY_OF = Microversion(1, 39)
 
@@ -86,7 +87,7 @@ def parsed(
         client.require('--required with alternatives', _ANY_OF)
     in_tree = given.get('in_tree')
     if in_tree is not None:
-        in_tree = find(in_tree) if find else resource_provider.find(client, in_tree)
+        in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)
     return Filter(
         resources(given.get('resource') or ()),
         tuple(required),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from placementclient import endpoints, errors
-from placementclient.api import inventory, resource_provider
+from placementclient import api, endpoints, errors
 from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.base import Option
@@ -17,7 +16,9 @@ from placementclient.microversion import Microversion
 from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.model.requests import Filter
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
 
 Fields = Mapping[str, int | float]
 
@@ -85,7 +86,7 @@ class SetInventories(base.Lister):
         if selected:
             return self._set_selected(given, parsed_args)
         if not parsed_args.aggregate:
-            uuid = resource_provider.find(self.client, parsed_args.provider)
+            uuid = api.resource_provider.find(self.client, parsed_args.provider)
             written = self._set(uuid, given, parsed_args)
             return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, written))
         if parsed_args.generation is not None:
@@ -94,7 +95,7 @@ class SetInventories(base.Lister):
 
     def _set_members(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
         """Set every member of the aggregate; what fails for one is left, and told at the end."""
-        members = resource_provider.list(
+        members = api.resource_provider.list(
             self.client, matching=Filter(member_of=(parsed_args.provider,))
         )
         if not members:
@@ -145,14 +146,14 @@ class SetInventories(base.Lister):
         """Set the inventories of one provider, in the way that the options say."""
 
         def attempt() -> Mapping[str, Mapping[str, Any]]:
-            there = inventory.list(self.client, uuid)
+            there = api.inventory.list(self.client, uuid)
             wanted = _amended(_fields(there.value), given) if parsed_args.amend else given
             if parsed_args.dry_run:
                 return wanted
             generation = parsed_args.generation
             if generation is None:
                 generation = there.generation
-            written = inventory.set_all(self.client, uuid, wanted, generation)
+            written = api.inventory.set_all(self.client, uuid, wanted, generation)
             return _fields(written.value)
 
         return attempt() if parsed_args.generation is not None else retried(attempt)

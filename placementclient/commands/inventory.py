@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
+from typing import TYPE_CHECKING, Any
 
-from placementclient import endpoints
-from placementclient.api import inventory, resource_provider, usage
+from placementclient import api, endpoints
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.model.inventories import FIELDS
+from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
 
 
 def ratio(text: str) -> float:
@@ -82,9 +85,9 @@ class ListInventory(base.Lister):
     options = (base.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        inventories = inventory.list(self.client, uuid).value
-        used = usage.of_provider(self.client, uuid).value
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        inventories = api.inventory.list(self.client, uuid).value
+        used = api.usage.of_provider(self.client, uuid).value
         return columns.USED_INVENTORY_OF_CLASS.rows(
             {'resource_class': name, 'used': used.get(name), **item.to_json()}
             for name, item in inventories.items()
@@ -103,10 +106,10 @@ class ShowInventory(base.ShowOne):
     options = (base.PROVIDER, base.RESOURCE_CLASS, base.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
         name = parsed_args.resource_class
-        shown = inventory.show(self.client, uuid, name)
-        used = usage.of_provider(self.client, uuid).value
+        shown = api.inventory.show(self.client, uuid, name)
+        used = api.usage.of_provider(self.client, uuid).value
         output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.to_json()})
         return base.with_last_modified(output, shown) if parsed_args.long else output
 
@@ -121,18 +124,21 @@ class CreateInventory(base.ShowOne):
 
     endpoint = endpoints.CREATE_INVENTORY
     options = (base.PROVIDER, base.RESOURCE_CLASS, *_FIELD_OPTIONS, base.generation())
-    write = staticmethod(inventory.create)
+
+    def write(self, *args: Any) -> Read[Inventory]:
+        """Send the inventory."""
+        return api.inventory.create(self.client, *args)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
         fields = {
             name: value for name in FIELDS if (value := getattr(parsed_args, name)) is not None
         }
         name = parsed_args.resource_class
         written = base.guarded(
-            lambda generation: self.write(self.client, uuid, name, fields, generation),
+            lambda generation: self.write(uuid, name, fields, generation),
             parsed_args.generation,
-            lambda: resource_provider.generation(self.client, uuid),
+            lambda: api.resource_provider.generation(self.client, uuid),
         )
         return columns.INVENTORY.fields(written.value.to_json())
 
@@ -149,7 +155,9 @@ class SetInventory(CreateInventory):
     """
 
     endpoint = endpoints.SET_INVENTORY
-    write = staticmethod(inventory.set)
+
+    def write(self, *args: Any) -> Read[Inventory]:
+        return api.inventory.set(self.client, *args)
 
 
 class DeleteInventory(base.Command):
@@ -172,8 +180,8 @@ class DeleteInventory(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
         if parsed_args.resource_class is not None:
-            inventory.delete(self.client, uuid, parsed_args.resource_class)
+            api.inventory.delete(self.client, uuid, parsed_args.resource_class)
         else:
-            inventory.delete_all(self.client, uuid)
+            api.inventory.delete_all(self.client, uuid)

@@ -10,10 +10,10 @@ from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
 from placementclient.render import columns
-from placementclient.render.columns import Output
 
 if TYPE_CHECKING:
     from placementclient.migration.purge import Purge
+    from placementclient.render.columns import Output
 
 #: From here on what is read tells whether a consumer has changed when it is written.
 _GUARDED = Microversion(1, 28)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from placementclient import errors
-from placementclient.api import allocation, resource_provider
+from placementclient import api, errors
 from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.allocation import ConsumerLister
 from placementclient.commands.base import Option
 from placementclient.microversion import KEEPS_CONSUMER_TYPE, Microversion
-from placementclient.model.consumers import Consumer
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Consumer
+    from placementclient.render.columns import Output
 
 #: From here on a consumer has a generation, so that what was read can be held against the write.
 _GUARDED = Microversion(1, 28)
@@ -31,7 +33,7 @@ class _Relocation(ConsumerLister):
 
         :raises errors.PlacementError: if that is nothing
         """
-        consumer = allocation.show(self.client, consumer_uuid).value
+        consumer = api.allocation.show(self.client, consumer_uuid).value
         if not consumer.allocations:
             raise errors.PlacementError(f'Consumer {consumer_uuid} holds nothing')
         return consumer
@@ -76,19 +78,19 @@ class MoveAllocation(_Relocation):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        source = resource_provider.find(self.client, parsed_args.source)
-        target = resource_provider.find(self.client, parsed_args.target)
+        source = api.resource_provider.find(self.client, parsed_args.source)
+        target = api.resource_provider.find(self.client, parsed_args.target)
         if source == target:
             raise errors.UsageError('--from and --to are the same resource provider')
 
         def attempt() -> None:
             consumer = self.holder(parsed_args.consumer)
-            allocation.set(
+            api.allocation.set(
                 self.client, _moved(consumer, source, target, parsed_args.resource_class)
             )
 
         retried(attempt)
-        return self.output(allocation.show(self.client, parsed_args.consumer))
+        return self.output(api.allocation.show(self.client, parsed_args.consumer))
 
 
 class TransferAllocation(_Relocation):
@@ -128,11 +130,11 @@ class TransferAllocation(_Relocation):
         if parsed_args.consumer == parsed_args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
         retried(lambda: self._transfer(parsed_args))
-        return self.output(allocation.show(self.client, parsed_args.to_consumer))
+        return self.output(api.allocation.show(self.client, parsed_args.to_consumer))
 
     def _transfer(self, parsed_args: argparse.Namespace) -> None:
         giver = self.holder(parsed_args.consumer)
-        taker = allocation.show(self.client, parsed_args.to_consumer).value
+        taker = api.allocation.show(self.client, parsed_args.to_consumer).value
         if taker.allocations and not parsed_args.replace:
             raise errors.PlacementError(
                 f'Consumer {taker.uuid} holds something already: --replace would free it'
@@ -145,8 +147,8 @@ class TransferAllocation(_Relocation):
             version = min(version, KEEPS_CONSUMER_TYPE)
         # A body has to give the one that loses everything a type too, though its record goes.
         giver = replace(giver, allocations={}, type=giver.type or kind)
-        body = {each.uuid: allocation.body_of(each, version) for each in (giver, taker)}
-        allocation.replace(self.client, body, version=version)
+        body = {each.uuid: api.allocation.body_of(each, version) for each in (giver, taker)}
+        api.allocation.replace(self.client, body, version=version)
 
 
 def _moved(

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
 from placementclient.commands.snapshot import TREE
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
 
 PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
 

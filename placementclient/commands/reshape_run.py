@@ -16,10 +16,10 @@ from placementclient.commands import base, progress
 from placementclient.commands.base import Option
 from placementclient.commands.reshape import PLAN
 from placementclient.commands.snapshot import TREE, workers
-from placementclient.render.columns import Output
 
 if TYPE_CHECKING:
     from placementclient.migration.outcome import Outcome, TreeResult
+    from placementclient.render.columns import Output
 
 
 def _journal(parsed_args: argparse.Namespace) -> str:

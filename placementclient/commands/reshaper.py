@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from placementclient import endpoints
-from placementclient.api import reshaper
+from placementclient import api, endpoints
 from placementclient.commands import base
 from placementclient.commands.base import Option
 
@@ -30,4 +29,4 @@ class SubmitReshape(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient.migration import files  # takes long to load
 
-        reshaper.submit(self.client, files.read_document(parsed_args.file))
+        api.reshaper.submit(self.client, files.read_document(parsed_args.file))

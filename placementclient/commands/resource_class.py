@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints
-from placementclient.api import resource_class
+from placementclient import api, endpoints
 from placementclient.commands import base
 from placementclient.microversion import Microversion
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
 
 _NAME = base.Option('name', metavar='<name>', help='Name of the resource class')
 _CREATE_OR_VALIDATE = Microversion(1, 7)
@@ -26,7 +28,7 @@ class ListClass(base.Lister):
     endpoint = endpoints.LIST_CLASSES
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        return columns.NAME.rows(resource_class.list(self.client))
+        return columns.NAME.rows(api.resource_class.list(self.client))
 
 
 class CreateClass(base.Command):
@@ -41,7 +43,7 @@ class CreateClass(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        resource_class.create(self.client, parsed_args.name)
+        api.resource_class.create(self.client, parsed_args.name)
 
 
 class ShowClass(base.ShowOne):
@@ -56,7 +58,7 @@ class ShowClass(base.ShowOne):
     options = (_NAME, base.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        shown = resource_class.show(self.client, parsed_args.name)
+        shown = api.resource_class.show(self.client, parsed_args.name)
         output = columns.NAME.fields(shown.value)
         return base.with_last_modified(output, shown) if parsed_args.long else output
 
@@ -82,9 +84,9 @@ class SetClass(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.new_name:
-            resource_class.rename(self.client, parsed_args.name, parsed_args.new_name)
+            api.resource_class.rename(self.client, parsed_args.name, parsed_args.new_name)
         else:
-            resource_class.ensure(self.client, parsed_args.name)
+            api.resource_class.ensure(self.client, parsed_args.name)
 
 
 class DeleteClass(base.Command):
@@ -99,4 +101,4 @@ class DeleteClass(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        resource_class.delete(self.client, parsed_args.name)
+        api.resource_class.delete(self.client, parsed_args.name)

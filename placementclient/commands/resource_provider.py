@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints, errors
-from placementclient.api import allocation, resource_provider
+from placementclient import api, endpoints, errors
 from placementclient.commands import base, filters
 from placementclient.commands.base import Option
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
 
 
 class ListProvider(base.Lister):
@@ -30,7 +32,7 @@ class ListProvider(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        providers = resource_provider.list(
+        providers = api.resource_provider.list(
             self.client,
             name=parsed_args.name,
             uuid=parsed_args.uuid,
@@ -67,17 +69,17 @@ class CreateProvider(base.ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         parent = parsed_args.parent_provider
         try:
-            provider = resource_provider.create(
+            provider = api.resource_provider.create(
                 self.client,
                 parsed_args.name,
                 uuid=parsed_args.uuid,
-                parent_provider_uuid=parent and resource_provider.find(self.client, parent),
+                parent_provider_uuid=parent and api.resource_provider.find(self.client, parent),
             )
         except errors.Conflict as conflict:
             if not parsed_args.or_show:
                 raise
             try:
-                provider = resource_provider.named(self.client, parsed_args.name)
+                provider = api.resource_provider.named(self.client, parsed_args.name)
             except errors.NoSuchProvider:
                 # It is the UUID that is taken.
                 raise conflict from None
@@ -100,11 +102,11 @@ class ShowProvider(base.ShowOne):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        shown = resource_provider.show(self.client, uuid)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        shown = api.resource_provider.show(self.client, uuid)
         output = columns.PROVIDER.fields(shown.value, self.version)
         if parsed_args.allocations:
-            holdings = allocation.list_of_provider(self.client, uuid).value
+            holdings = api.allocation.list_of_provider(self.client, uuid).value
             names, values = output
             output = (*names, 'allocations'), (*values, columns.by_consumer(holdings))
         return base.with_last_modified(output, shown) if parsed_args.long else output
@@ -137,12 +139,12 @@ class SetProvider(base.ShowOne):
             raise errors.UsageError('--parent-provider and --no-parent contradict each other')
         if not (parsed_args.name or parent or parsed_args.no_parent):
             raise errors.UsageError('the following arguments are required: --name')
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        provider = resource_provider.set(
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        provider = api.resource_provider.set(
             self.client,
             uuid,
-            parsed_args.name or resource_provider.show(self.client, uuid).value.name,
-            parent_provider_uuid=parent and resource_provider.find(self.client, parent),
+            parsed_args.name or api.resource_provider.show(self.client, uuid).value.name,
+            parent_provider_uuid=parent and api.resource_provider.find(self.client, parent),
             orphan=parsed_args.no_parent,
         )
         return columns.PROVIDER.fields(provider, self.version)
@@ -160,5 +162,5 @@ class DeleteProvider(base.Command):
     options = (base.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        resource_provider.delete(self.client, uuid)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        api.resource_provider.delete(self.client, uuid)

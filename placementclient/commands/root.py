@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints
-from placementclient.api import reshaper, root
+from placementclient import api, endpoints
 from placementclient.commands import base
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
 
 
 class ShowApi(base.ShowOne):
@@ -21,7 +23,7 @@ class ShowApi(base.ShowOne):
     endpoint = endpoints.SHOW_API
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        lowest, highest = root.show(self.client)
+        lowest, highest = api.root.show(self.client)
         version = self.client.microversion
         fields = {
             'endpoint': self.client.url,
@@ -29,6 +31,6 @@ class ShowApi(base.ShowOne):
             'max_version': str(highest),
             'version': str(version),
             'reshaper_allowed': highest >= endpoints.RESHAPE.since
-            and reshaper.allowed(self.client),
+            and api.reshaper.allowed(self.client),
         }
         return tuple(fields), tuple(fields.values())

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from placementclient import errors
 from placementclient.commands import base, progress
 from placementclient.commands.base import Option
-from placementclient.render.columns import Output
 
 if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
+    from placementclient.render.columns import Output
 
 TREE = Option(
     '--tree',

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints
-from placementclient.api import resource_provider, trait
+from placementclient import api, endpoints
 from placementclient.api.conflict import edited
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.microversion import Microversion
-from placementclient.model.freshness import Read
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.microversion import Microversion
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
 
 _NAME = Option('name', metavar='<name>', help='Name of the trait')
 
@@ -48,7 +50,7 @@ class ListTrait(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        traits = trait.list(
+        traits = api.trait.list(
             self.client, name=parsed_args.name or None, associated=parsed_args.associated
         )
         return columns.NAME.rows(traits)
@@ -66,7 +68,7 @@ class ShowTrait(base.ShowOne):
     options = (_NAME, base.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        shown = trait.show(self.client, parsed_args.name)
+        shown = api.trait.show(self.client, parsed_args.name)
         output = columns.NAME.fields(shown.value)
         return base.with_last_modified(output, shown) if parsed_args.long else output
 
@@ -83,7 +85,7 @@ class CreateTrait(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        trait.create(self.client, parsed_args.name)
+        api.trait.create(self.client, parsed_args.name)
 
 
 class DeleteTrait(base.Command):
@@ -98,7 +100,7 @@ class DeleteTrait(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        trait.delete(self.client, parsed_args.name)
+        api.trait.delete(self.client, parsed_args.name)
 
 
 class ListProviderTrait(base.Lister):
@@ -113,8 +115,8 @@ class ListProviderTrait(base.Lister):
     options = (base.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        return columns.NAME.rows(trait.list_of_provider(self.client, uuid).value)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        return columns.NAME.rows(api.trait.list_of_provider(self.client, uuid).value)
 
 
 class SetProviderTrait(base.Lister):
@@ -139,13 +141,13 @@ class SetProviderTrait(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
 
         def write(generation: int) -> Read[list[str]]:
-            return trait.set_on_provider(self.client, uuid, parsed_args.trait, generation)
+            return api.trait.set_on_provider(self.client, uuid, parsed_args.trait, generation)
 
         def read() -> int:
-            return resource_provider.generation(self.client, uuid)
+            return api.resource_provider.generation(self.client, uuid)
 
         written = base.guarded(write, parsed_args.generation, read)
         return columns.NAME.rows(written.value)
@@ -169,11 +171,13 @@ class AddProviderTrait(base.Lister):
         return endpoints.SET_PROVIDER_TRAITS.since
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
         there = edited(
-            lambda: trait.list_of_provider(self.client, uuid),
+            lambda: api.trait.list_of_provider(self.client, uuid),
             lambda traits: self.changed(traits, parsed_args.trait),
-            lambda traits, generation: trait.set_on_provider(self.client, uuid, traits, generation),
+            lambda traits, generation: api.trait.set_on_provider(
+                self.client, uuid, traits, generation
+            ),
             parsed_args.generation,
         )
         return columns.NAME.rows(sorted(there.value))
@@ -207,5 +211,5 @@ class DeleteProviderTrait(base.Command):
     options = (base.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        trait.delete_from_provider(self.client, uuid)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        api.trait.delete_from_provider(self.client, uuid)

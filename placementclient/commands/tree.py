@@ -12,9 +12,9 @@ from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
 from placementclient.commands.snapshot import TREE, workers
-from placementclient.http import Client
 
 if TYPE_CHECKING:
+    from placementclient.http import Client
     from placementclient.model.trees import Tree
     from placementclient.render.looks import Look
 

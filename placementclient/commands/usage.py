@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from typing import TYPE_CHECKING
 
-from placementclient import endpoints
-from placementclient.api import resource_provider, usage
+from placementclient import api, endpoints
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
-from placementclient.model.consumers import Usage
 from placementclient.render import columns
-from placementclient.render.columns import Output
+
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Usage
+    from placementclient.render.columns import Output
 
 _BY_TYPE = Microversion(1, 38)
 
@@ -29,8 +31,8 @@ class ShowProviderUsage(base.Lister):
     options = (base.PROVIDER, base.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        uuid = resource_provider.find(self.client, parsed_args.provider)
-        used = usage.of_provider(self.client, uuid)
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        used = api.usage.of_provider(self.client, uuid)
         output = columns.USAGE.rows(used.value.items())
         return base.with_last_modified(output, used, one=False) if parsed_args.long else output
 
@@ -62,7 +64,7 @@ class ShowUsage(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         typed = parsed_args.consumer_type is not None
         version = self.client.microversion if typed else self.version
-        used = usage.of_project(
+        used = api.usage.of_project(
             self.client,
             parsed_args.project,
             user_id=parsed_args.user_id,

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cliff.columns import FormattableColumn
 
 from placementclient.microversion import LOWEST, Microversion
-from placementclient.model.consumers import Allocations, Candidate, Holding, Summary, Usage
 from placementclient.model.inventories import FIELDS
+
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Allocations, Candidate, Holding, Summary, Usage
 
 #: What cliff takes from a command.
 Output = tuple[tuple[str, ...], Any]

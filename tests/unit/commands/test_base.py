@@ -174,7 +174,7 @@ def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
 def test_elsewhere_nobody_is_asked() -> None:
     asked = io.StringIO()
     command = ending(stdin=io.StringIO('y\n'), stderr=asked)
-    with pytest.raises(errors.UsageError, match=r'^Delete\? Give --yes where nobody can be asked$'):
+    with pytest.raises(errors.UsageError, match=r'^Delete\? There is nobody to ask: give --yes$'):
         command.confirm('Delete?', Namespace(yes=False))
     command.confirm('Delete?', Namespace(yes=True))
     assert asked.getvalue() == ''
