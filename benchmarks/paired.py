@@ -29,12 +29,12 @@ class Pairs:
         """The median of the ratios of each pair."""
         return statistics.median(a / b for a, b in zip(self.ours, self.theirs, strict=True))
 
-    def report(self, title: str, target: float) -> None:
+    def report(self, title: str, target: float | None = None) -> None:
         """Print a row."""
+        aim = '' if target is None else f'  (at most {target:.2f})'
         a, b = statistics.median(self.ours), statistics.median(self.theirs)
         print(
-            f'{title:<48} {a:>9.4f} s {b:>9.4f} s  n={len(self.ours):<3} ratio {self.ratio:.3f}'
-            f'  (at most {target:.2f})',
+            f'{title:<48} {a:>9.4f} s {b:>9.4f} s  n={len(self.ours):<3} ratio {self.ratio:.3f}{aim}',
             flush=True,
         )
 

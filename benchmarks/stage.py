@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.request
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +49,18 @@ def _environment(name: str, *packages: str) -> Path:
 
 
 @contextlib.contextmanager
-def service() -> Iterator[str]:
-    """The URL of an empty Placement, in a process of its own."""
+def service(database: Path | None = None) -> Iterator[str]:
+    """The URL of an empty Placement, in a process of its own.
+
+    :param database: the SQLite file that it makes, where somebody else wants it too
+    """
     programs = _environment('service', 'openstack-placement', 'waitress')
     with socket.create_server(('127.0.0.1', 0)) as probe:
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder, 'placement.sqlite')
+        file = database or Path(folder, 'placement.sqlite')
         process = subprocess.Popen(
-            [programs / 'python', SERVICE, str(port), database], stderr=subprocess.DEVNULL
+            [programs / 'python', SERVICE, str(port), file], stderr=subprocess.DEVNULL
         )
         try:
             url = f'http://127.0.0.1:{port}'
@@ -93,21 +96,28 @@ def uuid(kind: int, number: int) -> str:
     return f'{kind:08x}-0000-4000-8000-{number:012x}'
 
 
-def populate(url: str, providers: int, consumers: int = 0) -> None:
-    """Add root providers with an inventory, and so many consumers on each."""
+def populate(
+    url: str, providers: int, consumers: int = 0, more: Mapping[str, int] | None = None
+) -> None:
+    """Add root providers with an inventory, and so many consumers on each.
+
+    :param more: resources of which each consumer has so many, and the providers no more than that
+    """
+    more = more or {}
+    full = {name: {'total': consumers * amount} for name, amount in more.items()}
     for number in range(providers):
         host = uuid(1, number)
         send(url, 'POST', '/resource_providers', {'name': f'compute{number}', 'uuid': host})
-        inventories = {'VCPU': {'total': 64}, 'MEMORY_MB': {'total': 262144}}
+        inventories = {'VCPU': {'total': 64}, 'MEMORY_MB': {'total': 262144}, **full}
         body = {'resource_provider_generation': 0, 'inventories': inventories}
         send(url, 'PUT', f'/resource_providers/{host}/inventories', body)
         for instance in range(consumers):
-            _allocate(url, host, uuid(2, number * consumers + instance))
+            _allocate(url, host, uuid(2, number * consumers + instance), more)
 
 
-def _allocate(url: str, host: str, consumer: str) -> None:
+def _allocate(url: str, host: str, consumer: str, more: Mapping[str, int]) -> None:
     body = {
-        'allocations': {host: {'resources': {'VCPU': 1, 'MEMORY_MB': 1024}}},
+        'allocations': {host: {'resources': {'VCPU': 1, 'MEMORY_MB': 1024, **more}}},
         'project_id': uuid(3, 0),
         'user_id': uuid(4, 0),
         'consumer_generation': None,

@@ -46,7 +46,8 @@ class SetInventories(base.Lister):
     Example:
 
       openstack resource provider inventory set compute1 --amend --resource VCPU:reserved=2
-      openstack resource provider inventory set --match 'compute*' --with-class VCPU \\
+
+      openstack resource provider inventory set --match 'compute[1-9]' --with-class VCPU \\
         --amend --resource VCPU:allocation_ratio=4 --dry-run
     """
 

@@ -149,7 +149,7 @@ def plan(client: Client, provider: str) -> Purge:
     sharing = _Sharing(client)
     frees = [
         _free(consumer, uuids, sharing)
-        for consumer in snapshot.consumers.values()
+        for _, consumer in sorted(snapshot.consumers.items())
         if not uuids.isdisjoint(consumer.allocations)
     ]
     return Purge(tuple(frees), tuple(state.provider for state in reversed(states)))

@@ -1,0 +1,132 @@
+"""``reshape apply --workers 8`` against the same requests from bare connections.
+
+    python benchmarks/apply.py
+
+What was applied cannot be applied again: before each run the database is brought back to what it
+was before the first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sqlite3
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import stage
+from paired import Run, command, environment, paired, runs
+from recording import Request, recorder, replay
+
+HOSTS, SERVERS, WORKERS = 100, 4, 8
+RESHAPE = ('resource', 'provider', 'reshape')
+CARDS = ('{root}_pci_0000_84_00_0', '{root}_pci_0000_85_00_0')
+EACH = SERVERS // len(CARDS)
+#: JSON is YAML too.
+SPECIFICATION = {
+    'trees': {'name': ['compute*'], 'class': ['VGPU']},
+    'providers': [
+        {
+            'name': card,
+            'inventories': {'VGPU': {'total': EACH, 'max_unit': EACH}},
+            'traits': ['OWNER_NOVA'],
+        }
+        for card in CARDS
+    ],
+    'moves': [
+        {
+            'from_resource_provider': '{root}',
+            'to_resource_provider': card,
+            'moved_resources': {'VGPU': EACH},
+        }
+        for card in CARDS
+    ],
+}
+_WORD = re.compile(r'[\w-]+')
+NOBODY = -1
+
+
+def main() -> None:
+    """Print a row."""
+    number = runs(5, __doc__)
+    placement = stage.ours() / 'placement'
+    with tempfile.TemporaryDirectory() as folder:
+        database, plan = Path(folder, 'placement.sqlite'), Path(folder, 'plan.json')
+        with stage.service(database) as url:
+            stage.populate(url, HOSTS, SERVERS, {'VGPU': 1})
+            _plan(placement, url, plan)
+            before = sqlite3.connect(Path(folder, 'before.sqlite'))
+            _copy(sqlite3.connect(database), before)
+
+            def restore() -> None:
+                Path(f'{plan}.journal').unlink(missing_ok=True)
+                _copy(before, sqlite3.connect(database))
+
+            apply = [placement, *RESHAPE, 'apply', plan, '--workers', WORKERS, '--yes']
+            with recorder(url) as (proxy, requests):
+                command(apply, _cloud(proxy))()
+            first, lanes = _by_tree(requests, json.loads(plan.read_text()))
+            count = Counter(request.method for request in requests)
+            print(f'{len(requests)} requests for {HOSTS} hosts: {dict(count)}')
+            pairs = paired(
+                _anew(restore, command(apply, _cloud(url))),
+                _anew(restore, replay(url, first, lanes, WORKERS)),
+                number,
+            )
+            pairs.report(f'reshape apply --workers {WORKERS}')
+
+
+def _cloud(url: str) -> dict[str, str]:
+    return environment(OS_AUTH_TYPE='none', OS_ENDPOINT=url)
+
+
+def _plan(placement: Path, url: str, plan: Path) -> None:
+    specification = plan.with_name('vgpu.yaml')
+    specification.write_text(json.dumps(SPECIFICATION))
+    words = ['plan', '--spec', specification, '--allow-inferred', '-o', plan]
+    subprocess.run(
+        [placement, *RESHAPE, *words], env=_cloud(url), stdout=subprocess.DEVNULL, check=True
+    )
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """Make one database the same as another, under the eyes of whoever has it open."""
+    source.backup(target)
+
+
+def _anew(restore: Callable[[], None], run: Run) -> Run:
+    """A run that begins where all others do."""
+
+    def prepared() -> float:
+        restore()
+        return run()
+
+    return prepared
+
+
+def _by_tree(
+    requests: Sequence[Request], plan: Any
+) -> tuple[list[Request], list[list[Request]]]:
+    """What belongs to no tree of a plan, and what belongs to each.
+
+    A request belongs to the tree that alone has the first UUID or name that the request has.
+    """
+    owners: dict[str, int] = {}
+    for number, tree in enumerate(plan['trees']):
+        for word in set(_WORD.findall(json.dumps(tree))):
+            owners[word] = number if word not in owners else NOBODY
+    lanes: dict[int, list[Request]] = {number: [] for number in range(NOBODY, len(plan['trees']))}
+    for request in requests:
+        words = _WORD.findall(f'{request.path} {(request.body or b"").decode()}')
+        owned = (owners[word] for word in words if owners.get(word, NOBODY) != NOBODY)
+        lanes[next(owned, NOBODY)].append(request)
+    return lanes.pop(NOBODY), list(lanes.values())
+
+
+if __name__ == '__main__':
+    main()
