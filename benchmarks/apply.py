@@ -8,7 +8,6 @@ was before the first.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import sqlite3

@@ -34,7 +34,8 @@ class Pairs:
         aim = '' if target is None else f'  (at most {target:.2f})'
         a, b = statistics.median(self.ours), statistics.median(self.theirs)
         print(
-            f'{title:<48} {a:>9.4f} s {b:>9.4f} s  n={len(self.ours):<3} ratio {self.ratio:.3f}{aim}',
+            f'{title:<48} {a:>9.4f} s {b:>9.4f} s  '
+            f'n={len(self.ours):<3} ratio {self.ratio:.3f}{aim}',
             flush=True,
         )
 

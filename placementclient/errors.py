@@ -58,7 +58,7 @@ class BadFile(PlacementError):
 
     def __init__(self, path: str, reason: str, line: int | None = None) -> None:
         self.path, self.reason, self.line = path, reason, line
-        super().__init__(f'{path}{f":{line}" if line else ""}: {reason}')
+        super().__init__(f'{path or "(no name)"}{f":{line}" if line else ""}: {reason}')
 
 
 class DirectError(PlacementError):

@@ -206,11 +206,15 @@ class Client:
                 response.status_code, response.reason, decoded, response.headers
             )
         if response.status_code >= 300 or (response.content and decoded is None):
-            raise errors.InvalidAnswer(
-                f'{endpoint} was answered with HTTP {response.status_code} but without JSON: '
-                'what answers is not a Placement service'
-            )
-        return Answer(response.status_code, decoded or Document(), response.headers)
+            fault = 'without JSON'
+        elif endpoint.silent and response.status_code != 204:
+            fault = 'not with 204'
+        else:
+            return Answer(response.status_code, decoded or Document(), response.headers)
+        raise errors.InvalidAnswer(
+            f'{endpoint.method} {path} was answered with HTTP {response.status_code} but {fault}: '
+            'what answers is not a Placement service'
+        )
 
 
 def _check(

@@ -52,6 +52,10 @@ def make_client(instance: Any) -> Client:
         :class:`placementclient.connection.Connection`
     :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
     """
+    if not hasattr(instance, 'session'):
+        # OpenStackClient has authenticated nobody, as the command can do without.
+        instance._auth_required = True
+        instance.setup_auth()
     session = instance.session
     return Client(
         session,

@@ -66,7 +66,7 @@ def create(
     if answer.body:
         return _provider(answer.body)
     # Below 1.20 the answer says no more than where the provider is.
-    return show(client, answer.headers['location'].rpartition('/')[2]).value
+    return show(client, _location(answer.headers).rpartition('/')[2]).value
 
 
 def show(client: Client, provider_uuid: str) -> Read[Provider]:
@@ -112,6 +112,12 @@ def delete(client: Client, provider_uuid: str) -> None:
     :raises errors.CannotDeleteParent: if it has children
     """
     client.send(endpoints.DELETE_PROVIDER, {'provider': provider_uuid})
+
+
+def _location(headers: Mapping[str, str]) -> str:
+    if 'location' not in headers:
+        raise errors.InvalidAnswer('The answer does not say where the provider is')
+    return headers['location']
 
 
 def _given(**fields: str | None) -> dict[str, Any]:

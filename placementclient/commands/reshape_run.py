@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 
 def _journal(parsed_args: argparse.Namespace) -> str:
-    """Where it is noted what was done for a plan."""
+    """Where it is noted what was done for a plan.
+
+    :raises errors.UsageError: if the plan has no place
+    """
+    if parsed_args.plan == '-':
+        raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
     return f'{parsed_args.plan}.journal'
 
 

@@ -90,6 +90,8 @@ class Course:
         #: Whether the reshape is, or may be, the doing of this plan.
         self._ours = record.begun and record.ended is None
         self._is_as_planned = False
+        #: What is to be said of the tree where it ends well.
+        self._remarks: list[str] = []
 
     def forward(self, *, is_as_planned: bool = False) -> TreeResult:
         """Apply the plan of the tree.
@@ -170,8 +172,11 @@ class Course:
         footing = footings.found(self._client, view)
         if isinstance(footing, Footing):
             return footing
+        known = {warning.message for warning in self.tree.warnings}
         self.tree = again.planned_again(self._client, self._run.plan, self.tree, footing)
         self._journal.revise(self.tree)
+        new = [each.message for each in self.tree.warnings if each.message not in known]
+        self._remarks = [f'planned again, as {footing}', *new]
         raise _Again
 
     def _find_elsewhere(self, view: View) -> None:
@@ -204,7 +209,8 @@ class Course:
             return self._ended(State.FAILED, reason, errors.Differs(reason))
         state = State.APPLIED if self._ours else State.ALREADY_APPLIED
         self._journal.end(self._root_uuid, State.APPLIED)
-        return self._ended(state, '; '.join(difference.message for difference in differences[:3]))
+        remarks = [*self._remarks, *(difference.message for difference in differences[:3])]
+        return self._ended(state, '; '.join(remarks))
 
     def _set(self, operations: Iterable[Operation]) -> None:
         """Set traits and aggregates, each on what is there now.

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from placementclient import errors
+from placementclient.migration import journal
 from placementclient.model import snapshots
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import assignments, documents, spec
@@ -121,16 +122,22 @@ def write_snapshot(path: str, snapshot: Snapshot) -> None:
 def read_plan(path: str) -> Plan:
     """A plan.
 
-    :raises errors.BadFile: if it is none
+    :raises errors.BadFile: if it is none, or not as it was written
     """
     with _reading(path) as stream:
-        return Plan.from_json(_document(stream, path), path)
+        document = _document(stream, path)
+        plan = Plan.from_json(document, path)
+    digest = document.get('digest')
+    if digest is not None and digest != journal.digest(plan):
+        raise errors.BadFile(path, 'was edited: its digest is not that of its content')
+    return plan
 
 
 def write_plan(path: str, plan: Plan) -> None:
     """Write a plan, as :func:`write_snapshot` does."""
     with _writing(path) as stream:
-        stream.write(f'{_line(plan.header())[:-1]}, "trees": [\n')
+        header = {**plan.header(), 'digest': journal.digest(plan)}
+        stream.write(f'{_line(header)[:-1]}, "trees": [\n')
         stream.writelines(_separated(_line(tree.to_json()) for tree in plan.trees))
         stream.write(']}\n')
 

@@ -59,6 +59,10 @@ def found(client: Client, view: View) -> Footing | str:
             if change.name in by_name:
                 return f'{change.name} exists, with the UUID {by_name[change.name].uuid}'
             continue
+        name = view.listed[change.uuid].name if change.uuid in view.listed else change.name
+        if name != change.name:
+            # The names that the plan gives may be made of it.
+            raise LeftAlone(f'{change.name} is called {name} now: plan again')
         if change.is_created:
             _check_empty(change, look)
             result.existing.add(change.uuid)

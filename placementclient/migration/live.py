@@ -127,7 +127,11 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
         if change.before is None:
             if provider is not None or change.name in names:
                 return False
-        elif provider is None or provider.generation != change.before.generation:
+        elif (
+            provider is None
+            or provider.name != change.name
+            or provider.generation != change.before.generation
+        ):
             return False
     return True
 

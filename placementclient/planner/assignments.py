@@ -80,8 +80,8 @@ def parse(text: str, path: str) -> list[Row]:
     """
     written = next((line for line in text.splitlines() if _is_written(line)), '')
     if not written:
-        return []
-    is_csv = written.lstrip('\ufeff')[:1].isalpha() and ':' not in written
+        raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
+    is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
     rows: dict[tuple[str, str, str], Row] = {}
     for cells in _from_csv(text, path) if is_csv else _from_document(read(text, path)):
         row = _row(cells)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Iterator, Sequence
 
+from os_resource_classes import STANDARDS
+
 from placementclient import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.assignments import Row
@@ -39,6 +41,7 @@ def make(
     :raises errors.Infeasible: if a tree cannot be planned
     :raises errors.Undecided: if a row has a choice
     """
+    _check_classes(snapshot, spec)
     maker = _Maker(snapshot, spec, assignments, allow_inferred)
     roots = _chosen(maker.world, spec, trees)
     for root in roots:
@@ -103,6 +106,20 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
         return snapshot.roots()
     wanted = set(_roots_of_sources(World(snapshot), spec))
     return [root for root in snapshot.roots() if root.uuid in wanted]
+
+
+def _check_classes(snapshot: Snapshot, spec: Spec) -> None:
+    """Refuse classes that no service can have; a newer one may know more than this program."""
+    there = {name for state in snapshot.providers.values() for name in state.inventories}
+    wanted = {name for move in spec.moves for name in move.renamed.values()}
+    wanted.update(name for provider in spec.providers for name in provider.inventories)
+    for name in sorted(wanted - there - set(STANDARDS)):
+        if not name.startswith('CUSTOM_'):
+            raise errors.BadFile(
+                spec.path,
+                f'{name} is no standard resource class, no provider has it, and it does not begin '
+                'with CUSTOM_',
+            )
 
 
 def _chosen(world: World, spec: Spec, trees: Collection[str]) -> list[ProviderState]:

@@ -174,7 +174,7 @@ ALLOCATION = Columns(
     Column('resources', lambda item: dict(item[1])),
     Column('project_id', lambda item: item[2].project_id, Microversion(1, 12)),
     Column('user_id', lambda item: item[2].user_id, Microversion(1, 12)),
-    Column('consumer_type', lambda item: item[2].type, Microversion(1, 38)),
+    Column('consumer_type', lambda item: item[2].type or 'unknown', Microversion(1, 38)),
 )
 #: Items are (number, provider UUID, resources, candidate, summary of the provider).
 CANDIDATE = Columns(

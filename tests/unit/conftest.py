@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ class Service:
         """Answer every request with this JSON."""
         self._mocker.reset_mock()
         self._mocker.request(ANY, ANY, json=body)
+        for method, matcher in (('DELETE', ANY), ('PUT', re.compile('/allocations/'))):
+            self._mocker.request(method, matcher, status_code=204)
 
     def knows_up_to(self, highest: str) -> None:
         """Answer nothing but what the service knows; refuse every other microversion."""

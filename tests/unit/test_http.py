@@ -134,7 +134,7 @@ def test_a_redirection_to_nowhere_is_not_taken_for_done(
     client: Client, service: Service, status: int
 ) -> None:
     service.answer(Reply(status))
-    with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/{{trait}} .* HTTP {status} '):
+    with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/CUSTOM_X .* HTTP {status} '):
         client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
     assert lines(service) == ['1.39 DELETE /traits/CUSTOM_X']
 

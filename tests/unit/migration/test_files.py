@@ -77,9 +77,21 @@ def test_a_file_is_json_with_one_item_to_a_line(
     assert json.loads(path.read_text()) == snapshot.to_json()
     assert [line for line in path.read_text().splitlines() if SERVER in line[:40]]
     files.write_plan(str(path), plan)
-    assert json.loads(path.read_text()) == plan.to_json()
+    written = json.loads(path.read_text())
+    assert written.pop('digest').startswith('sha256:')
+    assert written == plan.to_json()
     assert len(path.read_text().splitlines()) == 3
     assert files.read_plan(str(path)) == plan
+
+
+def test_an_edited_plan_is_refused(tmp_path: Path, plan: Plan) -> None:
+    path = tmp_path / 'plan.json'
+    files.write_plan(str(path), plan)
+    document = json.loads(path.read_text())
+    document['trees'][0]['root_provider_name'] += 'x'
+    path.write_text(json.dumps(document))
+    with pytest.raises(errors.BadFile, match='was edited'):
+        files.read_plan(str(path))
 
 
 def test_nothing_in_it(tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ class Case:
         self.expect: dict[str, Any] = document['expect']
         self.snapshot: Snapshot = cloud(document['cloud'], document.get('consumers', {}))
         self.spec = spec.parse(json.dumps(document['spec']), 'spec.yaml')
-        self.rows = assignments.parse(document.get('assignments', ''), 'rows.csv')
+        rows = document.get('assignments')
+        self.rows = assignments.parse(rows, 'rows.csv') if rows is not None else []
         self.options: dict[str, Any] = document.get('options', {})
 
     def plan(self) -> Plan:

@@ -149,5 +149,6 @@ def test_the_same_rows_from_every_format() -> None:
     assert assignments.parse('\ufeff' + comma.replace('\n', '\r\n'), 'rows') == [row]
     (from_json,) = assignments.parse(json, 'rows')
     assert from_json.to_json() == {**row.to_json(), 'line': 1}
-    assert assignments.parse('', 'rows') == []
+    with pytest.raises(errors.BadFile, match='is empty'):
+        assignments.parse('', 'rows')
     assert assignments.parse(HEADER, 'rows') == []

@@ -85,7 +85,8 @@ def test_fields_that_were_not_given_are_empty() -> None:
 def test_an_allocation_has_the_generation_of_its_provider() -> None:
     consumer = Consumer(CONSUMER, {}, 'p', 'u', 3, None, {RP: 7})
     row = columns.ALLOCATION.fields((RP, {'VCPU': 2}, consumer), HIGHEST)[1]
-    assert row == (RP, 7, {'VCPU': 2}, 'p', 'u', None)
+    # The service's word for a type that was never set.
+    assert row == (RP, 7, {'VCPU': 2}, 'p', 'u', 'unknown')
 
 
 def test_holders_are_shown_as_the_service_says_it() -> None:
