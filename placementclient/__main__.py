@@ -27,13 +27,19 @@ def main() -> int:
 
     from placementclient import shell
 
-    status = shell.main()
     try:
-        sys.stdout.flush()
+        status = shell.main()
+        if not sys.stdout.closed:
+            sys.stdout.flush()
     except BrokenPipeError:
-        # Else Python says so too, as it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return shell.BROKEN_PIPE
+        status = shell.BROKEN_PIPE
+    except OSError as failure:
+        print(failure.strerror or failure, file=sys.stderr)
+        status = 1
+    else:
+        return status
+    # Else Python tries once more to write what is left, and says so, as it ends.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return status
 
 

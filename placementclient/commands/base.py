@@ -88,6 +88,16 @@ class Option:
         return f' ({", ".join(facts)})' if facts else ''
 
 
+def positive(text: str) -> int:
+    """A whole number from 1 on, as the type of an option.
+
+    :raises argparse.ArgumentTypeError: if it is none
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1 on')
+    return int(text)
+
+
 PROVIDER = Option('provider', metavar='<provider>', help='Name or UUID of the resource provider')
 CONSUMER = Option('consumer', metavar='<consumer>', help='UUID of the consumer')
 RESOURCE_CLASS = Option(

@@ -71,14 +71,14 @@ class ApplyReshape(_Run):
         Option(
             '--limit',
             metavar='<number>',
-            type=int,
+            type=base.positive,
             help='At most so many trees, not counting those that are done',
         ),
         workers('change'),
         Option(
             '--max-failures',
             metavar='<number>',
-            type=int,
+            type=base.positive,
             help='Begin no further tree after so many have failed',
         ),
         base.YES,

@@ -35,7 +35,7 @@ def workers(what: str) -> Option:
     return Option(
         '--workers',
         metavar='<number>',
-        type=int,
+        type=base.positive,
         default=4,
         help=f'How many trees to {what} at the same time; 4 without it',
     )

@@ -222,3 +222,27 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert 'reserves 3 VGPU' in outcome.trees[0].reason
     assert len(capture.capture(client).providers) == 1
+
+
+def test_what_was_planned_again_is_told(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    source = plan.trees[0].root_provider_uuid
+    there = inventory.list(client, source)
+    moved = next(name for name in there.value if name == 'VGPU')
+    assert there.generation is not None
+    more = {**there.value[moved].to_json(), 'total': there.value[moved].total + 2}
+    inventory.set(client, source, moved, more, there.generation)
+    (result,) = execute.apply(client, plan, str(tmp_path / 'plan.journal')).trees
+    assert result.state is State.APPLIED
+    assert result.reason.startswith('planned again, as the inventories of ')
+
+
+def test_a_renamed_root_is_left_alone(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan = clouds.plan_of(before)
+    resource_provider.set(client, plan.trees[0].root_provider_uuid, 'another')
+    (result,) = execute.apply(client, plan, str(tmp_path / 'plan.journal')).trees
+    assert result.state is State.LEFT_ALONE
+    assert 'is called another now' in result.reason
+    assert len(capture.capture(client).providers) == len(before.providers)

@@ -111,6 +111,15 @@ def test_the_embedded_placement_needs_no_setting(program: str) -> None:
     assert (listed.returncode, listed.stdout) == (0, b'compute1\n')
 
 
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_what_works_on_files_works_on_the_cloud_too(
+    cloud: dict[str, str], provider: str, program: str
+) -> None:
+    listed = run(program, 'resource', 'provider', 'tree', 'list', **cloud)
+    assert (listed.returncode, listed.stderr) == (0, b'')
+    assert provider.encode() in listed.stdout
+
+
 def test_osc_placement_beside_it_breaks_nothing(
     cloud: dict[str, str], provider: str, tmp_path: Path
 ) -> None:
