@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,6 @@ class Document(base.ShowOne):
         parsed_args.text = text = self.text(parsed_args)
         return tuple(text.data), tuple(text.data.values())
 
+    @abc.abstractmethod
     def text(self, parsed_args: argparse.Namespace) -> Text:
         """What to print."""
-        raise NotImplementedError

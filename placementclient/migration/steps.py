@@ -84,7 +84,7 @@ class Steps:
 
     @singledispatchmethod
     def _perform(self, operation: Operation) -> None:
-        raise NotImplementedError(operation)
+        raise TypeError(f'no request carries out {operation}')
 
     @_perform.register
     def _(self, operation: EnsureClass) -> None:

@@ -10,11 +10,12 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import causes, check
+from placementclient.planner.architect import lay_out
 from placementclient.planner.causes import BadRow, Cause, Refused
 from placementclient.planner.changes import ProviderChange
 from placementclient.planner.compose import compose
 from placementclient.planner.known import Holding, Known, Register
-from placementclient.planner.layout import Layout, Place, Site, lay_out
+from placementclient.planner.layout import Layout, Place, Site
 from placementclient.planner.places import seat
 from placementclient.planner.plan import Label, Plan, PlannedRow, TreePlan
 from placementclient.planner.spec import Spec

@@ -9,11 +9,11 @@ from os_resource_classes import STANDARDS
 
 from placementclient import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.architect import lay_out
 from placementclient.planner.assignments import Row
 from placementclient.planner.causes import Cause, OpenRow, Refused, Slack
 from placementclient.planner.compose import compose
 from placementclient.planner.known import Register
-from placementclient.planner.layout import lay_out
 from placementclient.planner.places import seat
 from placementclient.planner.plan import LeftOut, Plan, TreePlan
 from placementclient.planner.spec import Selection, Spec, has_placeholder

@@ -1,0 +1,318 @@
+"""Lays out one tree: its providers and their inventories, and where amounts may go."""
+
+from __future__ import annotations
+
+import fnmatch
+import uuid
+from collections.abc import Iterator, Mapping
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import SHARING_TRAIT, is_uuid
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner import causes
+from placementclient.planner import spec as specs
+from placementclient.planner.causes import Cause, Refused
+from placementclient.planner.layout import Flow, Layout, Place, Site
+from placementclient.planner.spec import Move, ProviderSpec, Spec
+from placementclient.planner.world import World
+
+
+def lay_out(world: World, spec: Spec, root: ProviderState) -> Layout:
+    """Lay out one tree.
+
+    :raises Refused: if the specification does not suit it
+    """
+    architect = _Architect(world, spec, root)
+    architect.draw()
+    if architect.causes:
+        raise Refused(architect.causes)
+    return architect.layout
+
+
+class _Architect:
+    def __init__(self, world: World, spec: Spec, root: ProviderState) -> None:
+        self._world, self._spec, self._root = world, spec, root
+        self._members = {
+            state.uuid: state for state in map(world.state, _uuids(world, root)) if state
+        }
+        self._names = {state.name: state for state in self._members.values()}
+        self._made: dict[str, Site] = {}
+        self._pending: set[str] = set()
+        self._entries = {
+            specs.filled(entry.name, root=root.name): entry for entry in spec.providers
+        }
+        self.causes: list[Cause] = []
+        self.layout = Layout(root)
+
+    def draw(self) -> None:
+        for name in self._entries:
+            if not specs.has_placeholder(name):
+                self._site(name)
+        moves = [(move, source) for move in self._spec.moves for source in self._sources(move)]
+        taken = self._explicit(moves)
+        for move, source in moves:
+            self._flow(move, source, taken)
+        if self.causes:
+            return
+        self._find_places()
+        kept = dict(self._shrink())
+        self._fill(kept)
+        for site in self.layout.sites.values():
+            self._state_rest(site)
+        self._check_reserved(kept)
+        self._parents_first()
+
+    # Providers
+
+    def _sources(self, move: Move) -> Iterator[ProviderState]:
+        name = specs.filled(move.source, root=self._root.name)
+        exact = self._members.get(name) or self._names.get(name)
+        if exact is not None:
+            yield exact
+        elif any(character in name for character in '*?['):
+            for state in self._members.values():
+                if fnmatch.fnmatchcase(state.name, name) and any(
+                    resource_class in state.inventories for resource_class in move.resources
+                ):
+                    yield state
+        elif move.source != name or self._world.find(name) is None:
+            self.causes.append(causes.NoSource(self._root.name, name))
+
+    def _entry(self, name: str, source: ProviderState | None) -> ProviderSpec | None:
+        if name in self._entries:
+            return self._entries[name]
+        if source is not None:
+            for template, entry in self._entries.items():
+                if specs.filled(template, source=source.name) == name:
+                    return entry
+        return None
+
+    def _site(self, name: str, source: ProviderState | None = None) -> Site | None:
+        """The provider of a name or UUID, to be made if there is none; ``None``: impossible."""
+        if name in self._made:
+            return self._made[name]
+        there = self._members.get(name) or self._names.get(name)
+        entry = self._entry(there.name if there else name, source)
+        if there is None and (elsewhere := self._world.find(name)) is not None:
+            there = elsewhere
+            if SHARING_TRAIT not in there.traits:
+                self._refuse_foreign(there.name, self._world.root_of(there))
+                return None
+        site = self._existing(there, entry) if there else self._new(name, entry, source)
+        if site is not None:
+            self._made[name] = self.layout.sites[site.uuid] = site
+            if entry is not None:
+                site.traits.update(entry.traits)
+                site.aggregates.update(entry.aggregates)
+                site.stated.update(entry.inventories)
+        return site
+
+    def _refuse_foreign(self, name: str, root: str) -> None:
+        state = self._world.state(root)
+        self.causes.append(
+            causes.ForeignTarget(self._root.name, name, state.name if state else root)
+        )
+
+    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> Site:
+        known = self.layout.sites.get(state.uuid)
+        if known is not None:
+            return known
+        if entry is not None and entry.parent is not None and state.uuid in self._members:
+            self._check_parent(state, entry.parent)
+        return Site(
+            state.uuid,
+            state.name,
+            state.provider.parent_provider_uuid,
+            self._world.root_of(state),
+            state,
+            dict(state.inventories),
+            set(state.traits),
+            set(state.aggregates),
+        )
+
+    def _check_parent(self, state: ProviderState, template: str) -> None:
+        wanted = specs.filled(template, root=self._root.name)
+        parent = self._members.get(state.provider.parent_provider_uuid or '')
+        if specs.has_placeholder(wanted) or parent is None:
+            return
+        if wanted not in (parent.name, parent.uuid):
+            self.causes.append(causes.WrongParent(self._root.name, state.name, parent.name, wanted))
+
+    def _new(
+        self, name: str, entry: ProviderSpec | None, source: ProviderState | None
+    ) -> Site | None:
+        if is_uuid(name):
+            self.causes.append(causes.NoTarget(self._root.name, name))
+            return None
+        if (owner := self._world.created_in(name)) is not None:
+            self.causes.append(causes.ForeignTarget(self._root.name, name, owner))
+            return None
+        parent_name = self._root.name if entry or source is None else source.name
+        if entry is not None and entry.parent is not None:
+            parent_name = specs.filled(
+                entry.parent,
+                root=self._root.name,
+                **({'source': source.name} if source else {}),
+            )
+        self._pending.add(name)
+        parent = self._parent_uuid(parent_name, source)
+        if parent is None:
+            self.causes.append(causes.NoParent(self._root.name, name, parent_name))
+            return None
+        own = uuid.uuid5(uuid.UUID(self._root.uuid), name)
+        return Site(str(own), name, parent, self._root.uuid, None)
+
+    def _parent_uuid(self, parent: str, source: ProviderState | None) -> str | None:
+        there = self._members.get(parent) or self._names.get(parent)
+        if there is not None:
+            return there.uuid
+        if parent in self._pending or self._entry(parent, source) is None:
+            return None
+        site = self._site(parent, source)
+        return site.uuid if site else None
+
+    def _parents_first(self) -> None:
+        sites = self.layout.sites
+
+        def depth(site: Site) -> int:
+            parent = sites.get(site.parent_provider_uuid or '')
+            return 0 if parent is None else 1 + depth(parent)
+
+        self.layout.sites = {site.uuid: site for site in sorted(sites.values(), key=depth)}
+
+    # Inventories
+
+    def _explicit(self, moves: list[tuple[Move, ProviderState]]) -> dict[tuple[str, str], int]:
+        """What moves with a figure take of each source and class; ``all`` is what they leave."""
+        taken: dict[tuple[str, str], int] = {}
+        for move, source in moves:
+            for name, amount in move.resources.items():
+                taken[source.uuid, name] = taken.get((source.uuid, name), 0) + (amount or 0)
+        return taken
+
+    def _flow(self, move: Move, source: ProviderState, taken: dict[tuple[str, str], int]) -> None:
+        target_name = specs.filled(move.target, root=self._root.name, source=source.name)
+        target, origin = self._site(target_name, source), self._site(source.name)
+        if target is None or origin is None:
+            return
+        gone = [trait for trait in move.traits if trait in source.traits]
+        if target is not origin:
+            origin.traits.difference_update(gone)
+            target.traits.update(gone)
+        is_pattern = move.source not in (source.name, source.uuid) and '{' not in move.source
+        for name, amount in move.resources.items():
+            inventory = source.inventories.get(name)
+            if inventory is None and is_pattern:
+                continue
+            if amount is None and inventory is not None:
+                amount = max(inventory.total - taken[source.uuid, name], 0)
+                taken[source.uuid, name] += amount
+            if inventory is None or not amount:
+                self.causes.append(causes.NoInventory(self._root.name, source.name, name))
+                continue
+            target_class = move.name_at_target(name)
+            if target is origin and target_class == name:
+                self.causes.append(causes.SamePlace(self._root.name, source.name, name))
+                continue
+            self.layout.flows.append(
+                Flow(source.uuid, name, target.uuid, target_class, amount, move)
+            )
+
+    def _find_places(self) -> None:
+        moved: dict[tuple[str, str], int] = {}
+        for flow in self.layout.flows:
+            key = (flow.source, flow.resource_class)
+            moved[key] = moved.get(key, 0) + flow.amount
+        for key, amount in moved.items():
+            source = self.layout.sites[key[0]]
+            left = source.inventories[key[1]].total > amount
+            places: dict[tuple[str, str], Place] = {}
+            for flow in self.layout.flows:
+                if (flow.source, flow.resource_class) == key:
+                    target = self.layout.sites[flow.target]
+                    places[flow.target, flow.target_class] = Place(
+                        target.uuid,
+                        target.name,
+                        flow.target_class,
+                        only_mapped=left and target is source,
+                    )
+            if left:
+                places[key] = Place(source.uuid, source.name, key[1], stays=True)
+            self.layout.places[key] = list(places.values())
+
+    def _shrink(self) -> Iterator[tuple[tuple[str, str], Inventory]]:
+        """Take what moves off the sources; yields what they had."""
+        for flow in self.layout.flows:
+            inventories = self.layout.sites[flow.source].inventories
+            before = self.layout.sites[flow.source].before
+            assert before is not None
+            inventory = inventories.get(flow.resource_class)
+            if inventory is not None:
+                left = inventory.total - flow.amount
+                if left > 0:
+                    inventories[flow.resource_class] = _with(inventory, total=left)
+                else:
+                    del inventories[flow.resource_class]
+            yield (flow.source, flow.resource_class), before.inventories[flow.resource_class]
+
+    def _fill(self, sources: Mapping[tuple[str, str], Inventory]) -> None:
+        """Give the targets what moves, with what the specification leaves out filled in."""
+        received: dict[tuple[str, str], list[Flow]] = {}
+        for flow in self.layout.flows:
+            received.setdefault((flow.target, flow.target_class), []).append(flow)
+        for (target_uuid, name), flows in received.items():
+            site = self.layout.sites[target_uuid]
+            there = site.inventories.get(name)
+            origins = [sources[flow.source, flow.resource_class] for flow in flows]
+            stated = site.stated.pop(name, {})
+            total = sum(flow.amount for flow in flows) + (there.total if there else 0)
+            total = int(stated.get('total', total))
+            base = there or Inventory(
+                total,
+                min_unit=origins[0].min_unit,
+                max_unit=min(max(origin.max_unit for origin in origins), total),
+                step_size=origins[0].step_size,
+                allocation_ratio=origins[0].allocation_ratio,
+            )
+            site.inventories[name] = _with(base, **{'total': total, **stated})
+
+    def _state_rest(self, site: Site) -> None:
+        """What the specification says of inventories that nothing is moved into."""
+        for name, stated in site.stated.items():
+            there = site.inventories.get(name)
+            if there is not None:
+                site.inventories[name] = _with(there, **stated)
+            elif 'total' in stated:
+                site.inventories[name] = _with(Inventory(int(stated['total'])), **stated)
+            else:
+                self.causes.append(causes.NoTotal(self._root.name, site.name, name))
+
+    def _check_reserved(self, sources: Mapping[tuple[str, str], Inventory]) -> None:
+        for (source_uuid, name), inventory in sources.items():
+            source = self.layout.sites[source_uuid]
+            left = source.inventories.get(name)
+            kept = min(inventory.reserved, left.total) if left else 0
+            if kept < inventory.reserved and not self._says_reserved(source_uuid, name):
+                self.causes.append(
+                    causes.ReservedUnplaced(
+                        self._root.name, source.name, name, inventory.reserved, kept
+                    )
+                )
+
+    def _says_reserved(self, source_uuid: str, name: str) -> bool:
+        for flow in self.layout.flows:
+            if (flow.source, flow.resource_class) == (source_uuid, name):
+                target = self.layout.sites[flow.target]
+                source = self.layout.sites[flow.source].before
+                entry = self._entry(target.name, source)
+                if entry and 'reserved' in entry.inventories.get(flow.target_class, {}):
+                    return True
+        return False
+
+
+def _with(inventory: Inventory, **fields: int | float) -> Inventory:
+    return Inventory.from_json({**inventory.to_json(), **fields})
+
+
+def _uuids(world: World, root: ProviderState) -> Iterator[str]:
+    return (state.uuid for state in world.snapshot.tree(root.uuid))
