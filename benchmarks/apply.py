@@ -56,7 +56,7 @@ def main() -> None:
     placement = stage.ours() / 'placement'
     with tempfile.TemporaryDirectory() as folder:
         database, plan = Path(folder, 'placement.sqlite'), Path(folder, 'plan.json')
-        with stage.service(database) as url:
+        with stage.service(stage.SERIAL, database) as url:
             stage.populate(url, HOSTS, SERVERS, {'VGPU': 1})
             _plan(placement, url, plan)
             before = sqlite3.connect(Path(folder, 'before.sqlite'))
@@ -108,9 +108,7 @@ def _anew(restore: Callable[[], None], run: Run) -> Run:
     return prepared
 
 
-def _by_tree(
-    requests: Sequence[Request], plan: Any
-) -> tuple[list[Request], list[list[Request]]]:
+def _by_tree(requests: Sequence[Request], plan: Any) -> tuple[list[Request], list[list[Request]]]:
     """What belongs to no tree of a plan, and what belongs to each.
 
     A request belongs to the tree that alone has the first UUID or name that the request has.

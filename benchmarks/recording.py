@@ -91,9 +91,11 @@ def replay(
 
         def send(lane: Sequence[Request]) -> None:
             connection = connections.get()
-            for request in lane:
-                _send(connection, request)
-            connections.put(connection)
+            try:
+                for request in lane:
+                    _send(connection, request)
+            finally:
+                connections.put(connection)
 
         send(first)
         with ThreadPoolExecutor(workers) as pool:

@@ -23,6 +23,8 @@ TOP = Path(__file__).resolve().parents[1]
 FOLDER = TOP / 'build' / 'benchmarks'
 PEER = 'osc-placement==4.9.1'
 SERVICE = TOP / 'tests' / 'functional' / 'service.py'
+#: The same for writers, who cannot share a SQLite file.
+SERIAL = TOP / 'benchmarks' / 'serve.py'
 
 
 def ours() -> Path:
@@ -49,9 +51,10 @@ def _environment(name: str, *packages: str) -> Path:
 
 
 @contextlib.contextmanager
-def service(database: Path | None = None) -> Iterator[str]:
+def service(script: Path = SERVICE, database: Path | None = None) -> Iterator[str]:
     """The URL of an empty Placement, in a process of its own.
 
+    :param script: what serves
     :param database: the SQLite file that it makes, where somebody else wants it too
     """
     programs = _environment('service', 'openstack-placement', 'waitress')
@@ -60,7 +63,7 @@ def service(database: Path | None = None) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         file = database or Path(folder, 'placement.sqlite')
         process = subprocess.Popen(
-            [programs / 'python', SERVICE, str(port), file], stderr=subprocess.DEVNULL
+            [programs / 'python', script, str(port), file], stderr=subprocess.DEVNULL
         )
         try:
             url = f'http://127.0.0.1:{port}'
