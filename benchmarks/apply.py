@@ -3,7 +3,7 @@
     python benchmarks/apply.py
 
 What was applied cannot be applied again: before each run the database is brought back to what it
-was before the first.
+was before the first. Both sides send to a service that carries out one request after the other.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -47,6 +46,7 @@ SPECIFICATION = {
     ],
 }
 _WORD = re.compile(r'[\w-]+')
+#: In place of the number of a tree.
 NOBODY = -1
 
 
@@ -87,10 +87,8 @@ def _cloud(url: str) -> dict[str, str]:
 def _plan(placement: Path, url: str, plan: Path) -> None:
     specification = plan.with_name('vgpu.yaml')
     specification.write_text(json.dumps(SPECIFICATION))
-    words = ['plan', '--spec', specification, '--allow-inferred', '-o', plan]
-    subprocess.run(
-        [placement, *RESHAPE, *words], env=_cloud(url), stdout=subprocess.DEVNULL, check=True
-    )
+    words = ('plan', '--spec', specification, '--allow-inferred', '-o', plan)
+    command([placement, *RESHAPE, *words], _cloud(url))()
 
 
 def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:

@@ -27,7 +27,11 @@ _BY_TRAIT = Microversion(1, 18)
 #: What finds many providers.
 _SELECTORS = (
     Option('--all', action='store_true', help='All resource providers'),
-    Option('--match', metavar='<pattern>', help='Those whose names fit a pattern as of files, such as compute-?'),
+    Option(
+        '--match',
+        metavar='<pattern>',
+        help='Those whose names fit a pattern as of files, such as compute-?',
+    ),
     Option('--with-trait', metavar='<trait>', help='Those that have this trait'),
     Option('--with-class', metavar='<resource_class>', help='Those with inventory of this class'),
 )
