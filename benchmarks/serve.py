@@ -1,0 +1,20 @@
+"""A real Placement that carries out one request after the other: ``serve.py PORT SQLITE_FILE``.
+
+Several connections may wait, but only one of them writes: with many writers at once SQLite refuses
+some as locked, which other databases do not, and how many is a matter of luck.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import waitress
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / 'tests' / 'functional'))
+
+from service import application
+
+if __name__ == '__main__':
+    port, path = sys.argv[1:]
+    waitress.serve(application(Path(path)), host='127.0.0.1', port=int(port), threads=1)
