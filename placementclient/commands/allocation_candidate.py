@@ -10,11 +10,11 @@ from placementclient import api, endpoints, errors
 from placementclient.commands import base, filters
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
-from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.http import Client
+    from placementclient.model.requests import CandidateRequest, Filter
     from placementclient.render.columns import Output
 
 _NAMED_GROUPS = Microversion(1, 33)
@@ -160,6 +160,8 @@ def requested(
     given = _groups(parsed_args)
     groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
     _check_groups(client, groups, parsed_args)
+    from placementclient.model.requests import CandidateRequest, Filter
+
     common = groups.pop(_COMMON, Filter())
     return CandidateRequest(
         common,

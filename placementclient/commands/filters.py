@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from placementclient import api, errors
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
-from placementclient.model.requests import Filter
 
 if TYPE_CHECKING:
     from placementclient.http import Client
+    from placementclient.model.requests import Filter
 
 _ANY_OF = Microversion(1, 39)
 
@@ -88,6 +88,8 @@ def parsed(
     in_tree = given.get('in_tree')
     if in_tree is not None:
         in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)
+    from placementclient.model.requests import Filter
+
     return Filter(
         resources(given.get('resource') or ()),
         tuple(required),

@@ -14,7 +14,6 @@ from placementclient.commands.filters import whole
 from placementclient.commands.inventory import ratio
 from placementclient.microversion import Microversion
 from placementclient.model.inventories import FIELDS, Inventory
-from placementclient.model.requests import Filter
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ class SetInventories(base.Lister):
 
     def _set_members(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
         """Set every member of the aggregate; what fails for one is left, and told at the end."""
+        from placementclient.model.requests import Filter
+
         members = api.resource_provider.list(
             self.client, matching=Filter(member_of=(parsed_args.provider,))
         )
