@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -191,7 +192,7 @@ class _Placement(command.Command):
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise errors.Unconfirmed('Nothing was done')
 
-    @property
+    @functools.cached_property
     def client(self) -> Client:
         """The client of this run of the program."""
         manager = self.app.client_manager

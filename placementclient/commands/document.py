@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from cliff.formatters import base as formatters
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """Something to print.
 
     :param data: its fields, for ``-f json`` and ``-f yaml``
