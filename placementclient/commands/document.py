@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from cliff.formatters import base as formatters
 
