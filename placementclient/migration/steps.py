@@ -142,13 +142,12 @@ class Steps:
         self.footing.generations[provider_uuid] = generation
 
     def _traits(self, operation: SetTraits) -> frozenset[str]:
-        """What is there, with the plan's changes: what others have added or removed stays so."""
-        there = self.footing.traits.get(operation.provider_uuid, operation.before)
-        return (there - (operation.before - operation.after)) | (operation.after - operation.before)
+        return operation.onto(self.footing.traits.get(operation.provider_uuid, operation.before))
 
     def _aggregates(self, operation: SetAggregates) -> frozenset[str]:
-        there = self.footing.aggregates.get(operation.provider_uuid, operation.before)
-        return (there - (operation.before - operation.after)) | (operation.after - operation.before)
+        return operation.onto(
+            self.footing.aggregates.get(operation.provider_uuid, operation.before)
+        )
 
     def _body(self, operation: Reshape) -> dict[str, Any]:
         consumers = (

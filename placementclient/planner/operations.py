@@ -83,16 +83,26 @@ class DeleteProvider:
 
 
 @dataclass(frozen=True, slots=True)
-class SetTraits:
-    """Replace the traits of a provider."""
+class _SetNames:
+    """Replace a set of names that a provider has."""
 
     provider_uuid: str
     before: frozenset[str]
     after: frozenset[str]
 
     def inverse(self) -> tuple[Operation, ...]:
-        """The traits as they were."""
-        return (replace(self, before=self.after, after=self.before),)
+        """The names as they were."""
+        return (replace(self, before=self.after, after=self.before),)  # type: ignore[return-value]
+
+    def onto(self, there: frozenset[str]) -> frozenset[str]:
+        """The change made to what is there: what others have added or removed stays so."""
+        return (there - (self.before - self.after)) | (self.after - self.before)
+
+
+class SetTraits(_SetNames):
+    """Replace the traits of a provider."""
+
+    __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
         """For a reader of the plan."""
@@ -103,17 +113,10 @@ class SetTraits:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class SetAggregates:
+class SetAggregates(_SetNames):
     """Replace the aggregates of a provider."""
 
-    provider_uuid: str
-    before: frozenset[str]
-    after: frozenset[str]
-
-    def inverse(self) -> tuple[Operation, ...]:
-        """The aggregates as they were."""
-        return (replace(self, before=self.after, after=self.before),)
+    __slots__ = ()
 
     def to_json(self) -> dict[str, Any]:
         """For a reader of the plan."""
