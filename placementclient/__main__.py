@@ -25,7 +25,7 @@ def main() -> int:
     if not sys.warnoptions:
         warnings.simplefilter('ignore')
 
-    from placementclient import shell
+    from placementclient.cli import shell
 
     try:
         status = shell.main()

@@ -6,7 +6,8 @@ import argparse
 import os
 from typing import Any
 
-from placementclient import coexistence, microversion
+from placementclient import microversion
+from placementclient.cli import coexistence
 from placementclient.http import Client
 
 API_NAME = 'placement'
@@ -49,7 +50,7 @@ def make_client(instance: Any) -> Client:
     """The client of a session.
 
     :param instance: OpenStackClient's ClientManager, or
-        :class:`placementclient.connection.Connection`
+        :class:`placementclient.cli.connection.Connection`
     :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
     """
     if not hasattr(instance, 'session'):

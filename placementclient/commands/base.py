@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from osc_lib.command import command
 
-from placementclient import coexistence, errors, plugin
+from placementclient import errors, plugin
 from placementclient.api.conflict import retried
+from placementclient.cli import coexistence
 from placementclient.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.render import failures
 
@@ -128,7 +129,7 @@ class _Placement(command.Command):
     A subclass says what it needs as data: the endpoint that it stands for, and its options.
     """
 
-    #: OpenStackClient's application, or :class:`placementclient.shell.Shell`.
+    #: OpenStackClient's application, or :class:`placementclient.cli.shell.Shell`.
     app: Any
     #: The route of the service that the command stands for; None for what combines several.
     endpoint: ClassVar[Endpoint | None] = None

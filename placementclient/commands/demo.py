@@ -111,7 +111,7 @@ class _Demo:
 
         :param status: the exit status that it should end with
         """
-        from placementclient import shell
+        from placementclient.cli import shell
 
         print(f'$ {self._program} {command}', file=self._stdout, flush=True)
         with contextlib.redirect_stderr(self._stdout):

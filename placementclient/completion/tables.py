@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from placementclient import overview
+from placementclient.cli import command_help
 
 #: What stands for a value tells which values there are.
 BY_METAVAR = {
@@ -59,7 +59,7 @@ def _kind(action: argparse.Action, command: str) -> str:
     if action.choices:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
-        return BY_SUBJECT.get(overview.subject(command), ANYTHING)
+        return BY_SUBJECT.get(command_help.subject(command), ANYTHING)
     return BY_METAVAR.get(str(action.metavar), ANYTHING)
 
 

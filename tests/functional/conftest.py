@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import http, microversion, shell
+from placementclient import http, microversion
+from placementclient.cli import shell
 from placementclient.direct import Direct
 
 

@@ -17,7 +17,8 @@ import pytest
 from keystoneauth1.session import Session
 
 import placementclient
-from placementclient import http, microversion, shell
+from placementclient import http, microversion
+from placementclient.cli import shell
 from placementclient.direct import Direct
 from placementclient.errors import ExitStatus
 from placementclient.migration import capture, course, files, footings, live, restore, verify

@@ -16,7 +16,7 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 from requests_mock import ANY, Mocker
 
-from placementclient import shell
+from placementclient.cli import shell
 from placementclient.http import Client
 from tests.unit.dialogue import (
     NOT_ACCEPTABLE,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import shell
+from placementclient.cli import shell
 from placementclient.commands.batch import WORSE, Line, _badness
 from placementclient.errors import ExitStatus
 from placementclient.http import Client

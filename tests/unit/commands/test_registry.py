@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from placementclient import endpoints, shell
+from placementclient import endpoints
+from placementclient.cli import shell
 from placementclient.commands import base
 from placementclient.endpoints import Endpoint
 from tests.unit.commands.arguments import ARGUMENTS, typed

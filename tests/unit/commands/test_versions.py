@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import shell
+from placementclient.cli import shell
 from placementclient.microversion import LOWEST, Microversion
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.conftest import Placement, Result, Service

@@ -12,8 +12,9 @@ from typing import Any, TextIO
 
 from cliff import app, commandmanager
 
-from placementclient import connection, errors, overview, plugin, points
-from placementclient.points import COMMANDS, DISTRIBUTION
+from placementclient import errors, plugin
+from placementclient.cli import command_help, connection, entry_points
+from placementclient.cli.entry_points import COMMANDS, DISTRIBUTION
 
 #: What a shell makes of a program that a signal has ended.
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -27,7 +28,7 @@ class CommandManager(commandmanager.CommandManager):
 
     def load_commands(self, namespace: str) -> None:
         self.group_list.append(namespace)
-        for point in points.of(namespace):
+        for point in entry_points.of(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
 
@@ -41,7 +42,7 @@ class Shell(app.App):
 
     NAME = 'placement'
     LOG = logging.getLogger(__name__)
-    formatters = staticmethod(points.formatters)
+    formatters = staticmethod(entry_points.formatters)
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Shell(app.App):
             deferred_help=True,
         )
         self.command_manager.commands.pop('help')
-        self.command_manager.load_commands(points.PROGRAM)
+        self.command_manager.load_commands(entry_points.PROGRAM)
 
     def build_option_parser(self, *args: Any, **kwargs: Any) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().build_option_parser(*args, **kwargs)
@@ -117,7 +118,7 @@ class Shell(app.App):
             return errors.ExitStatus.DONE
         name = ' '.join(words)
         if helping and any(known.startswith(f'{name} ') for known, _ in self.command_manager):
-            for line in overview.lines(self.command_manager.commands, name):
+            for line in command_help.lines(self.command_manager.commands, name):
                 print(line, file=self.stdout)
             return errors.ExitStatus.DONE
         return self.run_subcommand([*words, '--help'] if helping else words)
@@ -134,7 +135,7 @@ class Shell(app.App):
         """Say that there is no such command, and which there are that look like it."""
         first_option = next((i for i, word in enumerate(argv) if word.startswith('-')), None)
         words = argv[:first_option]
-        near = overview.near(words, self.command_manager.commands)
+        near = command_help.near(words, self.command_manager.commands)
         hint = f'Did you mean: {", ".join(near)}? ' if near else ''
         name = ' '.join(words) or argv[0]
         print(f'{name!r} is not a command. {hint}See {self.NAME} --help', file=self.stderr)
@@ -149,7 +150,7 @@ class Shell(app.App):
             self.parser.print_help(out)
             if getattr(self.options, 'os_auth_type', None):
                 out.write(f'\n{self.client_manager.help()}')
-            for line in overview.lines(self.command_manager.commands):
+            for line in command_help.lines(self.command_manager.commands):
                 out.write(f'{line}\n')
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from requests import exceptions
 
-from placementclient import shell
+from placementclient.cli import shell
 from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import URL, Reply, fault, get
 

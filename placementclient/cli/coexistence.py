@@ -10,7 +10,7 @@ import logging
 import sys
 from importlib import metadata, util
 
-PEER = 'osc_placement'
+PACKAGE, PEER = 'placementclient', 'osc_placement'
 COMMANDS = 'openstack.placement.v1'
 NOTICE = (
     'osc-placement is installed beside python-placementclient, which replaces it and takes '
@@ -48,4 +48,4 @@ def notify() -> None:
 
 
 def _is_not_ours(record: logging.LogRecord) -> bool:
-    return __package__ not in record.getMessage()
+    return PACKAGE not in record.getMessage()

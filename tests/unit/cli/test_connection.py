@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import shell
+from placementclient.cli import shell
 from tests.unit.conftest import Service
 from tests.unit.dialogue import URL, Reply, get
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import overview, shell
+from placementclient.cli import command_help, shell
 from tests.unit.conftest import Placement, Service
 
 NAMES = [
@@ -27,7 +27,7 @@ NAMES = [
     ],
 )
 def test_a_command_has_a_subject(command: str, subject: str) -> None:
-    assert overview.subject(command) == subject
+    assert command_help.subject(command) == subject
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_command_has_a_subject(command: str, subject: str) -> None:
     ],
 )
 def test_what_somebody_may_have_meant(typed: str, meant: list[str]) -> None:
-    assert overview.near(typed.split(), NAMES) == meant
+    assert command_help.near(typed.split(), NAMES) == meant
 
 
 def test_commands_are_listed_by_subject(placement: Placement) -> None:
@@ -75,7 +75,7 @@ def test_a_command_that_cannot_be_loaded_hides_no_other(monkeypatch: pytest.Monk
         def load(self) -> object:
             raise ModuleNotFoundError('No module named rich')
 
-    (_, line) = overview.lines({'trait list': Broken()})
+    (_, line) = command_help.lines({'trait list': Broken()})
     assert line == '  trait list  cannot be loaded: No module named rich'
 
 
