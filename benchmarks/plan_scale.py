@@ -18,8 +18,10 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import build, check, spec
-from placementclient.planner.assignments import Row
+from placementclient.planner import planner
+from placementclient.planner.plan import invariants
+from placementclient.planner.spec import specification
+from placementclient.planner.spec.assignments import Row
 
 CHILDREN = 8
 CONSUMERS = 16
@@ -53,10 +55,10 @@ def cloud(hosts: int) -> Snapshot:
     return Snapshot(providers, consumers)
 
 
-def specification() -> spec.Spec:
+def wanted() -> specification.Spec:
     """VGPU to one child for each of eight functions."""
     names = [f'{{root}}_pci_0000_{number:02x}_00_0' for number in range(CHILDREN)]
-    return spec.from_document(
+    return specification.from_document(
         {
             'trees': {'name': ['compute-*'], 'class': ['VGPU']},
             'providers': [{'name': name, 'traits': ['OWNER_NOVA']} for name in names],
@@ -104,9 +106,9 @@ def main() -> None:
         return
     known = rows(arguments.hosts) if arguments.mapped else []
     start = time.perf_counter()
-    plan = build.make(snapshot, specification(), known, allow_inferred=not arguments.mapped)
+    plan = planner.make(snapshot, wanted(), known, allow_inferred=not arguments.mapped)
     planned = time.perf_counter()
-    check.check(plan)
+    invariants.check(plan)
     checked = time.perf_counter()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

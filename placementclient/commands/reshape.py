@@ -71,7 +71,8 @@ class PlanReshape(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.migration import capture, files
-        from placementclient.planner import assignments, build
+        from placementclient.planner import planner
+        from placementclient.planner.spec import assignments
         from placementclient.render import plans
 
         spec = files.read_spec(parsed_args.spec)
@@ -85,7 +86,7 @@ class PlanReshape(base.ShowOne):
         else:
             snapshot = capture.capture(self.client, parsed_args.tree, workers=4)
         try:
-            plan = build.make(
+            plan = planner.make(
                 snapshot,
                 spec,
                 rows,

@@ -10,8 +10,8 @@ from placementclient.migration import live
 from placementclient.migration.capture import capture
 from placementclient.migration.footings import LeftAlone
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import again
-from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner import replan
+from placementclient.planner.plan.plan import Plan, TreePlan
 
 
 def planned_again(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:
@@ -21,7 +21,7 @@ def planned_again(client: Client, plan: Plan, tree: TreePlan, drift: str) -> Tre
     :raises LeftAlone: if rows that are planned cannot keep their places, or new ones have a choice
     """
     snapshot = _without_prepared(captured(client, tree), tree)
-    return _planned(again.replan, snapshot, plan, tree, f'{drift}, and a new plan is impossible')
+    return _planned(replan.replan, snapshot, plan, tree, f'{drift}, and a new plan is impossible')
 
 
 def planned_back(snapshot: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
@@ -30,7 +30,7 @@ def planned_back(snapshot: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :param snapshot: as :func:`captured` gives it
     :raises LeftAlone: if there is none
     """
-    return _planned(again.rollback, snapshot, plan, tree, 'there is no way back')
+    return _planned(replan.rollback, snapshot, plan, tree, 'there is no way back')
 
 
 def captured(client: Client, tree: TreePlan) -> Snapshot:

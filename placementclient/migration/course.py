@@ -21,14 +21,14 @@ from placementclient.migration.live import Side, View
 from placementclient.migration.outcome import State, TreeResult
 from placementclient.migration.steps import Names, Steps
 from placementclient.model.providers import Provider
-from placementclient.planner.operations import (
+from placementclient.planner.plan.operations import (
     DeleteProvider,
     Operation,
     Reshape,
     SetAggregates,
     SetTraits,
 )
-from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner.plan.plan import Plan, TreePlan
 
 #: How often a tree is looked at again after a conflict or a lost answer.
 ATTEMPTS = 8

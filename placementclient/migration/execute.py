@@ -14,8 +14,8 @@ from placementclient.migration.capture import SINCE, Restless, parallel
 from placementclient.migration.course import Course, Run, Unanswered, answered
 from placementclient.migration.journal import JournalFailed
 from placementclient.migration.outcome import Outcome, State, TreeResult
-from placementclient.planner import check
-from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner.plan import invariants
+from placementclient.planner.plan.plan import Plan, TreePlan
 
 #: Told how each tree ended, when it ends.
 Report = Callable[[TreeResult], None]
@@ -51,7 +51,7 @@ def apply(
     :raises journal.Busy: if the plan is being applied or rolled back already
     """
     client.require('a reshape', SINCE)
-    check.check(plan)
+    invariants.check(plan)
     _allow(client)
     with journal.opened(journal_path, plan) as opened:
         run = Run(client, plan, opened)

@@ -23,10 +23,10 @@ from placementclient import errors
 from placementclient.migration import journal
 from placementclient.model import snapshots
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import assignments, documents, spec
-from placementclient.planner.assignments import Row
-from placementclient.planner.plan import Plan
-from placementclient.planner.spec import Spec
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import assignments, documents, specification
+from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.specification import Spec
 
 #: Stands for standard input or standard output.
 STANDARD = '-'
@@ -72,7 +72,7 @@ def read_spec(path: str) -> Spec:
 
     :raises errors.BadFile: if it is none
     """
-    wanted = spec.parse(read_text(path), path)
+    wanted = specification.parse(read_text(path), path)
     folder = '' if path == STANDARD else os.path.dirname(path)
     return replace(
         wanted, assignments=tuple(os.path.join(folder, name) for name in wanted.assignments)

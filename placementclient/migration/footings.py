@@ -8,8 +8,8 @@ from placementclient import errors
 from placementclient.api import aggregate, allocation, trait
 from placementclient.http import Client
 from placementclient.migration.live import Look, View
-from placementclient.planner.changes import ConsumerChange, ProviderChange
-from placementclient.planner.plan import TreePlan
+from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 
 
 class LeftAlone(errors.Differs):

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from placementclient import errors
-from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner.plan.plan import Plan, TreePlan
 
 FORMAT = 'placementclient/reshape-journal'
 VERSION = 1

@@ -15,8 +15,8 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.changes import ProviderChange
-from placementclient.planner.plan import TreePlan
+from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.plan.state_changes import ProviderChange
 
 #: How often a provider is read that changes while it is read.
 ATTEMPTS = 5

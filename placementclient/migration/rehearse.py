@@ -24,8 +24,8 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.changes import ConsumerChange, ProviderChange
-from placementclient.planner.plan import Plan
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 
 
 @dataclass(frozen=True, slots=True)

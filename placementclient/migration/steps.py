@@ -12,7 +12,7 @@ from placementclient.http import Client
 from placementclient.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.migration.footings import Footing
 from placementclient.migration.journal import Journal
-from placementclient.planner.operations import (
+from placementclient.planner.plan.operations import (
     CreateProvider,
     DeleteProvider,
     EnsureClass,

@@ -17,8 +17,8 @@ from placementclient.migration.outcome import State
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.changes import ConsumerChange, ProviderChange
-from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 
 
 @dataclass(frozen=True, slots=True)

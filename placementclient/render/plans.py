@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from placementclient.model.inventories import UNLIMITED, Inventory
-from placementclient.planner.changes import Content, ProviderChange
-from placementclient.planner.plan import Label, Plan, TreePlan
+from placementclient.planner.plan.plan import Label, Plan, TreePlan
+from placementclient.planner.plan.state_changes import Content, ProviderChange
 from placementclient.render import trees
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from placementclient.planner.plan import TreePlan
+from placementclient.planner.plan.plan import TreePlan
 from placementclient.render.columns import Output
 
 if TYPE_CHECKING:

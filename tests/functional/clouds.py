@@ -14,9 +14,10 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import build, spec
-from placementclient.planner.assignments import Row
-from placementclient.planner.plan import Plan
+from placementclient.planner import planner
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import specification
+from placementclient.planner.spec.assignments import Row
 
 #: All UUIDs of these clouds come from here, so that a failure can be repeated.
 _NAMESPACE = uuid.UUID('3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10')
@@ -109,9 +110,9 @@ def plan_of(
         for root in snapshot.roots()
         for number, consumer in enumerate(holders(snapshot, root.uuid))
     ]
-    return build.make(
+    return planner.make(
         snapshot,
-        spec.from_document(document, 'spec.yaml'),
+        specification.from_document(document, 'spec.yaml'),
         rows if known else (),
         allow_inferred=allow_inferred,
     )

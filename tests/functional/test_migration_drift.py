@@ -15,7 +15,7 @@ from placementclient.migration import capture, execute, journal, verify
 from placementclient.migration.outcome import Outcome, State
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.plan import Plan
+from placementclient.planner.plan.plan import Plan
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

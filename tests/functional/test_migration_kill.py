@@ -13,7 +13,7 @@ import pytest
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.migration import capture, execute, journal, verify
-from placementclient.planner.plan import Plan
+from placementclient.planner.plan.plan import Plan
 from tests.functional import clouds
 
 

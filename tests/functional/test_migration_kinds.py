@@ -15,8 +15,9 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import build, spec
-from placementclient.planner.assignments import Row
+from placementclient.planner import planner
+from placementclient.planner.spec import specification
+from placementclient.planner.spec.assignments import Row
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -116,7 +117,7 @@ def merged() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[
 def test_there_and_back(client: Client, tmp_path: Path, kind: Any) -> None:
     states, consumers, document, rows = kind()
     before = clouds.loaded(client, Snapshot(states, consumers))
-    plan = build.make(before, spec.from_document(document, 'spec.yaml'), rows)
+    plan = planner.make(before, specification.from_document(document, 'spec.yaml'), rows)
     path = str(tmp_path / 'plan.journal')
     with clouds.watched(client) as requests:
         outcome = execute.apply(client, plan, path)

@@ -17,7 +17,7 @@ from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.migration import capture, execute, files, journal, verify
 from placementclient.migration.outcome import State
-from placementclient.planner.plan import Plan
+from placementclient.planner.plan.plan import Plan
 from tests.functional import clouds
 from tests.functional.applying import client_of
 from tests.functional.writing import TRAIT

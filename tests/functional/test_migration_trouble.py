@@ -24,8 +24,9 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import build, spec
-from placementclient.planner.plan import Plan
+from placementclient.planner import planner
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import specification
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -186,7 +187,7 @@ def sharing_cloud(client: Client, hosts: int = 3) -> tuple[Snapshot, Plan]:
             }
         ],
     }
-    return before, build.make(before, spec.from_document(document, 'spec.yaml'))
+    return before, planner.make(before, specification.from_document(document, 'spec.yaml'))
 
 
 def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from placementclient.migration import capture, course, files, footings, live, re
 from placementclient.migration.outcome import State
 from placementclient.migration.verify import Status
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import assignments, build, causes, notices, spec
+from placementclient.planner import infeasibility, planner, warnings
+from placementclient.planner.spec import assignments, specification
 from tests.functional import guide
 from tests.functional.conftest import Placement, Result
 
@@ -198,7 +199,7 @@ def test_a_specification(
 @pytest.mark.parametrize('name', ['short.yaml', 'long.yaml'])
 def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
     guide.written(guide.FILES, tmp_path)
-    plan = build.make(
+    plan = planner.make(
         _of_the_guide(), files.read_spec(name), allow_inferred=name.startswith('long')
     )
     assert plan.trees
@@ -207,7 +208,7 @@ def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
 def test_every_key_of_a_specification_is_shown(tmp_path: Path) -> None:
     guide.written(guide.FILES, tmp_path)
     shown = re.findall(r'\b[a-z_]+(?=:)', Path('long.yaml').read_text())
-    assert set(_keys(inspect.getsource(spec))) <= set(shown)
+    assert set(_keys(inspect.getsource(specification))) <= set(shown)
 
 
 def test_the_forms_of_assignments(tmp_path: Path) -> None:
@@ -229,7 +230,9 @@ def test_the_forms_of_assignments(tmp_path: Path) -> None:
 def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
     guide.written(GUIDE, tmp_path)
     snapshot = _of_the_guide()
-    plan = build.make(snapshot, files.read_spec('vgpu.yaml'), files.read_assignments('gpu-map.csv'))
+    plan = planner.make(
+        snapshot, files.read_spec('vgpu.yaml'), files.read_assignments('gpu-map.csv')
+    )
     tree = plan.trees[0]
     records: list[Any] = [
         plan.to_json(),
@@ -265,9 +268,9 @@ def test_every_message_that_is_explained_exists() -> None:
 def test_every_reason_is_explained() -> None:
     kinds = {
         cause('tree', *[()] * (len(cause.__match_args__) - 1)).kind
-        for cause in causes.Cause.__subclasses__()
+        for cause in infeasibility.Cause.__subclasses__()
     }
-    kinds |= set(re.findall(r"Notice\(\s*'([a-z-]+)'", inspect.getsource(notices)))
+    kinds |= set(re.findall(r"Notice\(\s*'([a-z-]+)'", inspect.getsource(warnings)))
     assert len(kinds) > 20
     for kind in kinds:
         assert f'({kind})\n' in guide.RESHAPE, kind

@@ -120,7 +120,7 @@ def test_a_whole_package_is_not_imported_for_its_parts(path: Path) -> None:
 @pytest.mark.parametrize('pure', PURE)
 def test_pure_parts_reach_neither_the_service_nor_the_world(pure: str) -> None:
     assert not below(pure) & {'api', 'http', 'endpoints', 'direct', 'migration', 'commands'}
-    for path in (PACKAGE / pure).glob('*.py'):
+    for path in (PACKAGE / pure).rglob('*.py'):
         outside = {module.split('.')[0] for module in imports(path)}
         assert not outside & IMPURE, path
 

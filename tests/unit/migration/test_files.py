@@ -18,8 +18,9 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import build, spec
-from placementclient.planner.plan import Plan
+from placementclient.planner import planner
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import specification
 
 ROOT, SERVER = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7', '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
 
@@ -43,7 +44,7 @@ def plan(snapshot: Snapshot) -> Plan:
         'to_resource_provider': 'gpu',
         'moved_resources': {'VGPU': 4},
     }
-    return build.make(snapshot, spec.from_document([move], 'spec.yaml'))
+    return planner.make(snapshot, specification.from_document([move], 'spec.yaml'))
 
 
 @pytest.mark.parametrize('name', ['cloud.json', 'cloud.json.gz'])

@@ -11,8 +11,8 @@ import pytest
 
 from placementclient import errors
 from placementclient.migration import journal
-from placementclient.planner import spec
-from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.spec import specification
 
 ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
 
@@ -24,7 +24,7 @@ def plan_of(amount: int) -> Plan:
         'moved_resources': {'VGPU': amount},
     }
     tree = TreePlan(ROOT, 'a', (), (), (), (), ())
-    return Plan(spec.from_document([move], 'spec.yaml'), (tree,))
+    return Plan(specification.from_document([move], 'spec.yaml'), (tree,))
 
 
 @pytest.fixture

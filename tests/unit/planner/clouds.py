@@ -10,7 +10,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan import TreePlan
+from placementclient.planner.plan.plan import TreePlan
 
 _NAMESPACE = uuid.UUID(int=0)
 

@@ -12,8 +12,10 @@ import yaml
 
 from placementclient import errors
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import again, assignments, build, check, documents, spec
-from placementclient.planner.plan import Plan
+from placementclient.planner import planner, replan
+from placementclient.planner.plan import invariants
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import assignments, documents, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 CASES = sorted((Path(__file__).parent / 'cases').glob('*.yaml'))
@@ -32,13 +34,13 @@ class Case:
         document = yaml.safe_load(text)
         self.expect: dict[str, Any] = document['expect']
         self.snapshot: Snapshot = cloud(document['cloud'], document.get('consumers', {}))
-        self.spec = spec.parse(json.dumps(document['spec']), 'spec.yaml')
+        self.spec = specification.parse(json.dumps(document['spec']), 'spec.yaml')
         rows = document.get('assignments')
         self.rows = assignments.parse(rows, 'rows.csv') if rows is not None else []
         self.options: dict[str, Any] = document.get('options', {})
 
     def plan(self) -> Plan:
-        return build.make(self.snapshot, self.spec, self.rows, **self.options)
+        return planner.make(self.snapshot, self.spec, self.rows, **self.options)
 
     def row(self, row: Any) -> str:
         return (
@@ -106,7 +108,7 @@ def _expect_plan(case: Case) -> None:
 def test_plan_holds_and_survives_its_file(path: Path) -> None:
     case = Case(path)
     plan = case.plan()
-    check.check(plan)
+    invariants.check(plan)
     text = json.dumps(plan.to_json())
     assert text == json.dumps(case.plan().to_json())
     assert Plan.from_json(json.loads(text), 'plan.json') == plan
@@ -118,7 +120,7 @@ def test_unchanged_tree_is_planned_again_alike(path: Path) -> None:
     plan = case.plan()
     live = case.snapshot
     for tree in plan.trees:
-        replanned = again.replan(live, plan, tree)
+        replanned = replan.replan(live, plan, tree)
         assert replanned.rows == tree.rows
         assert {change.uuid: change.after for change in replanned.consumers} == {
             change.uuid: change.after for change in tree.consumers
@@ -138,7 +140,7 @@ def test_the_way_back_is_the_inverse(path: Path) -> None:
     for tree in plan.trees:
         live = applied(live, tree)
     for tree in reversed(plan.trees):
-        live = applied(live, again.rollback(live, plan, tree))
+        live = applied(live, replan.rollback(live, plan, tree))
     created = {change.uuid for tree in plan.trees for change in tree.created()}
     for uuid, state in live.providers.items():
         if uuid in created:

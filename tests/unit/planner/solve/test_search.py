@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient.planner.problem import Bin, Item, Placement
-from placementclient.planner.search import Found, Impossible, search
+from placementclient.planner.solve.problem import Bin, Item, Placement
+from placementclient.planner.solve.search import Found, Impossible, search
 
 pytest.importorskip('ortools')
 

@@ -11,8 +11,9 @@ import pytest
 from placementclient import errors
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import again, assignments, build, spec
-from placementclient.planner.plan import Plan
+from placementclient.planner import planner, replan
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 A, B, NEW = uuid_of('a'), uuid_of('b'), uuid_of('new')
@@ -38,11 +39,11 @@ def there(consumers: Mapping[str, Any], total: int = 4) -> Snapshot:
 def plan(consumers: Mapping[str, Any] = TWO) -> Plan:
     rows = assignments.parse(ROWS, 'rows.csv')
     known = [row for row in rows if row.consumer_uuid != NEW]
-    return build.make(there(consumers), spec.parse(SPEC, 'spec.yaml'), known)
+    return planner.make(there(consumers), specification.parse(SPEC, 'spec.yaml'), known)
 
 
 def rows(live: Snapshot, made: Plan) -> list[tuple[str, str, str]]:
-    tree = again.replan(live, made, made.trees[0])
+    tree = replan.replan(live, made, made.trees[0])
     return [(row.consumer_uuid, row.to_provider, row.label) for row in tree.rows]
 
 
@@ -56,7 +57,7 @@ def test_a_new_consumer_that_has_a_choice() -> None:
     made = plan()
     live = there({'a': TWO['a'], 'new': {'compute1': {'VGPU': 1}}})
     with pytest.raises(errors.Undecided) as undecided:
-        again.replan(live, made, made.trees[0])
+        replan.replan(live, made, made.trees[0])
     assert [row.consumer_uuid for row in undecided.value.rows] == [NEW]
 
 
@@ -65,8 +66,8 @@ def test_a_consumer_that_left() -> None:
 
 
 def test_an_inferred_row_keeps_its_place() -> None:
-    wanted = spec.parse(SPEC, 'spec.yaml')
-    made = build.make(there(TWO), wanted, allow_inferred=True)
+    wanted = specification.parse(SPEC, 'spec.yaml')
+    made = planner.make(there(TWO), wanted, allow_inferred=True)
     assert sorted(rows(there(TWO), made)) == sorted(
         (row.consumer_uuid, row.to_provider, row.label) for row in made.trees[0].rows
     )
@@ -76,14 +77,14 @@ def test_a_consumer_that_grew_beyond_its_place() -> None:
     made = plan()
     live = there({'a': {'compute1': {'VGPU': 2}}, 'b': TWO['b']})
     with pytest.raises(errors.Infeasible, match='3 VGPU are assigned to gpu0'):
-        again.replan(live, made, made.trees[0])
+        replan.replan(live, made, made.trees[0])
 
 
 def test_an_inventory_that_is_gone() -> None:
     made = plan()
     live = cloud({'compute1': {'inventories': {'VCPU': {'total': 8}}}}, {})
     with pytest.raises(errors.Infeasible, match='no VGPU left to move'):
-        again.replan(live, made, made.trees[0])
+        replan.replan(live, made, made.trees[0])
 
 
 def test_a_child_that_appeared_with_content() -> None:
@@ -94,7 +95,7 @@ def test_a_child_that_appeared_with_content() -> None:
         {'a': TWO['a']},
     )
     with pytest.raises(errors.Infeasible, match='gpu0, which the plan makes, is there'):
-        again.replan(live, made, made.trees[0])
+        replan.replan(live, made, made.trees[0])
 
 
 def after(made: Plan, consumers: Mapping[str, Mapping[str, int] | None]) -> Snapshot:
@@ -115,7 +116,7 @@ def after(made: Plan, consumers: Mapping[str, Mapping[str, int] | None]) -> Snap
 def test_consumers_that_came_go_back_and_those_that_left_stay_away() -> None:
     made = plan()
     live = after(made, {'new': {'gpu1': 2}, 'b': None})
-    tree = again.rollback(live, made, made.trees[0])
+    tree = replan.rollback(live, made, made.trees[0])
     assert {change.uuid: dict(change.after) for change in tree.consumers} == {
         A: {uuid_of('compute1'): {'VGPU': 1}},
         NEW: {uuid_of('compute1'): {'VGPU': 2}},
@@ -125,23 +126,23 @@ def test_consumers_that_came_go_back_and_those_that_left_stay_away() -> None:
 
 def test_no_way_back_where_there_is_no_room() -> None:
     live = there(TWO, total=3)
-    wanted = spec.parse(
+    wanted = specification.parse(
         'trees: {name: [compute1]}\nproviders: [{name: gpu0, inventories: {VGPU: {total: 9}}}]\n'
         'moves: [{from_resource_provider: compute1, to_resource_provider: gpu0,'
         ' moved_resources: {VGPU: 3}}]',
         'spec.yaml',
     )
-    made = build.make(live, wanted)
+    made = planner.make(live, wanted)
     live = after(made, {'new': {'gpu0': 5}})
     with pytest.raises(errors.Infeasible, match='room for 3'):
-        again.rollback(live, made, made.trees[0])
+        replan.rollback(live, made, made.trees[0])
 
 
 def test_no_way_back_from_an_inventory_that_changed() -> None:
     made = plan()
     live = applied(there(TWO), made.trees[0])
     with pytest.raises(errors.Infeasible, match='is not what the plan made it'):
-        again.rollback(_grown(live), made, made.trees[0])
+        replan.rollback(_grown(live), made, made.trees[0])
 
 
 def _grown(live: Snapshot) -> Snapshot:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from placementclient.model.inventories import Inventory
-from placementclient.planner.changes import ConsumerChange
+from placementclient.planner.plan.state_changes import ConsumerChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from placementclient import errors
 from placementclient.model.inventories import Inventory
-from placementclient.planner import again, build, check, spec
-from placementclient.planner.changes import ConsumerChange, ProviderChange
-from placementclient.planner.plan import Plan, TreePlan
+from placementclient.planner import planner, replan
+from placementclient.planner.plan import invariants
+from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.spec import specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 SPEC = """
@@ -44,7 +46,7 @@ def plan() -> Plan:
         },
     )
     text = SPEC % (uuid_of('a'), uuid_of('b'))
-    return build.make(snapshot, spec.parse(text, 'spec.yaml'))
+    return planner.make(snapshot, specification.parse(text, 'spec.yaml'))
 
 
 def with_provider(tree: TreePlan, name: str, **fields: object) -> TreePlan:
@@ -146,21 +148,21 @@ MUTATIONS: dict[str, Callable[[TreePlan], TreePlan]] = {
 
 
 def test_a_good_plan_passes() -> None:
-    check.check(plan())
+    invariants.check(plan())
 
 
 @pytest.mark.parametrize('mutation', MUTATIONS.values(), ids=MUTATIONS.keys())
 def test_a_mutation_is_caught(mutation: Callable[[TreePlan], TreePlan]) -> None:
     good = plan()
-    with pytest.raises(check.BadPlan) as caught:
-        check.check(replace(good, trees=(mutation(good.trees[0]),)))
+    with pytest.raises(invariants.BadPlan) as caught:
+        invariants.check(replace(good, trees=(mutation(good.trees[0]),)))
     assert caught.value.facts
 
 
 def test_a_tree_may_be_there_once() -> None:
     good = plan()
-    with pytest.raises(check.BadPlan, match='twice'):
-        check.check(replace(good, trees=good.trees * 2))
+    with pytest.raises(invariants.BadPlan, match='twice'):
+        invariants.check(replace(good, trees=good.trees * 2))
 
 
 def test_a_file_with_another_inverse_is_refused() -> None:
@@ -206,17 +208,17 @@ def test_plans_hold_and_lead_back(
         }
         for index, total in enumerate(totals)
     ]
-    wanted = spec.from_document({'moves': moves, 'split': split}, 'spec')
+    wanted = specification.from_document({'moves': moves, 'split': split}, 'spec')
     try:
-        made = build.make(snapshot, wanted, allow_inferred=True)
+        made = planner.make(snapshot, wanted, allow_inferred=True)
     except errors.Infeasible:
         return
-    check.check(made)
-    assert made == build.make(snapshot, wanted, allow_inferred=True)
+    invariants.check(made)
+    assert made == planner.make(snapshot, wanted, allow_inferred=True)
     live = applied(snapshot, made.trees[0])
     if any(warning.kind == 'overcommitted' for warning in made.trees[0].warnings):
         return  # the source has no room for what comes back
-    back = applied(live, again.rollback(live, made, made.trees[0]))
+    back = applied(live, replan.rollback(live, made, made.trees[0]))
     root = uuid_of('compute1')
     assert back.providers[root].inventories == snapshot.providers[root].inventories
     assert back.providers[root].usages == snapshot.providers[root].usages

@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Sequence
 
-from placementclient.planner.problem import Decision, Demand, Item, Placement, Problem
+from placementclient.planner.solve.problem import Decision, Demand, Item, Placement, Problem
 
 #: How many exchanges of two items are tried for each way before it is left to the solver.
 EXCHANGES = 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from placementclient.planner.problem import Decision, Problem
+from placementclient.planner.solve.problem import Decision, Problem
 
 
 class Symmetry:

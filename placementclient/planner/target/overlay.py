@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan import TreePlan
+from placementclient.planner.plan.plan import TreePlan
 
 
 class World:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from placementclient import errors
-from placementclient.planner.problem import Decision, Kind, Placement, Problem
-from placementclient.planner.symmetry import Symmetry
+from placementclient.planner.solve.problem import Decision, Kind, Placement, Problem
+from placementclient.planner.solve.symmetry import Symmetry
 
 #: How much deterministic work a preference is worth, in the solver's own unit (about a second).
 #: Only preferences are ever cut short, never an answer.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from placementclient.model.providers import SHARING_TRAIT
-from placementclient.planner.layout import Layout
-from placementclient.planner.plan import Notice, TreePlan
-from placementclient.planner.world import World
+from placementclient.planner.plan.plan import Notice, TreePlan
+from placementclient.planner.target.overlay import World
+from placementclient.planner.target.target_state import Layout
 
 #: From Nova 34 on, its scheduler requires this trait on the providers that it schedules to.
 OWNER_TRAIT = 'OWNER_NOVA'

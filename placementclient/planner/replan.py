@@ -9,17 +9,18 @@ from placementclient import errors
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import causes, check
-from placementclient.planner.architect import lay_out
-from placementclient.planner.causes import BadRow, Cause, Refused
-from placementclient.planner.changes import ProviderChange
-from placementclient.planner.compose import compose
-from placementclient.planner.known import Holding, Known, Register
-from placementclient.planner.layout import Layout, Place, Site
-from placementclient.planner.places import seat
-from placementclient.planner.plan import Label, Plan, PlannedRow, TreePlan
-from placementclient.planner.spec import Spec
-from placementclient.planner.world import World
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import BadRow, Cause, Refused
+from placementclient.planner.plan import invariants
+from placementclient.planner.plan.plan import Label, Plan, PlannedRow, TreePlan
+from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.planner.spec.specification import Spec
+from placementclient.planner.target.assignment import seat
+from placementclient.planner.target.builder import lay_out
+from placementclient.planner.target.known import Holding, Known, Register
+from placementclient.planner.target.overlay import World
+from placementclient.planner.target.target_state import Layout, Place, Site
+from placementclient.planner.tree_plan import compose
 
 
 def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
@@ -84,14 +85,14 @@ def _planned(
     if seating.undecided:
         raise errors.Undecided(seating.undecided)
     tree = compose(world, layout, seating)
-    check.check_tree(tree, spec, backwards=backwards)
+    invariants.check_tree(tree, spec, backwards=backwards)
     return tree
 
 
 def _root(world: World, tree: TreePlan) -> ProviderState:
     root = world.state(tree.root_provider_uuid)
     if root is None:
-        raise Refused([causes.NoSource(tree.root_provider_name, tree.root_provider_name)])
+        raise Refused([infeasibility.NoSource(tree.root_provider_name, tree.root_provider_name)])
     return root
 
 
@@ -202,7 +203,7 @@ class _Return:
                 restored = replace(now, total=max(total, 1))
             else:
                 self._causes.append(
-                    causes.Changed(self._tree.root_provider_name, change.name, name)
+                    infeasibility.Changed(self._tree.root_provider_name, change.name, name)
                 )
                 restored = now
             if restored is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from placementclient import errors
-from placementclient.planner import assignments, spec
-from placementclient.planner.assignments import Row
+from placementclient.planner.spec import assignments, specification
+from placementclient.planner.spec.assignments import Row
 
 A = '00000000-0000-4000-8000-00000000000a'
 MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
@@ -67,24 +67,24 @@ BAD_SPECS = {
 @pytest.mark.parametrize(('text', 'message'), BAD_SPECS.items())
 def test_bad_specification(text: str, message: str) -> None:
     with pytest.raises(errors.BadFile) as error:
-        spec.parse(text, 'spec')
+        specification.parse(text, 'spec')
     assert str(error.value) == message
 
 
 def test_both_forms_are_one() -> None:
-    short = spec.parse(f'- {MOVE}', 'spec')
-    assert short == spec.parse(f'moves: [{MOVE}]', 'spec')
-    assert short == spec.from_document(short.to_json(), 'plan')
+    short = specification.parse(f'- {MOVE}', 'spec')
+    assert short == specification.parse(f'moves: [{MOVE}]', 'spec')
+    assert short == specification.from_document(short.to_json(), 'plan')
 
 
 def test_json_is_read_too() -> None:
     text = '[{"from_resource_provider": "a", "to_resource_provider": "b",\n "moved_resources": {}}]'
     with pytest.raises(errors.BadFile, match=r'spec:2: .*is empty'):
-        spec.parse(text, 'spec')
+        specification.parse(text, 'spec')
 
 
 def test_long_form() -> None:
-    parsed = spec.parse(
+    parsed = specification.parse(
         """
         trees: {name: ["compute-*"], uuid: [], trait: [], class: [VGPU]}
         providers:
@@ -108,7 +108,7 @@ def test_long_form() -> None:
     assert parsed.assignments == ('gpu-map.csv',)
     assert parsed.moves[0].resources == {'VGPU': None}
     assert parsed.moves[0].name_at_target('VGPU') == 'PGPU'
-    assert parsed == spec.from_document(parsed.to_json(), 'plan')
+    assert parsed == specification.from_document(parsed.to_json(), 'plan')
 
 
 HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'

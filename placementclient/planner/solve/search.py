@@ -1,8 +1,8 @@
 """Who goes where, exactly: what is impossible, what is forced, what is open.
 
-What has one possible way is placed first, then :mod:`placementclient.planner.quick` decides what
-people meet every day: room to spare, items and places that are alike; items of one size are a flow.
-Whatever that cannot prove goes to :mod:`placementclient.planner.exact`.
+What has one possible way is placed first, then :mod:`~placementclient.planner.solve.heuristics`
+decides what people meet every day: room to spare, items and places that are alike; items of one
+size are a flow. Whatever that cannot prove goes to :mod:`~placementclient.planner.solve.cpsat`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,17 @@ import functools
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from placementclient.planner import exact, quick, uniform
-from placementclient.planner.problem import Bin, Decision, Demand, Item, Kind, Placement, Problem
-from placementclient.planner.symmetry import Symmetry
+from placementclient.planner.solve import cpsat, heuristics, max_flow
+from placementclient.planner.solve.problem import (
+    Bin,
+    Decision,
+    Demand,
+    Item,
+    Kind,
+    Placement,
+    Problem,
+)
+from placementclient.planner.solve.symmetry import Symmetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +180,7 @@ class _Search:
         return None
 
     def _impossible(self, problem: Problem, members: Sequence[Sequence[int]]) -> Impossible:
-        core = uniform.core(problem) if uniform.applies(problem) else exact.core(problem)
+        core = max_flow.core(problem) if max_flow.applies(problem) else cpsat.core(problem)
         items = [
             index
             for kind, indexes in zip(core.kinds, members, strict=True)
@@ -215,13 +223,13 @@ class _Search:
 @functools.lru_cache(maxsize=4096)
 def decide(problem: Problem) -> Decision | None:
     """Solve one problem; ``None``: it has no solution. Trees that are alike cost it once."""
-    if uniform.applies(problem):
-        return uniform.decide(problem)
-    placements = quick.place(problem)
+    if max_flow.applies(problem):
+        return max_flow.decide(problem)
+    placements = heuristics.place(problem)
     if placements is None:
-        placements = exact.place(_whole(problem))
+        placements = cpsat.place(_whole(problem))
     if placements is None and any(kind.item.divisible for kind in problem.kinds):
-        placements = exact.place(problem)
+        placements = cpsat.place(problem)
     if placements is None:
         return None
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
@@ -229,10 +237,10 @@ def decide(problem: Problem) -> Decision | None:
     decision.note(placements)
     symmetry.spread(decision)
     if decision.is_open(problem):
-        quick.exchange(problem, decision)
+        heuristics.exchange(problem, decision)
         symmetry.spread(decision)
     if decision.is_open(problem):
-        exact.complete(problem, decision, symmetry)
+        cpsat.complete(problem, decision, symmetry)
     for index, kind in enumerate(problem.kinds):
         if not kind.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
-from placementclient.planner import causes, explain
-from placementclient.planner.causes import OpenRow, Refused
-from placementclient.planner.known import Holding, Known
-from placementclient.planner.layout import Layout, Place, Site
-from placementclient.planner.plan import Label, PlannedRow
-from placementclient.planner.problem import Bin, Demand, Item
-from placementclient.planner.search import Found, Impossible, search
-from placementclient.planner.spec import Spec
-from placementclient.planner.world import World
+from placementclient.planner import diagnose, infeasibility
+from placementclient.planner.infeasibility import OpenRow, Refused
+from placementclient.planner.plan.plan import Label, PlannedRow
+from placementclient.planner.solve.problem import Bin, Demand, Item
+from placementclient.planner.solve.search import Found, Impossible, search
+from placementclient.planner.spec.specification import Spec
+from placementclient.planner.target.known import Holding, Known
+from placementclient.planner.target.overlay import World
+from placementclient.planner.target.target_state import Layout, Place, Site
 
 #: A provider's UUID and a class.
 Where = tuple[str, str]
@@ -70,7 +70,7 @@ def seat(
     items = hall.items()
     found = search(hall.bins, items)
     if isinstance(found, Impossible):
-        raise Refused(*explain.explain(layout, hall, items, found))
+        raise Refused(*diagnose.explain(layout, hall, items, found))
     return _seating(layout, hall.parts, found)
 
 
@@ -88,7 +88,7 @@ def _groups(layout: Layout, spec: Spec) -> Iterator[tuple[str, tuple[str, ...]]]
 
 
 def _refuse_hidden(world: World, layout: Layout) -> None:
-    hidden: list[causes.Cause] = []
+    hidden: list[infeasibility.Cause] = []
     for source, name in layout.places:
         if (source, name) in layout.limited:
             continue
@@ -101,7 +101,7 @@ def _refuse_hidden(world: World, layout: Layout) -> None:
         usage = state.usages.get(name, 0)
         if usage > listed:
             hidden.append(
-                causes.HiddenAllocations(layout.root.name, state.name, name, usage, listed)
+                infeasibility.HiddenAllocations(layout.root.name, state.name, name, usage, listed)
             )
     if hidden:
         raise Refused(hidden)
@@ -115,7 +115,7 @@ class Hall:
         self.parts: list[Part] = []
         self.bins: list[Bin] = []
         self.wheres: list[Where] = []
-        self.causes: list[causes.Cause] = []
+        self.causes: list[infeasibility.Cause] = []
         self._numbers: dict[Where, int] = {}
 
     def admit(
@@ -151,7 +151,9 @@ class Hall:
             together = {target for several in targets for target in several}
             ways = tuple(way for way in ways if {_target(way[0])} == together)
         if len(targets) > 1 or (amounts and not ways and open_amounts):
-            self.causes.append(causes.Apart(self._layout.root.name, consumer.uuid, tuple(amounts)))
+            self.causes.append(
+                infeasibility.Apart(self._layout.root.name, consumer.uuid, tuple(amounts))
+            )
         elif open_amounts:
             positions = [index for index, name in enumerate(amounts) if name in open_amounts]
             ways = tuple(tuple(way[index] for index in positions) for way in ways)

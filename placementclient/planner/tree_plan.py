@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placementclient.model.consumers import Allocations
-from placementclient.planner import causes, notices
-from placementclient.planner.causes import Refused
-from placementclient.planner.changes import ConsumerChange, ProviderChange
-from placementclient.planner.layout import Layout
-from placementclient.planner.places import Seating, Where
-from placementclient.planner.plan import InventoryMove, TreePlan
-from placementclient.planner.world import World
+from placementclient.planner import infeasibility, warnings
+from placementclient.planner.infeasibility import Refused
+from placementclient.planner.plan.plan import InventoryMove, TreePlan
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.target.assignment import Seating, Where
+from placementclient.planner.target.overlay import World
+from placementclient.planner.target.target_state import Layout
 
 
 def compose(world: World, layout: Layout, seating: Seating) -> TreePlan:
@@ -43,7 +43,7 @@ def compose(world: World, layout: Layout, seating: Seating) -> TreePlan:
     )
     _refuse_unacceptable(world, layout, tree)
     return replace(
-        tree, follows=world.followed(tree), warnings=tuple(notices.notices(world, layout, tree))
+        tree, follows=world.followed(tree), warnings=tuple(warnings.notices(world, layout, tree))
     )
 
 
@@ -121,7 +121,7 @@ def _residents(world: World, layout: Layout) -> tuple[str, ...]:
 
 def _refuse_unacceptable(world: World, layout: Layout, tree: TreePlan) -> None:
     """The service checks the units of all that it is told to write, moved or not."""
-    found: list[causes.Cause] = []
+    found: list[infeasibility.Cause] = []
     for consumer in tree.consumers:
         for provider_uuid, resources in consumer.after.items():
             site = layout.sites.get(provider_uuid)
@@ -134,7 +134,7 @@ def _refuse_unacceptable(world: World, layout: Layout, tree: TreePlan) -> None:
                 inventory = here.get(name)
                 if inventory is not None and not inventory.admits(amount):
                     found.append(
-                        causes.Unacceptable(
+                        infeasibility.Unacceptable(
                             tree.root_provider_name, consumer.uuid, name_of, name, amount
                         )
                     )

@@ -1,6 +1,6 @@
 """What a specification makes of one tree's providers: inventories, traits, and possible places.
 
-Consumers come later, in :mod:`placementclient.planner.places`.
+Consumers come later, in :mod:`placementclient.planner.target.assignment`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
-from placementclient.planner.changes import Content, ProviderChange
-from placementclient.planner.spec import Move
+from placementclient.planner.plan.state_changes import Content, ProviderChange
+from placementclient.planner.spec.specification import Move
 
 
 @dataclass(frozen=True, slots=True)

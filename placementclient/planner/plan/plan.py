@@ -12,10 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from placementclient import errors
-from placementclient.planner import spec as specs
-from placementclient.planner.assignments import Row
-from placementclient.planner.changes import ConsumerChange, ProviderChange
-from placementclient.planner.operations import (
+from placementclient.planner.plan.operations import (
     CreateProvider,
     EnsureClass,
     EnsureTrait,
@@ -25,6 +22,9 @@ from placementclient.planner.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.spec import specification as specs
+from placementclient.planner.spec.assignments import Row
 
 FORMAT = 'placementclient/reshape-plan'
 VERSION = 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placementclient.model.inventories import FIELDS, UNLIMITED
-from placementclient.planner.documents import Cursor, read
+from placementclient.planner.spec.documents import Cursor, read
 
 #: What may stand for "as much as the source has" in ``moved_resources``.
 ALL = 'all'

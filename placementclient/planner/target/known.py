@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placementclient.model.consumers import Allocations
-from placementclient.planner.assignments import Row
-from placementclient.planner.layout import Layout, Place
-from placementclient.planner.plan import Label
-from placementclient.planner.spec import Spec
-from placementclient.planner.world import World
+from placementclient.planner.plan.plan import Label
+from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.specification import Spec
+from placementclient.planner.target.overlay import World
+from placementclient.planner.target.target_state import Layout, Place
 
 #: What a consumer holds on a source: consumer, source UUID, class.
 Holding = tuple[str, str, str]

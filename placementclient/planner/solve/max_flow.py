@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from placementclient.planner.problem import Decision, Kind, Placement, Problem
+from placementclient.planner.solve.problem import Decision, Kind, Placement, Problem
 
 
 def applies(problem: Problem) -> bool:

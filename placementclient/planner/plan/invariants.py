@@ -14,8 +14,7 @@ from dataclasses import replace
 from placementclient import errors
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
-from placementclient.planner.changes import Content, ProviderChange
-from placementclient.planner.operations import (
+from placementclient.planner.plan.operations import (
     CreateProvider,
     DeleteProvider,
     EnsureClass,
@@ -25,8 +24,9 @@ from placementclient.planner.operations import (
     SetAggregates,
     SetTraits,
 )
-from placementclient.planner.plan import Plan, TreePlan
-from placementclient.planner.spec import Spec
+from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.state_changes import Content, ProviderChange
+from placementclient.planner.spec.specification import Spec
 
 #: Amounts by provider UUID and class.
 Amounts = dict[tuple[str, str], int]

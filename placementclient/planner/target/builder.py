@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState
-from placementclient.planner import causes
-from placementclient.planner import spec as specs
-from placementclient.planner.causes import Cause, Refused
-from placementclient.planner.layout import Flow, Layout, Place, Site
-from placementclient.planner.spec import Move, ProviderSpec, Spec
-from placementclient.planner.world import World
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import Cause, Refused
+from placementclient.planner.spec import specification as specs
+from placementclient.planner.spec.specification import Move, ProviderSpec, Spec
+from placementclient.planner.target.overlay import World
+from placementclient.planner.target.target_state import Flow, Layout, Place, Site
 
 
 def lay_out(world: World, spec: Spec, root: ProviderState) -> Layout:
@@ -76,7 +76,7 @@ class _Architect:
                 ):
                     yield state
         elif move.source != name or self._world.find(name) is None:
-            self.causes.append(causes.NoSource(self._root.name, name))
+            self.causes.append(infeasibility.NoSource(self._root.name, name))
 
     def _entry(self, name: str, source: ProviderState | None) -> ProviderSpec | None:
         if name in self._entries:
@@ -110,7 +110,7 @@ class _Architect:
     def _refuse_foreign(self, name: str, root: str) -> None:
         state = self._world.state(root)
         self.causes.append(
-            causes.ForeignTarget(self._root.name, name, state.name if state else root)
+            infeasibility.ForeignTarget(self._root.name, name, state.name if state else root)
         )
 
     def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> Site:
@@ -136,16 +136,18 @@ class _Architect:
         if specs.has_placeholder(wanted) or parent is None:
             return
         if wanted not in (parent.name, parent.uuid):
-            self.causes.append(causes.WrongParent(self._root.name, state.name, parent.name, wanted))
+            self.causes.append(
+                infeasibility.WrongParent(self._root.name, state.name, parent.name, wanted)
+            )
 
     def _new(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None
     ) -> Site | None:
         if is_uuid(name):
-            self.causes.append(causes.NoTarget(self._root.name, name))
+            self.causes.append(infeasibility.NoTarget(self._root.name, name))
             return None
         if (owner := self._world.created_in(name)) is not None:
-            self.causes.append(causes.ForeignTarget(self._root.name, name, owner))
+            self.causes.append(infeasibility.ForeignTarget(self._root.name, name, owner))
             return None
         parent_name = self._root.name if entry or source is None else source.name
         if entry is not None and entry.parent is not None:
@@ -157,7 +159,7 @@ class _Architect:
         self._pending.add(name)
         parent = self._parent_uuid(parent_name, source)
         if parent is None:
-            self.causes.append(causes.NoParent(self._root.name, name, parent_name))
+            self.causes.append(infeasibility.NoParent(self._root.name, name, parent_name))
             return None
         own = uuid.uuid5(uuid.UUID(self._root.uuid), name)
         return Site(str(own), name, parent, self._root.uuid, None)
@@ -208,11 +210,11 @@ class _Architect:
                 amount = max(inventory.total - taken[source.uuid, name], 0)
                 taken[source.uuid, name] += amount
             if inventory is None or not amount:
-                self.causes.append(causes.NoInventory(self._root.name, source.name, name))
+                self.causes.append(infeasibility.NoInventory(self._root.name, source.name, name))
                 continue
             target_class = move.name_at_target(name)
             if target is origin and target_class == name:
-                self.causes.append(causes.SamePlace(self._root.name, source.name, name))
+                self.causes.append(infeasibility.SamePlace(self._root.name, source.name, name))
                 continue
             self.layout.flows.append(
                 Flow(source.uuid, name, target.uuid, target_class, amount, move)
@@ -285,7 +287,7 @@ class _Architect:
             elif 'total' in stated:
                 site.inventories[name] = _with(Inventory(int(stated['total'])), **stated)
             else:
-                self.causes.append(causes.NoTotal(self._root.name, site.name, name))
+                self.causes.append(infeasibility.NoTotal(self._root.name, site.name, name))
 
     def _check_reserved(self, sources: Mapping[tuple[str, str], Inventory]) -> None:
         for (source_uuid, name), inventory in sources.items():
@@ -294,7 +296,7 @@ class _Architect:
             kept = min(inventory.reserved, left.total) if left else 0
             if kept < inventory.reserved and not self._says_reserved(source_uuid, name):
                 self.causes.append(
-                    causes.ReservedUnplaced(
+                    infeasibility.ReservedUnplaced(
                         self._root.name, source.name, name, inventory.reserved, kept
                     )
                 )

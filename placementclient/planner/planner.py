@@ -9,15 +9,15 @@ from os_resource_classes import STANDARDS
 
 from placementclient import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.architect import lay_out
-from placementclient.planner.assignments import Row
-from placementclient.planner.causes import Cause, OpenRow, Refused, Slack
-from placementclient.planner.compose import compose
-from placementclient.planner.known import Register
-from placementclient.planner.places import seat
-from placementclient.planner.plan import LeftOut, Plan, TreePlan
-from placementclient.planner.spec import Selection, Spec, has_placeholder
-from placementclient.planner.world import World
+from placementclient.planner.infeasibility import Cause, OpenRow, Refused, Slack
+from placementclient.planner.plan.plan import LeftOut, Plan, TreePlan
+from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.specification import Selection, Spec, has_placeholder
+from placementclient.planner.target.assignment import seat
+from placementclient.planner.target.builder import lay_out
+from placementclient.planner.target.known import Register
+from placementclient.planner.target.overlay import World
+from placementclient.planner.tree_plan import compose
 
 
 def make(

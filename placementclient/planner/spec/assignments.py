@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from placementclient import errors
 from placementclient.model.inventories import UNLIMITED
-from placementclient.planner.documents import Cursor, read
+from placementclient.planner.spec.documents import Cursor, read
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 _NEEDED = COLUMNS[:2]

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.planner.causes import BadAmount, Cause, Packing, Shortfall, Slack, TooLarge
-from placementclient.planner.layout import Layout
-from placementclient.planner.problem import Item
-from placementclient.planner.search import Impossible
+from placementclient.planner.infeasibility import (
+    BadAmount,
+    Cause,
+    Packing,
+    Shortfall,
+    Slack,
+    TooLarge,
+)
+from placementclient.planner.solve.problem import Item
+from placementclient.planner.solve.search import Impossible
+from placementclient.planner.target.target_state import Layout
 
 if TYPE_CHECKING:
-    from placementclient.planner.places import Hall
+    from placementclient.planner.target.assignment import Hall
 
 
 def explain(
