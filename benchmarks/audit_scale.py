@@ -17,11 +17,12 @@ from keystoneauth1.session import Session
 
 from placementclient import http, microversion
 from placementclient.direct import Direct
-from placementclient.insight import capacity, fits, nova
-from placementclient.insight.audit import audit
-from placementclient.insight.cloud import Cloud
+from placementclient.insight.audit.checks import audit
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.capacity import fits, totals
 from placementclient.migration import capture
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova import records
 from tests.functional.bulk import Database
 from tests.functional.planted import planted
 
@@ -61,8 +62,8 @@ def main() -> None:
         audit(
             Cloud(
                 snapshot,
-                nova.servers(cloud.servers, 'planted'),
-                nova.migrations(cloud.migrations, 'planted'),
+                records.servers(cloud.servers, 'planted'),
+                records.migrations(cloud.migrations, 'planted'),
             )
         )
     )
@@ -73,7 +74,7 @@ def main() -> None:
 
 def report(clock: Clock, snapshot: Snapshot, facts: dict[str, object]) -> None:
     """Count what fits, and print all."""
-    capacity.by_tree(snapshot)
+    totals.by_tree(snapshot)
     clock.stop('capacity by tree')
     fitting = fits.by_tree(snapshot, SHAPE)
     clock.stop('fits by tree')

@@ -14,7 +14,7 @@ from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
-    from placementclient.insight.findings import Finding
+    from placementclient.insight.audit.findings import Finding
     from placementclient.model.servers import Server, ServerMigration
     from placementclient.render.columns import Output
 
@@ -58,16 +58,16 @@ class AuditProvider(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.insight import audit
-        from placementclient.insight.cloud import Cloud
+        from placementclient.insight.audit import checks
+        from placementclient.insight.audit.cloud import Cloud
         from placementclient.render import findings as tables
 
-        self._check_ids(parsed_args.ignore, [check.id for check in audit.CHECKS])
+        self._check_ids(parsed_args.ignore, [check.id for check in checks.CHECKS])
         snapshot = taken(self, parsed_args)
         # After the snapshot, so that a server that is new in it is in the list.
         cloud = Cloud(snapshot, *self._known(parsed_args))
         roots = {self._root(cloud, name) for name in parsed_args.tree}
-        findings = list(audit.audit(cloud, roots, parsed_args.ignore))
+        findings = list(checks.audit(cloud, roots, parsed_args.ignore))
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
         if any((done or {}).get(place) != _FIXED for place in range(len(findings))):
             self.exit_status = errors.ExitStatus.DIFFERS
@@ -89,22 +89,21 @@ class AuditProvider(base.Lister):
         self, parsed_args: argparse.Namespace
     ) -> tuple[Mapping[str, Server] | None, Sequence[ServerMigration] | None]:
         """The servers and the migrations, as far as somebody says which there are."""
-        from placementclient.insight import nova
-        from placementclient.migration import compute
+        from placementclient.nova import records, service
 
         paths = parsed_args.servers, parsed_args.migrations
         if any(paths) or parsed_args.snapshot:
-            return _read(paths[0], nova.servers), _read(paths[1], nova.migrations)
+            return _read(paths[0], records.servers), _read(paths[1], records.migrations)
         try:
-            listed = compute.servers(self.client), compute.migrations(self.client)
-        except compute.NoCompute as reason:
+            listed = service.servers(self.client), service.migrations(self.client)
+        except service.NoCompute as reason:
             self.log.warning(
                 f'Without the compute service ({reason}) nothing is said of orphans; '
                 'give --servers and --migrations'
             )
             return None, None
         source = 'the compute service'
-        return nova.servers(listed[0], source), nova.migrations(listed[1], source)
+        return records.servers(listed[0], source), records.migrations(listed[1], source)
 
     def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
         """Run what is safe; what came of it, by the finding's place."""

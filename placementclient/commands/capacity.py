@@ -49,12 +49,12 @@ class ShowCapacity(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
-        from placementclient.insight import capacity, fits
+        from placementclient.insight.capacity import fits, totals
         from placementclient.render import capacity as tables
 
         by = parsed_args.by
         if parsed_args.fits is None:
-            return tables.lines(capacity.GROUPED[by](taken(self, parsed_args)), by)
+            return tables.lines(totals.GROUPED[by](taken(self, parsed_args)), by)
         shape = _shape(parsed_args.fits)
         return tables.fits(fits.GROUPED[by](taken(self, parsed_args), shape), by)
 

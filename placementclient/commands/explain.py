@@ -12,7 +12,7 @@ from placementclient.commands.document import Document, Text
 from placementclient.microversion import Microversion
 
 if TYPE_CHECKING:
-    from placementclient.insight.explain import Explanation
+    from placementclient.insight.candidates.explanation import Explanation
 
 #: From here on the service looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
@@ -55,7 +55,7 @@ class ExplainCandidate(Document):
         return Text(explanations.data(explanation), explanations.lines(explanation))
 
     def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
-        from placementclient.insight import explain
+        from placementclient.insight.candidates import explanation
         from placementclient.migration import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)
@@ -64,12 +64,12 @@ class ExplainCandidate(Document):
                 self.client.require(option.flags[-1], option.since)
         request = requested(self.client, parsed_args)
         inquirer = inquiry.Inquiry(self.client, request.limit)
-        return explain.explain(
+        return explanation.explain(
             request, inquirer.world(), inquirer.look, inquirer.offer, parsed_args.hosts
         )
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
-        from placementclient.insight import explain, offline
+        from placementclient.insight.candidates import explanation, snapshot_index
         from placementclient.migration import files
 
         snapshot = files.read_snapshot(parsed_args.snapshot)
@@ -82,9 +82,9 @@ class ExplainCandidate(Document):
 
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)
-        return explain.explain(
+        return explanation.explain(
             requested(nobody, parsed_args, find),
-            offline.world(snapshot),
-            lambda roots: offline.look(snapshot, roots),
+            snapshot_index.world(snapshot),
+            lambda roots: snapshot_index.look(snapshot, roots),
             hosts=parsed_args.hosts,
         )

@@ -132,11 +132,11 @@ class DiffSnapshot(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.insight import differences
+        from placementclient.insight import diff
         from placementclient.render import differences as tables
 
         before, after = _read(self, parsed_args.before), _read(self, parsed_args.after)
-        found = list(differences.differences(before, after))
+        found = list(diff.differences(before, after))
         if found:
             self.exit_status = errors.ExitStatus.DIFFERS
         return tables.rows(found)

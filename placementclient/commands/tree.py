@@ -16,7 +16,7 @@ from placementclient.commands.snapshot import TREE, workers
 if TYPE_CHECKING:
     from placementclient.http import Client
     from placementclient.model.trees import Tree
-    from placementclient.render.looks import Look
+    from placementclient.render.style import Look
 
 _WITH = (
     Option('--traits', action='store_true', help='With the traits of each resource provider'),
@@ -34,7 +34,7 @@ class _Trees(Document):
 
     def look(self) -> Look:
         """What the output can show."""
-        from placementclient.render.looks import Look
+        from placementclient.render.style import Look
 
         terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
         return Look(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
@@ -160,7 +160,7 @@ def _of_snapshot(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
 
     :raises errors.NoSuchProvider: if a provider is not in it
     """
-    from placementclient.insight.sharing import Topology
+    from placementclient.insight.topology import Topology
     from placementclient.migration import files
     from placementclient.model.trees import Tree
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from placementclient.insight import capacity
-from placementclient.insight.sharing import is_sharing
+from placementclient.insight.capacity import totals
+from placementclient.insight.topology import is_sharing
 from placementclient.model.snapshots import Snapshot
 
 
@@ -24,6 +24,6 @@ def of(snapshot: Snapshot) -> dict[str, Any]:
         'consumer_types': dict(sorted(types.items())),
         'resource_classes': {
             line.resource_class: {'used': line.room.used, 'capacity': line.room.capacity}
-            for line in capacity.by_class(snapshot)
+            for line in totals.by_class(snapshot)
         },
     }

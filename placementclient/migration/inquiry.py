@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from placementclient.api import aggregate, allocation_candidate, resource_provider
 from placementclient.http import Client
+from placementclient.insight.candidates.provider_index import Offer, World
 from placementclient.migration import survey
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState
-from placementclient.model.worlds import Offer, World
 
 #: So many candidates are asked for at most, if the operator does not say how many.
 LIMIT = 1000

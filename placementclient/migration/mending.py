@@ -11,7 +11,7 @@ from placementclient.api import allocation, conflict, inventory, trait
 from placementclient.http import Client
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import Inventory
-from placementclient.model.mends import AddTrait, Free, LowerReserved, Mend
+from placementclient.model.repairs import AddTrait, Free, LowerReserved, Mend
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
 #: takes its time, and the clocks of two machines differ.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from operator import attrgetter
 
-from placementclient.insight.capacity import Line
-from placementclient.insight.fits import Fits
+from placementclient.insight.capacity.fits import Fits
+from placementclient.insight.capacity.totals import Line
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
 

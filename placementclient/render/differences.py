@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from placementclient.insight.differences import Difference
+from placementclient.insight.diff import Difference
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
 

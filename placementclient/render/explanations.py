@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient.insight.explain import Explanation, Host, Relaxation
-from placementclient.insight.lacks import Lack, Reason
-from placementclient.insight.requirements import Kind, Requirement
-from placementclient.model.worlds import Offer
+from placementclient.insight.candidates.explanation import Explanation, Host, Relaxation
+from placementclient.insight.candidates.provider_index import Offer
+from placementclient.insight.candidates.requirements import Kind, Requirement
+from placementclient.insight.candidates.shortages import Lack, Reason
 
 _LIMITS = {
     Reason.FREE: '{amount} free on {provider}',

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
-from placementclient.insight.findings import Finding
+from placementclient.insight.audit.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
 

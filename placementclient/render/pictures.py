@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
-from placementclient.render import looks
+from placementclient.render import style
 from placementclient.render.graphs import Node, nodes
 from placementclient.render.trees import remarks
 
@@ -199,7 +199,7 @@ def _drawn(card: _Card) -> Iterator[str]:
 def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
     state = card.node.state
     used, capacity = state.usages.get(name, 0), state.inventories[name].capacity
-    filled = looks.part(used, capacity) * _BAR
+    filled = style.part(used, capacity) * _BAR
     right = card.width - _PADDING
     widest = max(len(_amount(state, each)) for each in state.inventories)
     left = right - widest * _ROW_CHARACTER - 8 - _BAR
@@ -207,7 +207,7 @@ def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
     yield f'<text class="row" x="{_PADDING}" y="{baseline:.1f}">{escape(name)}</text>'
     yield f'<rect class="track" {bar} width="{_BAR}"/>'
     if filled:
-        colour = looks.level(used, capacity)
+        colour = style.level(used, capacity)
         yield f'<rect class="{colour}" {bar} width="{max(filled, 3.0):.1f}"/>'
     yield (
         f'<text class="row amount" x="{right:.1f}" y="{baseline:.1f}">{_amount(state, name)}</text>'

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
-from placementclient.render.looks import PLAIN, Look
+from placementclient.render.style import PLAIN, Look
 
 T = TypeVar('T')
 

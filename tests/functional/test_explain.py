@@ -15,9 +15,9 @@ from keystoneauth1.session import Session
 from placementclient import http, microversion
 from placementclient.api import trait
 from placementclient.direct import Direct
-from placementclient.insight import offline
-from placementclient.insight.matching import Matcher
-from placementclient.insight.requirements import requirements
+from placementclient.insight.candidates import snapshot_index
+from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.requirements import requirements
 from placementclient.migration import capture, files, inquiry, restore
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
@@ -273,7 +273,7 @@ def _request(chance: random.Random) -> CandidateRequest:
 
 
 def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> None:
-    world, met = offline.world(capture.capture(client)), 0
+    world, met = snapshot_index.world(capture.capture(client)), 0
     for seed in range(120):
         request = _request(random.Random(seed))
         offer = inquiry.Inquiry(client).offer(request)

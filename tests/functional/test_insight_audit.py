@@ -16,9 +16,9 @@ from placementclient import http, microversion
 from placementclient.api import allocation, allocation_candidate, inventory, trait
 from placementclient.direct import Direct
 from placementclient.http import Client
-from placementclient.insight import capacity, fits
-from placementclient.insight.audit import CHECKS
-from placementclient.insight.capacity import ALL
+from placementclient.insight.audit.checks import CHECKS
+from placementclient.insight.capacity import fits, totals
+from placementclient.insight.capacity.totals import ALL
 from placementclient.migration import capture, files
 from placementclient.model.requests import CandidateRequest, Filter
 from tests.functional.bulk import Database
@@ -139,7 +139,7 @@ def test_a_table_can_be_read(large: Site, placement: Placement) -> None:
 def test_room_agrees_with_a_count_by_hand(large: Site) -> None:
     rooms = {
         line.resource_class: line.room
-        for line in capacity.by_class(files.read_snapshot(large.snapshot))
+        for line in totals.by_class(files.read_snapshot(large.snapshot))
     }
     # Every second host has a server with a disk; two pools of the faults have none.
     pools = HOSTS // RACK + 2

@@ -14,9 +14,9 @@ from placementclient import errors, http, microversion
 from placementclient.api import allocation, allocation_candidate
 from placementclient.direct import Direct
 from placementclient.http import Client
-from placementclient.insight import fits
-from placementclient.insight.capacity import ALL
-from placementclient.insight.sharing import Topology, is_sharing
+from placementclient.insight.capacity import fits
+from placementclient.insight.capacity.totals import ALL
+from placementclient.insight.topology import Topology, is_sharing
 from placementclient.migration import capture, restore
 from placementclient.model.consumers import Candidate, Consumer
 from placementclient.model.inventories import Inventory

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.insight.audit import CHECKS
+from placementclient.insight.audit.checks import CHECKS
 from tests.functional.conftest import Placement
 
 SOURCE = Path(__file__).parents[2] / 'doc' / 'source'

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from placementclient.http import Client
-from placementclient.insight.audit import CHECKS
-from placementclient.migration import compute
+from placementclient.insight.audit.checks import CHECKS
+from placementclient.nova import service as compute
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
 

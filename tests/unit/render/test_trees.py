@@ -12,7 +12,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render import graphs, pictures, trees
-from placementclient.render.looks import Look
+from placementclient.render.style import Look
 
 SVG = '{http://www.w3.org/2000/svg}'
 

@@ -1,0 +1,103 @@
+"""All that an audit looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from placementclient.insight.audit import consumers, inventories, providers
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Check, Finding, Severity
+
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+CHECKS = (
+    Check(
+        'over-capacity', _ERROR, 'what is used of a class, and its capacity',
+        inventories.over_capacity,
+    ),
+    Check(
+        'unlisted-usage', _ERROR, 'what is used of a provider, and what its consumers hold',
+        inventories.unlisted_usage,
+    ),
+    Check(
+        'broken-units', _ERROR, 'each allocation, and min_unit, max_unit and step_size',
+        inventories.broken_units,
+    ),
+    Check(
+        'reserved-above-total', _ERROR, 'reserved and total of each inventory',
+        inventories.reserved_above_total,
+    ),
+    Check(
+        'ratio-without-room', _ERROR, 'the allocation ratio of each inventory',
+        inventories.ratio_without_room,
+    ),
+    Check(
+        'orphan', _ERROR, 'consumers, and the servers and migrations that there are',
+        consumers.orphan,
+    ),
+    Check(
+        'doubled', _ERROR, 'servers on several hosts which no migration explains',
+        consumers.doubled,
+    ),
+    Check(
+        'left-by-evacuation', _WARNING, 'servers on the host that they were evacuated from, too',
+        consumers.left_by_evacuation,
+    ),
+    Check(
+        'left-by-migration', _WARNING, 'what migrations hold that are over',
+        consumers.left_by_migration,
+    ),
+    Check(
+        'on-several-trees', _WARNING,
+        'consumers on several hosts, where servers or migrations are not known',
+        consumers.on_several_trees,
+    ),
+    Check(
+        'in-migration', _INFO, 'servers on several hosts while a migration is under way',
+        consumers.in_migration,
+    ),
+    Check(
+        'doubled-host', _ERROR, 'roots whose names are the short and the full name of one host',
+        providers.doubled_host,
+    ),
+    Check(
+        'sharing-without-aggregate', _WARNING, 'sharing providers, and their aggregates',
+        providers.sharing_without_aggregate,
+    ),
+    Check(
+        'sharing-alone', _WARNING, 'the aggregates of sharing providers, and their members',
+        providers.sharing_alone,
+    ),
+    Check(
+        'aggregate-of-one', _INFO, 'the members of all other aggregates',
+        providers.aggregate_of_one,
+    ),
+    Check(
+        'misnamed-child', _WARNING, 'the names of children, of their siblings and of their root',
+        providers.misnamed_child,
+    ),
+    Check(
+        'many-siblings', _WARNING, 'how many siblings have one class',
+        providers.many_siblings,
+    ),
+    Check(
+        'missing-owner', _WARNING, 'OWNER_NOVA of children, where their root has it',
+        providers.missing_owner,
+    ),
+)  # fmt: skip
+
+
+def audit(
+    cloud: Cloud, roots: Collection[str] = (), ignored: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Everything that is wrong, check by check.
+
+    :param roots: only what concerns the trees of these roots, by UUID; none: all
+    :param ignored: the ids of checks to leave out
+    """
+    for check in CHECKS:
+        if check.id in ignored:
+            continue
+        for fault in check.find(cloud):
+            if not roots or set(fault.roots) & set(roots):
+                yield Finding(check, fault)

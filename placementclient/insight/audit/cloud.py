@@ -1,0 +1,78 @@
+"""A snapshot as an audit sees it, with what the compute service knows beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from placementclient.insight.topology import Topology, is_sharing
+from placementclient.model.consumers import Consumer
+from placementclient.model.servers import Server, ServerMigration, same_host
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+
+class Cloud:
+    """A Placement, its trees, and its consumers as servers and migrations.
+
+    :param servers: all servers by UUID; ``None`` if they are not known
+    :param migrations: all migrations; ``None`` if they are not known
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        servers: Mapping[str, Server] | None = None,
+        migrations: Sequence[ServerMigration] | None = None,
+    ) -> None:
+        self.snapshot = snapshot
+        self.topology = Topology(snapshot)
+        self.servers, self.migrations = servers, migrations
+        self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
+        self._migrations_of: dict[str, list[ServerMigration]] = {}
+        for migration in migrations or ():
+            self._migrations_of.setdefault(migration.server_uuid, []).append(migration)
+
+    def states(self) -> Iterator[ProviderState]:
+        """All providers, tree by tree."""
+        for states in self.topology.trees.values():
+            yield from states
+
+    def root_of(self, state: ProviderState) -> str:
+        """The UUID of the root of a provider's tree."""
+        return self.topology.root_of[state.uuid]
+
+    def name(self, provider_uuid: str) -> str:
+        """The name of a provider."""
+        return self.snapshot.providers[provider_uuid].name
+
+    def listed(self, state: ProviderState) -> Counter[str]:
+        """What the consumers of a provider hold of it together."""
+        held: Counter[str] = Counter()
+        for consumer in self.snapshot.consumers_on(state.uuid):
+            held.update(consumer.allocations[state.uuid])
+        return held
+
+    def roots_of(self, consumer: Consumer) -> list[str]:
+        """The roots of all trees that a consumer holds something on; sharing ones too."""
+        roots = self.topology.root_of
+        return sorted({roots[uuid] for uuid in consumer.allocations if uuid in roots})
+
+    def hosts_of(self, consumer: Consumer) -> dict[str, list[str]]:
+        """What a consumer uses of each tree, but for what is shared: providers by root."""
+        hosts: dict[str, list[str]] = {}
+        for uuid in sorted(consumer.allocations):
+            state = self.snapshot.providers.get(uuid)
+            if state is not None and not is_sharing(state):
+                hosts.setdefault(self.root_of(state), []).append(uuid)
+        return hosts
+
+    def migrations_of(self, server_uuid: str) -> list[ServerMigration]:
+        """The migrations of a server."""
+        return self._migrations_of.get(server_uuid, [])
+
+    def named(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
+        """The roots that have one of a host's names; where one has it exactly, no other."""
+        exact = [uuid for uuid in root_uuids if self.name(uuid) in names]
+        return exact or [
+            uuid for uuid in root_uuids if any(same_host(self.name(uuid), name) for name in names)
+        ]

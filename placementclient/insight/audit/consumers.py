@@ -1,0 +1,217 @@
+"""Faults of consumers: who should not hold what it holds, or not there."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.model.consumers import Consumer
+from placementclient.model.repairs import Free
+from placementclient.model.servers import INSTANCE, MIGRATION, ServerMigration
+
+_EVACUATION = 'evacuation'
+#: So many orphans prove nothing against a list of servers.
+_FEW = 10
+
+
+class Situation(enum.Enum):
+    """What is odd about a consumer."""
+
+    #: Nova knows neither a server nor a migration of that UUID.
+    ORPHAN = enum.auto()
+    #: It is a migration's, which is over.
+    LEFT_BY_MIGRATION = enum.auto()
+    #: On several hosts, while a migration is under way.
+    IN_MIGRATION = enum.auto()
+    #: On the host that it was evacuated from, too.
+    LEFT_BY_EVACUATION = enum.auto()
+    #: On several hosts, and no migration explains it.
+    DOUBLED = enum.auto()
+    #: On several hosts, and it is not known whether a migration explains it.
+    ON_SEVERAL_TREES = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A consumer, with what decides its situation."""
+
+    cloud: Cloud
+    consumer: Consumer
+
+    @property
+    def migration(self) -> ServerMigration | None:
+        """The migration whose consumer it is."""
+        return self.cloud.migration_of_consumer.get(self.consumer.uuid)
+
+    @property
+    def migrations(self) -> list[ServerMigration]:
+        """The migrations of the server that it is."""
+        return self.cloud.migrations_of(self.consumer.uuid)
+
+    @property
+    def server(self) -> str:
+        """The UUID of the server that it is, or that its migration moves."""
+        return self.migration.server_uuid if self.migration else self.consumer.uuid
+
+    @property
+    def hosts(self) -> dict[str, list[str]]:
+        """The providers that it uses, but for what is shared, by the root of each host."""
+        return self.cloud.hosts_of(self.consumer)
+
+    @property
+    def home(self) -> str | None:
+        """The root of the host that the server is on, as far as Nova's name for it tells."""
+        server = (self.cloud.servers or {}).get(self.consumer.uuid)
+        named = self.cloud.named(list(self.hosts), server.hosts if server else ())
+        return named[0] if len(named) == 1 else None
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """The roots of the hosts that it is not on; none, if it is not known where it is."""
+        home = self.home
+        return [root for root in self.hosts if root != home] if home else []
+
+    def came_from(self, root_uuid: str) -> bool:
+        """Whether it was evacuated from a host, and that is over."""
+        return any(
+            m.type == _EVACUATION
+            and m.is_over
+            and not m.has_failed
+            and self.cloud.named([root_uuid], m.sources)
+            for m in self.migrations
+        )
+
+
+def situation(cloud: Cloud, consumer: Consumer) -> Situation | None:
+    """What is odd about a consumer; ``None`` if nothing is, or nothing is known."""
+    case = _Case(cloud, consumer)
+    if case.migration is not None:
+        return Situation.LEFT_BY_MIGRATION if case.migration.is_over else None
+    if _is_orphan(case):
+        return Situation.ORPHAN
+    if len(case.hosts) < 2:
+        return None
+    if any(not migration.is_over for migration in case.migrations):
+        return Situation.IN_MIGRATION
+    if cloud.servers is None or cloud.migrations is None:
+        return Situation.ON_SEVERAL_TREES
+    if case.elsewhere and all(map(case.came_from, case.elsewhere)):
+        return Situation.LEFT_BY_EVACUATION
+    return Situation.DOUBLED
+
+
+def _is_orphan(case: _Case) -> bool:
+    consumer, cloud = case.consumer, case.cloud
+    if cloud.servers is None or consumer.uuid in cloud.servers:
+        return False
+    if consumer.type == MIGRATION:
+        return cloud.migrations is not None
+    # Types that Nova does not give are of other services, whose consumers are no servers.
+    return consumer.type in (None, INSTANCE)
+
+
+def orphan(cloud: Cloud) -> Iterator[Fault]:
+    """A consumer of which the compute service knows nothing."""
+    consumers = cloud.snapshot.consumers.values()
+
+    def is_safe(case: _Case) -> bool:
+        # What has no type may be a migration's; what has a migration may yet be needed.
+        known = case.consumer.type == INSTANCE or cloud.migrations is not None
+        is_server = known and case.consumer.type != MIGRATION and not case.migrations
+        return is_server and not doubtful
+
+    unknown = sum(situation(cloud, each) is Situation.ORPHAN for each in consumers)
+    # Such a list is rather one of a single project, or of another cloud.
+    doubtful = unknown > max(_FEW, sum(each.uuid in (cloud.servers or ()) for each in consumers))
+
+    return _in(cloud, Situation.ORPHAN, lambda case: list(case.consumer.allocations), is_safe)
+
+
+def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
+    """A migration that is over, and still holds what it had on its source."""
+
+    def superfluous(case: _Case) -> list[str]:
+        # Where it failed, the server may still be where the migration holds something.
+        failed = case.migration is not None and case.migration.has_failed
+        return [] if failed else list(case.consumer.allocations)
+
+    return _in(cloud, Situation.LEFT_BY_MIGRATION, superfluous, lambda case: False)
+
+
+def in_migration(cloud: Cloud) -> Iterator[Fault]:
+    """A server on several hosts, one of which it is about to leave."""
+    return _in(cloud, Situation.IN_MIGRATION, lambda case: [], lambda case: False)
+
+
+def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
+    """A server that still holds what it had on the host that it was evacuated from."""
+    return _in(cloud, Situation.LEFT_BY_EVACUATION, _elsewhere, _is_settled)
+
+
+def doubled(cloud: Cloud) -> Iterator[Fault]:
+    """A server that holds something on hosts where it is not, and no migration says why."""
+    return _in(cloud, Situation.DOUBLED, _elsewhere, _is_settled)
+
+
+def on_several_trees(cloud: Cloud) -> Iterator[Fault]:
+    """A consumer on several hosts; without servers and migrations nobody can say why."""
+    return _in(cloud, Situation.ON_SEVERAL_TREES, lambda case: [], lambda case: False)
+
+
+def _elsewhere(case: _Case) -> list[str]:
+    return [uuid for root in case.elsewhere for uuid in case.hosts[root]]
+
+
+def _is_settled(case: _Case) -> bool:
+    """Whether no migration can still need what the server has elsewhere."""
+    return not any(m.has_failed or not m.is_over for m in case.migrations)
+
+
+def _in(
+    cloud: Cloud,
+    sought: Situation,
+    superfluous: Callable[[_Case], list[str]],
+    is_safe: Callable[[_Case], bool],
+) -> Iterator[Fault]:
+    """The consumers in a situation.
+
+    :param superfluous: the providers that a consumer should hold nothing of
+    :param is_safe: whether that can be taken from it without asking
+    """
+    for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
+        if situation(cloud, consumer) is not sought:
+            continue
+        case = _Case(cloud, consumer)
+        providers = superfluous(case)
+        free = Free(consumer, tuple(providers)) if providers else None
+        yield Fault(
+            uuid,
+            tuple(cloud.roots_of(consumer)),
+            _evidence(case),
+            free.command if free else f'openstack server migration list --server {case.server}',
+            free if free and is_safe(case) else None,
+        )
+
+
+def _evidence(case: _Case) -> dict[str, Any]:
+    cloud, consumer = case.cloud, case.consumer
+    held = {
+        cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)
+        for uuid, resources in sorted(consumer.allocations.items())
+    }
+    server = (cloud.servers or {}).get(consumer.uuid)
+    involved = [case.migration] if case.migration else case.migrations
+    return {
+        'type': consumer.type,
+        'holds': held,
+        **({'host': server.hosts[0]} if server and server.hosts else {}),
+        **(
+            {'migrations': [{'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved]}
+            if involved
+            else {}
+        ),
+    }

@@ -1,0 +1,71 @@
+"""What an audit looks for, and what it finds."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.model.repairs import Mend
+
+
+class Severity(enum.Enum):
+    """How bad it is."""
+
+    #: Something is counted or promised wrongly.
+    ERROR = 'error'
+    #: It works, but not as somebody meant it to, or not for long.
+    WARNING = 'warning'
+    #: Worth knowing; time or nobody mends it.
+    INFO = 'info'
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that a check found.
+
+    :param subject: the name of a provider, or the UUID of a consumer or of an aggregate
+    :param roots: the UUIDs of the roots of the trees that it concerns
+    :param evidence: the facts that show it
+    :param remedy: what mends it: a command, or a word to the operator where there is none
+    :param mend: the same as something that can be done at once; only where it is safe
+    """
+
+    subject: str
+    roots: tuple[str, ...]
+    evidence: Mapping[str, Any]
+    remedy: str
+    mend: Mend | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One kind of fault.
+
+    :param looks_at: what it compares, a clause for the documentation
+    """
+
+    id: str
+    severity: Severity
+    looks_at: str
+    find: Callable[[Cloud], Iterable[Fault]]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault, and the check that found it."""
+
+    check: Check
+    fault: Fault
+
+    @property
+    def id(self) -> str:
+        """The check's."""
+        return self.check.id
+
+    @property
+    def severity(self) -> str:
+        """The check's."""
+        return self.check.severity.value

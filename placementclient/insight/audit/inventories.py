@@ -1,0 +1,128 @@
+"""Faults of inventories, and of allocations against them."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.model.inventories import Inventory
+from placementclient.model.repairs import LowerReserved
+from placementclient.model.snapshots import ProviderState
+
+#: Where usage came from that no consumer lists: allocations from before consumers were recorded.
+_RECORD_CONSUMERS = 'placement-manage db online_data_migrations'
+
+
+def over_capacity(cloud: Cloud) -> Iterator[Fault]:
+    """More is used than there is; but where there is nothing at all, that is the fault."""
+    for state, resource_class, inventory in _inventories(cloud):
+        used = state.usages.get(resource_class, 0)
+        if used > inventory.capacity > 0:
+            ratio = math.ceil(used / (inventory.total - inventory.reserved) * 1000) / 1000
+            yield Fault(
+                state.name,
+                (cloud.root_of(state),),
+                {
+                    'resource_class': resource_class,
+                    'used': used,
+                    'capacity': inventory.capacity,
+                },
+                _amend(state, f'{resource_class}:allocation_ratio={ratio}'),
+            )
+
+
+def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
+    """The service counts more than the consumers hold that it lists."""
+    for state in cloud.states():
+        listed = cloud.listed(state)
+        unlisted = {
+            name: used - listed[name]
+            for name, used in sorted(state.usages.items())
+            if used > listed[name]
+        }
+        if unlisted:
+            yield Fault(
+                state.name, (cloud.root_of(state),), {'unlisted': unlisted}, _RECORD_CONSUMERS
+            )
+
+
+def broken_units(cloud: Cloud) -> Iterator[Fault]:
+    """Allocations that the service would not grant any more; they are in the way of a reshape."""
+    for state in cloud.states():
+        for consumer in cloud.snapshot.consumers_on(state.uuid):
+            for resource_class, amount in sorted(consumer.allocations[state.uuid].items()):
+                inventory = state.inventories.get(resource_class)
+                wanted = _admitting(inventory, amount) if inventory else {}
+                if wanted:
+                    yield Fault(
+                        consumer.uuid,
+                        (cloud.root_of(state),),
+                        {
+                            'provider': state.name,
+                            'resource_class': resource_class,
+                            'amount': amount,
+                            **{field: getattr(inventory, field) for field in wanted},
+                        },
+                        _amend(state, *(f'{resource_class}:{f}={n}' for f, n in wanted.items())),
+                    )
+
+
+def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
+    """More is reserved than there is: capacity is below nothing, and updates are refused."""
+    for state, resource_class, inventory in _inventories(cloud):
+        if inventory.reserved > inventory.total:
+            mend = LowerReserved(state.uuid, state.name, resource_class, inventory.total)
+            yield Fault(
+                state.name,
+                (cloud.root_of(state),),
+                {
+                    'resource_class': resource_class,
+                    'reserved': inventory.reserved,
+                    'total': inventory.total,
+                },
+                mend.command,
+                mend,
+            )
+
+
+def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
+    """A ratio of 0 or below: nothing can be allocated, whatever there is."""
+    for state, resource_class, inventory in _inventories(cloud):
+        if inventory.allocation_ratio <= 0:
+            yield Fault(
+                state.name,
+                (cloud.root_of(state),),
+                {
+                    'resource_class': resource_class,
+                    'allocation_ratio': inventory.allocation_ratio,
+                    'total': inventory.total,
+                },
+                _amend(state, f'{resource_class}:allocation_ratio=1.0'),
+            )
+
+
+def _inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:
+    for state in cloud.states():
+        for resource_class, inventory in sorted(state.inventories.items()):
+            yield state, resource_class, inventory
+
+
+def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:
+    """The fields that keep an inventory from admitting an amount, as they would admit it."""
+    wanted = {}
+    if amount < inventory.min_unit:
+        wanted['min_unit'] = amount
+    if amount > inventory.max_unit:
+        wanted['max_unit'] = amount
+    if amount % inventory.step_size:
+        wanted['step_size'] = math.gcd(amount, inventory.step_size)
+    return wanted
+
+
+def _amend(state: ProviderState, *fields: str) -> str:
+    resources = ' '.join(f'--resource {field}' for field in fields)
+    name = shlex.quote(state.name)
+    return f'openstack resource provider inventory set {name} --amend {resources}'

@@ -1,0 +1,1 @@
+"""Why a request has candidates or none, and what would be enough."""

@@ -1,0 +1,265 @@
+"""Why there are no candidates for a request, and what would be enough.
+
+The answers are worked out on what is known of the providers. Where the service can be asked, what
+is said to be enough is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from placementclient.insight.candidates.conflicts import concessions, conflicts, minimized
+from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.provider_index import Offer, World
+from placementclient.insight.candidates.requirements import (
+    Kind,
+    Requirement,
+    askable,
+    requirements,
+    restricted,
+)
+from placementclient.insight.candidates.shortages import Lack, lacks
+from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest
+from placementclient.model.snapshots import ProviderState
+
+#: How many of the trees that lack the least are looked at closely, to tell the nearest of them.
+CLOSE = 50
+
+
+#: Asks the service; None where it will not be asked any more.
+Ask = Callable[[CandidateRequest], Offer | None]
+#: Reads the providers of some trees, and the sharing ones that reach them, by the trees' roots.
+Look = Callable[[Sequence[str]], Mapping[str, Sequence[ProviderState]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """Something that would be enough.
+
+    :param dropped: what is not asked for any more
+    :param lowered: of which another amount is asked for, and that amount
+    :param offer: what there is then
+    :param is_asked: whether the service says so, not a calculation
+    """
+
+    dropped: tuple[Requirement, ...]
+    lowered: tuple[tuple[Requirement, int], ...]
+    offer: Offer
+    is_asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A tree that comes near, and what it lacks."""
+
+    name: str
+    root_uuid: str
+    lacks: tuple[Lack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why there are no candidates; or that there are some.
+
+    :param offer: what there is for the request as it stands; no trees, where it cannot be met
+    :param trees: how many trees there are
+    :param alone: how many of them satisfy each requirement, were it the only one
+    :param conflicts: the smallest sets of requirements that cannot be met together
+    :param relaxations: what would be enough
+    :param nearest: the trees that lack least
+    """
+
+    offer: Offer
+    trees: int
+    alone: Mapping[Requirement, int]
+    conflicts: Sequence[frozenset[Requirement]] = ()
+    relaxations: Sequence[Relaxation] = ()
+    nearest: Sequence[Host] = ()
+
+    @property
+    def is_met(self) -> bool:
+        """Whether there are candidates."""
+        return self.offer.trees > 0
+
+
+def explain(
+    request: CandidateRequest, world: World, look: Look, ask: Ask | None = None, hosts: int = 5
+) -> Explanation:
+    """Explain why a request has no candidates.
+
+    :param look: reads providers closely, for what the nearest trees lack
+    :param ask: asks the service; without it, nothing is asked
+    :param hosts: how many of the nearest trees to look at
+    """
+    wanted = requirements(request)
+    offer = ask(request) if ask else None
+    matcher = Matcher(world, wanted)
+    alone = {each: len(roots) for each, roots in matcher.alone.items()}
+    if offer is None:
+        offer = Offer(matcher.count(frozenset(wanted)))
+    trees = len(matcher.trees)
+    if offer.trees:
+        return Explanation(offer, trees, alone)
+    return _Inquest(request, matcher, look, ask).explanation(alone, hosts)
+
+
+class _Inquest:
+    """Looks into a request that has no candidates."""
+
+    def __init__(
+        self, request: CandidateRequest, matcher: Matcher, look: Look, ask: Ask | None
+    ) -> None:
+        self._request, self._matcher, self._look, self._ask = request, matcher, look, ask
+        self._wanted = matcher.requirements
+        self._all = frozenset(matcher.requirements)
+
+    def explanation(self, alone: Mapping[Requirement, int], hosts: int) -> Explanation:
+        """All that is found."""
+        possible = self._matcher.possible
+        if possible(self._all):
+            # The service has a rule that is not known here: let it say itself what is too much.
+            found = [minimized(self._wanted, self._granted)]
+        else:
+            found = conflicts(self._wanted, possible)
+        missing = self._nearest(hosts)
+        seen = self._look(list(missing))
+        return Explanation(
+            Offer(0),
+            len(self._matcher.trees),
+            alone,
+            found,
+            list(self._relaxations(found, seen)),
+            [self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()],
+        )
+
+    def _granted(self, kept: frozenset[Requirement]) -> bool:
+        """Whether the service has candidates for these, where it can be asked that."""
+        relaxed = restricted(self._request, [each for each in self._wanted if each in kept])
+        offer = self._ask(relaxed) if self._ask and relaxed else None
+        return self._matcher.possible(kept) if offer is None else offer.trees > 0
+
+    def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
+        """What the trees lack that lack the least, the nearest first."""
+        alone = self._matcher.alone
+        short = {
+            root: frozenset(each for each in self._wanted if root not in alone[each])
+            for root in self._matcher.trees
+        }
+        providers = self._matcher.world.providers
+        order = sorted(short, key=lambda root: (len(short[root]), providers[root].name))
+        near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}
+        found = sorted(near, key=lambda root: (len(near[root]), providers[root].name))
+        promising = [root for root in found if len(near[root]) < len(self._all)]
+        return {root: near[root] for root in (promising or found)[:hosts]}
+
+    def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
+        """The least that a tree has to be spared, beside what it lacks by itself."""
+        rest = [each for each in self._wanted if each not in short]
+        for size in range(len(rest) + 1):
+            for spared in combinations(reversed(rest), size):
+                if self._matcher.satisfies(root, frozenset(rest) - frozenset(spared)):
+                    return short | frozenset(spared)
+        return self._all
+
+    def _host(
+        self, root: str, lacking: frozenset[Requirement], seen: Sequence[ProviderState]
+    ) -> Host:
+        matcher = self._matcher
+        joint: dict[Requirement, frozenset[Requirement]] = {}
+        for each in lacking:
+            if root in matcher.alone[each]:
+                # Those with which it cannot be had on this tree.
+                rest = [other for other in self._wanted if other not in lacking or other == each]
+                joint[each] = minimized(rest, lambda kept: matcher.satisfies(root, kept))
+        found = tuple(
+            lack
+            for each in self._wanted
+            if each in lacking
+            for lack in lacks(each, joint.get(each, frozenset()), seen, self._wanted)
+        )
+        return Host(matcher.world.providers[root].name, root, found)
+
+    def _relaxations(
+        self,
+        found: Sequence[frozenset[Requirement]],
+        seen: Mapping[str, Sequence[ProviderState]],
+    ) -> Iterator[Relaxation]:
+        without: list[frozenset[Requirement]] = []
+        for conceded in concessions(self._wanted, found, self._matcher.possible):
+            kept, lowered = self._all - conceded, dict[Requirement, int]()
+            for each in [each for each in self._wanted if each in conceded]:
+                amount = self._enough(each, kept, seen)
+                if amount:
+                    lowered[each] = amount
+                    kept |= {replace(each, amount=amount)}
+            if restricted(self._request, kept) is None:
+                kept = askable(kept)
+            others = {replace(each, amount=amount) for each, amount in lowered.items()}
+            dropped = self._all - kept - lowered.keys()
+            # To do without a group is no news beside doing without one thing of it.
+            if any(less <= dropped for less in without) or not others <= kept:
+                continue
+            relaxation = self._checked(dropped, lowered, kept)
+            if relaxation is not None and relaxation.offer.trees:
+                without += [] if lowered else [dropped]
+                yield relaxation
+
+    def _checked(
+        self,
+        dropped: frozenset[Requirement],
+        lowered: Mapping[Requirement, int],
+        kept: frozenset[Requirement],
+    ) -> Relaxation | None:
+        """What there is for a relaxed request: of the service, where it can be asked."""
+        order = [*self._wanted, *(replace(each, amount=n) for each, n in lowered.items())]
+        relaxed = restricted(self._request, [each for each in order if each in kept])
+        if relaxed is None:
+            return None
+        offer = self._ask(relaxed) if self._ask else None
+        is_asked = offer is not None
+        return Relaxation(
+            tuple(each for each in self._wanted if each in dropped),
+            tuple(lowered.items()),
+            offer or Offer(self._matcher.count(kept)),
+            is_asked,
+        )
+
+    def _enough(
+        self,
+        wanted: Requirement,
+        kept: frozenset[Requirement],
+        seen: Mapping[str, Sequence[ProviderState]],
+    ) -> int:
+        """The amount next to what is wanted that is possible beside the others; 0 if none is."""
+        if wanted.kind is not Kind.RESOURCE:
+            return 0
+
+        def fits(amount: int) -> bool:
+            return self._matcher.possible(kept | {replace(wanted, amount=amount)})
+
+        inventories = _inventories(wanted.value, seen)
+        step = min((inventory.step_size for inventory in inventories), default=1)
+        low, high = 0, (wanted.amount - 1) // step
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if fits(middle * step) else (low, middle - 1)
+        if low and fits(low * step):
+            return low * step
+        # Too little may be wanted, or no multiple of a step.
+        more = {inventory.min_unit for inventory in inventories}
+        more |= {-(-wanted.amount // each.step_size) * each.step_size for each in inventories}
+        return next((n for n in sorted(more) if n > wanted.amount and fits(n)), 0)
+
+
+def _inventories(
+    resource_class: str, seen: Mapping[str, Sequence[ProviderState]]
+) -> list[Inventory]:
+    return [
+        state.inventories[resource_class]
+        for states in seen.values()
+        for state in states
+        if resource_class in state.inventories
+    ]

@@ -1,0 +1,115 @@
+"""What a tree lacks of a requirement, as facts."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from placementclient.insight.candidates.requirements import Kind, Requirement
+from placementclient.model.snapshots import ProviderState
+
+
+class Reason(enum.Enum):
+    """What is missing."""
+
+    INVENTORY = 'inventory'
+    FREE = 'free'
+    MIN_UNIT = 'min_unit'
+    MAX_UNIT = 'max_unit'
+    STEP_SIZE = 'step_size'
+    TRAIT = 'trait'
+    FORBIDDEN_TRAIT = 'forbidden trait'
+    AGGREGATE = 'aggregate'
+    TREE = 'tree'
+    SHAPE = 'tree shape'
+
+
+_BY_KIND = {
+    Kind.TRAIT: Reason.TRAIT,
+    Kind.ROOT_TRAIT: Reason.TRAIT,
+    Kind.NOT_TRAIT: Reason.FORBIDDEN_TRAIT,
+    Kind.NOT_ROOT_TRAIT: Reason.FORBIDDEN_TRAIT,
+    Kind.AGGREGATE: Reason.AGGREGATE,
+    Kind.NOT_AGGREGATE: Reason.AGGREGATE,
+    Kind.IN_TREE: Reason.TREE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why a tree does not satisfy a requirement.
+
+    :param provider: the name of the one that comes nearest, for a resource
+    :param amount: what that one has: free, or its limit, by the reason
+    :param others: for the shape of the tree: what it satisfies, but not together with this
+    """
+
+    requirement: Requirement
+    reason: Reason
+    provider: str | None = None
+    amount: int | None = None
+    others: tuple[Requirement, ...] = ()
+
+
+def lacks(
+    requirement: Requirement,
+    joint: frozenset[Requirement],
+    providers: Sequence[ProviderState],
+    wanted: Sequence[Requirement] = (),
+) -> Iterator[Lack]:
+    """Why a tree does not satisfy a requirement.
+
+    :param joint: where it would, were it not for others: these together are too much
+    :param providers: those that can serve the tree
+    :param wanted: all requirements; traits of the same group tell which provider comes nearest
+    """
+    if joint:
+        others = tuple(sorted(joint - {requirement}, key=str))
+        yield Lack(requirement, Reason.SHAPE, others=others)
+    elif requirement.kind is Kind.RESOURCE:
+        traits = [
+            set(each.value.split(','))
+            for each in wanted
+            if each.kind is Kind.TRAIT and each.group == requirement.group
+        ]
+        yield from _of_resource(requirement, providers, traits)
+    else:
+        yield Lack(requirement, _BY_KIND.get(requirement.kind, Reason.SHAPE))
+
+
+def _of_resource(
+    requirement: Requirement, providers: Sequence[ProviderState], traits: Sequence[set[str]]
+) -> Iterator[Lack]:
+    """What the provider lacks that comes nearest."""
+
+    def distance(pair: tuple[ProviderState, list[tuple[Reason, int]]]) -> tuple[int, int, int, str]:
+        state, short = pair
+        without = sum(state.traits.isdisjoint(alternatives) for alternatives in traits)
+        return without, len(short), -_free(requirement.value, state), state.name
+
+    able = [state for state in providers if requirement.value in state.inventories]
+    if not able:
+        yield Lack(requirement, Reason.INVENTORY)
+        return
+    found = [(state, list(_shortcomings(requirement, state))) for state in able]
+    state, nearest = min(found, key=distance)
+    for reason, amount in nearest:
+        yield Lack(requirement, reason, state.name, amount)
+
+
+def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[tuple[Reason, int]]:
+    inventory, wanted = state.inventories[requirement.value], requirement.amount
+    free = _free(requirement.value, state)
+    if wanted > free:
+        yield Reason.FREE, free
+    if wanted > inventory.max_unit:
+        yield Reason.MAX_UNIT, inventory.max_unit
+    if wanted < inventory.min_unit:
+        yield Reason.MIN_UNIT, inventory.min_unit
+    if wanted % inventory.step_size:
+        yield Reason.STEP_SIZE, inventory.step_size
+
+
+def _free(resource_class: str, state: ProviderState) -> int:
+    return state.inventories[resource_class].capacity - state.usages.get(resource_class, 0)

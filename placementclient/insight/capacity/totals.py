@@ -1,0 +1,128 @@
+"""How much there is, how much is used, and what could still be granted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from placementclient.insight.topology import Topology
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: Stands where all providers are counted, each once.
+ALL = '(all)'
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What some providers have of a class.
+
+    :param capacity: what can be allocated in all
+    :param free: what can still be allocated; a provider that is over its capacity has nothing, and
+        takes nothing away from the others
+    :param largest_fit: the largest amount that a single provider still grants to one consumer
+    """
+
+    capacity: int = 0
+    used: int = 0
+    free: int = 0
+    largest_fit: int = 0
+
+    @classmethod
+    def of(cls, inventory: Inventory, used: int) -> Room:
+        """The room in one inventory."""
+        free = max(0, inventory.capacity - used)
+        return cls(inventory.capacity, used, free, _largest(inventory, free))
+
+    def __add__(self, other: Room) -> Room:
+        return Room(
+            self.capacity + other.capacity,
+            self.used + other.used,
+            self.free + other.free,
+            max(self.largest_fit, other.largest_fit),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The room that a tree, an aggregate or all providers have of one class.
+
+    :param name: the name of the tree's root, or the UUID of the aggregate; :data:`ALL` for all
+    :param shared_by: of a tree, the name of the sharing provider of another tree that has the room;
+        ``None`` for what the tree has itself
+    :param providers: how many providers have inventory of the class
+    """
+
+    name: str
+    resource_class: str
+    room: Room
+    shared_by: str | None = None
+    providers: int = 1
+
+
+def slots(state: ProviderState, resource_class: str, amount: int) -> int:
+    """How many allocations of an amount a provider still grants."""
+    inventory = state.inventories.get(resource_class)
+    if inventory is None or not inventory.admits(amount):
+        return 0
+    return max(0, inventory.capacity - state.usages.get(resource_class, 0)) // amount
+
+
+def by_class(snapshot: Snapshot) -> list[Line]:
+    """All providers together: a line for each class."""
+    return list(_lines(ALL, snapshot.providers.values()))
+
+
+def by_tree(snapshot: Snapshot) -> list[Line]:
+    """Each tree: what it has itself, then what sharing providers have for it; then all."""
+    topology = Topology(snapshot)
+    lines: list[Line] = []
+    for root_uuid, states in topology.trees.items():
+        name = snapshot.providers[root_uuid].name
+        lines += _lines(name, states)
+        for sharing in topology.reached(root_uuid):
+            lines += _lines(name, [sharing], sharing.name)
+    return lines + by_class(snapshot)
+
+
+def by_aggregate(snapshot: Snapshot) -> list[Line]:
+    """Each aggregate: its members, and the trees of which it has the root; then all."""
+    topology = Topology(snapshot)
+    lines: list[Line] = []
+    for aggregate in sorted(topology.members):
+        lines += _lines(aggregate, _within(topology, aggregate))
+    return lines + by_class(snapshot)
+
+
+def _within(topology: Topology, aggregate: str) -> list[ProviderState]:
+    within = {state.uuid: state for state in topology.members[aggregate]}
+    for member in topology.members[aggregate]:
+        # A root that is a member takes its whole tree along.
+        within |= {state.uuid: state for state in topology.trees.get(member.uuid, ())}
+    return list(within.values())
+
+
+def _lines(
+    name: str, states: Iterable[ProviderState], shared_by: str | None = None
+) -> Iterator[Line]:
+    rooms: dict[str, list[Room]] = {}
+    for state in states:
+        for resource_class, inventory in state.inventories.items():
+            room = Room.of(inventory, state.usages.get(resource_class, 0))
+            rooms.setdefault(resource_class, []).append(room)
+    for resource_class, found in sorted(rooms.items()):
+        yield Line(name, resource_class, sum(found, Room()), shared_by, len(found))
+
+
+def _largest(inventory: Inventory, free: int) -> int:
+    limit = min(free, inventory.max_unit)
+    amount = limit - limit % inventory.step_size
+    return amount if amount >= inventory.min_unit else 0
+
+
+#: How the lines are made, by what they are grouped by.
+GROUPED: dict[str, Callable[[Snapshot], list[Line]]] = {
+    'tree': by_tree,
+    'aggregate': by_aggregate,
+    'class': by_class,
+}

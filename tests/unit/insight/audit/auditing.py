@@ -1,0 +1,53 @@
+"""An audit of clouds in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from placementclient.insight.audit.checks import audit
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Finding
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import ProviderState
+from placementclient.nova import records
+from tests.unit.insight.clouds import cloud
+
+States = list[ProviderState]
+PREFIX = 'openstack resource provider'
+
+
+def findings(
+    states: States,
+    consumers: list[Consumer] = [],  # noqa: B006 (read only)
+    servers: dict[str, str] | None = None,
+    migrations: list[dict[str, Any]] | None = None,
+) -> list[Finding]:
+    """What an audit finds.
+
+    :param servers: their hosts by UUID
+    """
+    listed = None if servers is None else [{'ID': k, 'Host': v} for k, v in servers.items()]
+    return list(
+        audit(
+            Cloud(
+                cloud(states, consumers),
+                None if listed is None else records.servers(listed, ''),
+                None if migrations is None else records.migrations(migrations, ''),
+            )
+        )
+    )
+
+
+def ids(*args: Any) -> list[tuple[str, str]]:
+    return [(finding.id, finding.fault.subject) for finding in findings(*args)]
+
+
+def only(*args: Any) -> Finding:
+    [finding] = findings(*args)
+    return finding
+
+
+def migration(kind: str, status: str, source: str = 'a', server: str = 's') -> dict[str, Any]:
+    return {
+        'UUID': 'm', 'Server UUID': server, 'Type': kind, 'Status': status, 'Source Compute': source
+    }  # fmt: skip

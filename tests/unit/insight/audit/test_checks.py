@@ -1,0 +1,167 @@
+"""Each check of providers and inventories: what it finds, and what it leaves alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from placementclient.insight.audit.checks import CHECKS, audit
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.model.inventories import Inventory
+from placementclient.model.repairs import AddTrait, LowerReserved
+from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+
+def test_the_checks_have_ids_of_their_own_and_say_what_they_look_at() -> None:
+    assert len({check.id for check in CHECKS}) == len(CHECKS)
+    for check in CHECKS:
+        assert check.looks_at
+        assert not check.looks_at.endswith('.')
+        assert check.find.__doc__
+
+
+def test_what_is_sound_has_no_findings() -> None:
+    states = [
+        provider('host', aggregates=['shared'], traits=['OWNER_NOVA'], VCPU=4),
+        provider('host_gpu', 'host', traits=['OWNER_NOVA'], VGPU=Inventory(4, step_size=2)),
+        pool('nfs', DISK_GB=10),
+    ]
+    held = consumer('s', host={'VCPU': 4}, host_gpu={'VGPU': 2}, nfs={'DISK_GB': 10})
+    assert findings(states, [held], {'s': 'host.example.com'}, []) == []
+
+
+def test_over_capacity() -> None:
+    host = provider('host', VCPU=Inventory(8, reserved=2, allocation_ratio=1.5))
+    found = only([host], [consumer('s', host={'VCPU': 10})])
+    assert (found.id, found.severity, found.fault.mend) == ('over-capacity', 'error', None)
+    assert found.fault.evidence == {'resource_class': 'VCPU', 'used': 10, 'capacity': 9}
+    assert found.fault.remedy == (
+        f'{PREFIX} inventory set host --amend --resource VCPU:allocation_ratio=1.667'
+    )
+    mended = replace(host.inventories['VCPU'], allocation_ratio=1.667)
+    assert mended.capacity == 10
+
+
+def test_unlisted_usage() -> None:
+    host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
+    found = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
+    assert (found.id, found.fault.evidence) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
+    assert found.fault.remedy == 'placement-manage db online_data_migrations'
+
+
+@pytest.mark.parametrize(
+    ('inventory', 'amount', 'fields'),
+    [
+        (Inventory(8, min_unit=4), 3, 'min_unit=3'),
+        (Inventory(8, max_unit=2), 3, 'max_unit=3'),
+        (Inventory(8, step_size=4), 6, 'step_size=2'),
+        (Inventory(8, max_unit=4, step_size=4), 6, 'max_unit=6 --resource VGPU:step_size=2'),
+    ],
+)
+def test_broken_units(inventory: Inventory, amount: int, fields: str) -> None:
+    held = consumer('s', **{'a host': {'VGPU': amount}})
+    found = only([provider('a host', VGPU=inventory)], [held])
+    assert (found.id, found.fault.subject) == ('broken-units', 's')
+    assert found.fault.remedy == (
+        f"{PREFIX} inventory set 'a host' --amend --resource VGPU:{fields}"
+    )
+    assert found.fault.evidence['amount'] == amount
+
+
+def test_reserved_above_total() -> None:
+    found = only([provider('host', VCPU=Inventory(8, reserved=9))], [])
+    assert found.id == 'reserved-above-total'
+    assert found.fault.mend == LowerReserved('host', 'host', 'VCPU', 8)
+    assert found.fault.remedy == f'{PREFIX} inventory set host --amend --resource VCPU:reserved=8'
+    assert findings([provider('host', VCPU=Inventory(8, reserved=8))]) == []
+
+
+@pytest.mark.parametrize('ratio', [0.0, -1.0])
+def test_a_ratio_without_room_explains_what_is_over_capacity(ratio: float) -> None:
+    host = provider('host', VCPU=Inventory(8, allocation_ratio=ratio))
+    assert ids([host], [consumer('s', host={'VCPU': 1})]) == [('ratio-without-room', 'host')]
+
+
+@pytest.mark.parametrize(
+    ('names', 'found'),
+    [
+        (['host', 'host.example.com'], ['host']),
+        (['host', 'host2.example.com'], []),
+        (['host.a', 'host.b'], []),
+        (['host', 'host.a', 'host.b'], ['host', 'host']),
+    ],
+)
+def test_doubled_hosts(names: list[str], found: list[str]) -> None:
+    assert ids([provider(name, VCPU=1) for name in names]) == [
+        ('doubled-host', name) for name in found
+    ]
+
+
+def test_of_a_doubled_host_the_one_goes_that_nobody_uses() -> None:
+    states = [provider('host', VCPU=1), provider('host.example.com', VCPU=1)]
+    for used, other in (('host', 'host.example.com'), ('host.example.com', 'host')):
+        found = only(states, [consumer('s', **{used: {'VCPU': 1}})])
+        assert found.fault.remedy == f'{PREFIX} purge {other} --dry-run'
+
+
+def test_sharing_providers_that_share_with_nobody() -> None:
+    states = [
+        replace(pool('a'), aggregates=frozenset()),
+        pool('b', 'x', 'y'),
+        pool('c', 'z', 'alone'),
+        provider('host', aggregates=['z', 'zone']),
+    ]
+    assert ids(states) == [
+        ('sharing-without-aggregate', 'a'),
+        ('sharing-alone', 'b'),
+        ('aggregate-of-one', 'alone'),
+        ('aggregate-of-one', 'zone'),
+    ]
+
+
+def test_misnamed_children() -> None:
+    host = provider('host')
+    right, wrong = provider('host_0', 'host'), provider('old_1', 'host')
+    assert ids([host, right, wrong]) == [('misnamed-child', 'old_1')]
+    assert ids([host, wrong]) == []
+    deep = provider('pf', 'host_0', 'host')
+    assert ids([host, right, deep, provider('host_pf', 'host_0', 'host')]) == [
+        ('misnamed-child', 'pf')
+    ]
+
+
+@pytest.mark.parametrize(('count', 'found'), [(7, 0), (8, 1)])
+def test_many_siblings(count: int, found: int) -> None:
+    children = [provider(f'host_{n}', 'host', VGPU=1, VCPU=1) for n in range(count)]
+    many = findings([provider('host'), *children])
+    assert [finding.fault.evidence for finding in many] == (
+        [{'siblings': {'VCPU': 8, 'VGPU': 8}}] * found
+    )
+
+
+def test_missing_owner() -> None:
+    host = provider('host', traits=['OWNER_NOVA'])
+    found = only([host, provider('host_gpu', 'host', VGPU=1)])
+    assert found.fault.mend == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
+    assert found.fault.remedy == f'{PREFIX} trait add host_gpu OWNER_NOVA'
+
+
+def test_what_is_not_novas_needs_no_mark_of_its() -> None:
+    host = provider('host', traits=['OWNER_NOVA'])
+    states = [
+        host,
+        provider('host_fpga', 'host', traits=['OWNER_CYBORG'], FPGA=1),
+        provider('host:agent', 'host'),
+        provider('host:agent:br', 'host:agent', 'host', NET_BW_EGR_KILOBIT_PER_SEC=9),
+    ]
+    assert findings(states) == []
+    assert findings([provider('other'), provider('other_gpu', 'other', VGPU=1)]) == []
+
+
+def test_a_tree_and_a_check_can_be_chosen() -> None:
+    states = [provider(n, VCPU=Inventory(8, allocation_ratio=0)) for n in 'ab']
+    seen = Cloud(cloud(states))
+    assert [f.fault.subject for f in audit(seen, ['b'])] == ['b']
+    assert list(audit(seen, ignored=['ratio-without-room'])) == []

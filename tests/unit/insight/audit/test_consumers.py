@@ -1,0 +1,124 @@
+"""Consumers that should not hold what they hold: told apart by what Nova knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placementclient.model.repairs import Free
+from tests.unit.insight.audit.auditing import PREFIX, findings, migration, only
+from tests.unit.insight.clouds import consumer, pool, provider
+
+HOSTS = [provider(name, VCPU=8) for name in 'ab']
+SHARING = [replace(host, aggregates=frozenset({'x'})) for host in HOSTS]
+BOTH = {'a': {'VCPU': 1}, 'b': {'VCPU': 2}}
+
+
+@pytest.mark.parametrize(
+    ('servers', 'migrations', 'id', 'freed'),
+    [
+        (None, None, 'on-several-trees', None),
+        ({'s': 'b'}, None, 'on-several-trees', None),
+        (None, [], 'on-several-trees', None),
+        (None, [migration('evacuation', 'accepted')], 'in-migration', None),
+        ({'s': 'b'}, [migration('evacuation', 'accepted')], 'in-migration', None),
+        ({'s': 'a'}, [migration('resize', 'finished')], 'in-migration', None),
+        ({'s': 'b'}, [migration('evacuation', 'done')], 'left-by-evacuation', ('a',)),
+        ({'s': 'b.example'}, [migration('evacuation', 'completed')], 'left-by-evacuation', ('a',)),
+        ({'s': 'a'}, [migration('evacuation', 'done')], 'doubled', ('b',)),
+        ({'s': 'b'}, [migration('live-migration', 'completed')], 'doubled', ('a',)),
+        ({'s': 'b'}, [migration('resize', 'error')], 'doubled', None),
+        ({'s': 'b'}, [], 'doubled', ('a',)),
+        ({'s': 'c'}, [], 'doubled', None),
+        ({'s': ''}, [], 'doubled', None),
+    ],
+)
+def test_consumers_on_several_trees_are_told_apart(
+    servers: dict[str, str] | None,
+    migrations: list[dict[str, Any]] | None,
+    id: str,
+    freed: tuple[str, ...] | None,
+) -> None:
+    held = consumer('s', **BOTH)
+    found = only(HOSTS, [held], servers, migrations)
+    assert (found.id, found.fault.subject) == (id, 's')
+    assert found.fault.mend == (Free(held, freed) if freed else None)
+    assert found.fault.evidence['holds'] == BOTH
+    if freed:
+        assert found.fault.remedy == f'{PREFIX} allocation unset s --provider {freed[0]}'
+
+
+def test_what_is_shared_is_no_other_tree() -> None:
+    states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
+    assert findings(states, [consumer('s', a={'VCPU': 1}, nfs={'DISK_GB': 1})]) == []
+
+
+def test_an_evacuated_server_keeps_what_is_shared() -> None:
+    states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
+    held = consumer('s', **BOTH, nfs={'DISK_GB': 1})
+    found = only(states, [held], {'s': 'b'}, [migration('evacuation', 'done')])
+    assert found.fault.mend == Free(held, ('a',))
+
+
+@pytest.mark.parametrize(
+    ('kind', 'migrations', 'is_safe'),
+    [
+        ('INSTANCE', None, True),
+        ('INSTANCE', [], True),
+        (None, [], True),
+        (None, None, False),
+        ('MIGRATION', [], False),
+        ('INSTANCE', [migration('resize', 'confirmed')], False),
+    ],
+)
+def test_orphans(kind: str | None, migrations: Any, is_safe: bool) -> None:
+    found = only(HOSTS, [consumer('s', kind, a={'VCPU': 1})], {}, migrations)
+    assert found.id == 'orphan'
+    assert found.fault.remedy == f'{PREFIX} allocation delete s'
+    assert (found.fault.mend is not None) == is_safe
+
+
+@pytest.mark.parametrize(
+    ('kind', 'servers', 'migrations'),
+    [
+        ('INSTANCE', None, []),
+        ('INSTANCE', {'s': 'a'}, []),
+        ('CONTAINER', {}, []),
+        ('MIGRATION', {}, None),
+    ],
+)
+def test_what_is_no_orphan_as_far_as_one_knows(
+    kind: str, servers: dict[str, str] | None, migrations: Any
+) -> None:
+    assert findings(HOSTS, [consumer('s', kind, a={'VCPU': 1})], servers, migrations) == []
+
+
+def test_a_list_that_knows_next_to_nobody_makes_no_orphan_safe() -> None:
+    hosts = [provider('a', VCPU=100)]
+    held = [consumer(f's{n:02}', a={'VCPU': 1}) for n in range(20)]
+    few = findings(hosts, held, {f's{n:02}': 'a' for n in range(9)}, [])
+    assert [finding.fault.mend for finding in few] == [None] * 11
+    enough = findings(hosts, held, {f's{n:02}': 'a' for n in range(10)}, [])
+    assert len(enough) == 10
+    assert all(finding.fault.mend for finding in enough)
+
+
+@pytest.mark.parametrize(
+    ('status', 'found', 'command'),
+    [
+        ('finished', False, ''),
+        ('migrating', False, ''),
+        ('confirmed', True, f'{PREFIX} allocation delete m'),
+        ('error', True, 'openstack server migration list --server s'),
+    ],
+)
+@pytest.mark.parametrize('kind', ['MIGRATION', None, 'INSTANCE'])
+def test_what_a_migration_holds(status: str, found: bool, command: str, kind: str | None) -> None:
+    held = consumer('m', kind, a={'VCPU': 1})
+    result = findings(HOSTS, [held], {'s': 'b'}, [migration('resize', status)])
+    assert [finding.id for finding in result] == ['left-by-migration'] * found
+    for finding in result:
+        assert finding.fault.mend is None
+        assert finding.fault.remedy == command

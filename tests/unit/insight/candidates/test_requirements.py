@@ -1,0 +1,83 @@
+"""Requests, taken apart and put together again."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.insight.candidates.requirements import (
+    Kind,
+    Requirement,
+    askable,
+    requirements,
+    restricted,
+)
+from placementclient.model.requests import CandidateRequest, Filter
+
+FULL = CandidateRequest(
+    Filter({'VCPU': 2, 'DISK_GB': 10}, ('A', 'B,C'), ('D',), ('agg1,agg2',), ('agg3',), 'tree'),
+    {'_G': Filter({'VGPU': 4}, ('E',)), '_E': Filter({}, ('F',))},
+    'isolate',
+    (('_G', '_E'),),
+    ('R',),
+    ('S',),
+)
+TEXTS = [
+    'VCPU=2',
+    'DISK_GB=10',
+    'trait A',
+    'trait B or C',
+    'no trait D',
+    'member of agg1 or agg2',
+    'not member of agg3',
+    'in the tree of tree',
+    'VGPU=4 (group _G)',
+    'trait E (group _G)',
+    'trait F (group _E)',
+    'trait R on the root',
+    'no trait S on the root',
+    'each group on a provider of its own',
+    'groups _G,_E in one subtree',
+]
+
+
+def test_every_part_of_a_request_is_a_requirement() -> None:
+    assert [str(each) for each in requirements(FULL)] == TEXTS
+
+
+def test_all_requirements_make_the_request_again() -> None:
+    assert restricted(FULL, requirements(FULL)) == FULL
+
+
+@pytest.mark.parametrize('text', TEXTS)
+def test_without_one_the_others_stay(text: str) -> None:
+    kept = [each for each in requirements(FULL) if str(each) != text]
+    relaxed = restricted(FULL, kept)
+    if text in ('trait F (group _E)', 'groups _G,_E in one subtree'):
+        # A group has to ask for something, and for a resource if it is in no subtree.
+        assert relaxed is None
+        return
+    assert relaxed is not None
+    assert list(requirements(relaxed)) == kept
+
+
+def test_another_amount_is_asked_for() -> None:
+    kept = [each for each in requirements(FULL) if each.value != 'VGPU']
+    relaxed = restricted(FULL, [*kept, Requirement(Kind.RESOURCE, 'VGPU', '_G', 2)])
+    assert relaxed is not None
+    assert relaxed.groups['_G'].resources == {'VGPU': 2}
+
+
+def test_what_has_no_resource_cannot_be_asked_for() -> None:
+    request = CandidateRequest(Filter({'VCPU': 1}, ('A',)), {'1': Filter({'VGPU': 1}, ('E',))})
+    vcpu, a, vgpu, e = requirements(request)
+    assert restricted(request, [a, vgpu, e]) is None
+    assert restricted(request, [vcpu, a, e]) is None
+    assert restricted(request, []) is None
+    assert askable([vcpu, a, e]) == {vcpu, a}
+    assert restricted(request, [vcpu, a]) == CandidateRequest(Filter({'VCPU': 1}, ('A',)))
+
+
+def test_what_is_forbidden_is_asked_for_as_what_somebody_has() -> None:
+    assert Requirement(Kind.NOT_TRAIT, 'A').filter() == Filter(required=('A',))
+    assert Requirement(Kind.NOT_AGGREGATE, 'a').filter() == Filter(member_of=('a',))
+    assert Requirement(Kind.ISOLATE).filter() is None

@@ -1,0 +1,62 @@
+"""What the nearest provider of a tree lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.insight.candidates.requirements import Kind, Requirement
+from placementclient.insight.candidates.shortages import Lack, Reason, lacks
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState
+
+
+def state(name: str, inventory: Inventory, used: int = 0, *traits: str) -> ProviderState:
+    return ProviderState(
+        Provider(name, name, 0), {'VGPU': inventory}, frozenset(traits), usages={'VGPU': used}
+    )
+
+
+def wanted(amount: int) -> Requirement:
+    return Requirement(Kind.RESOURCE, 'VGPU', '1', amount)
+
+
+@pytest.mark.parametrize(
+    ('amount', 'inventory', 'reasons'),
+    [
+        (4, Inventory(8), [(Reason.FREE, 2)]),
+        (2, Inventory(8, max_unit=1), [(Reason.MAX_UNIT, 1)]),
+        (1, Inventory(8, min_unit=2), [(Reason.MIN_UNIT, 2)]),
+        (1, Inventory(8, step_size=2), [(Reason.STEP_SIZE, 2)]),
+        (
+            3,
+            Inventory(8, max_unit=2, step_size=2),
+            [(Reason.FREE, 2), (Reason.MAX_UNIT, 2), (Reason.STEP_SIZE, 2)],
+        ),
+    ],
+)
+def test_the_limits_of_an_inventory(
+    amount: int, inventory: Inventory, reasons: list[tuple[Reason, int]]
+) -> None:
+    found = list(lacks(wanted(amount), frozenset(), [state('gpu', inventory, 6)]))
+    assert [(lack.reason, lack.amount) for lack in found] == reasons
+    assert {lack.provider for lack in found} == {'gpu'}
+
+
+def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more() -> None:
+    providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
+    trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
+    [lack] = lacks(wanted(4), frozenset(), providers, [wanted(4), trait])
+    assert (lack.provider, lack.amount) == ('b', 1)
+    [lack] = lacks(wanted(4), frozenset(), providers, [wanted(4)])
+    assert (lack.provider, lack.amount) == ('a', 3)
+
+
+def test_no_inventory_at_all() -> None:
+    assert list(lacks(wanted(1), frozenset(), [])) == [Lack(wanted(1), Reason.INVENTORY)]
+
+
+def test_what_is_there_but_not_together() -> None:
+    trait = Requirement(Kind.TRAIT, 'CUSTOM_A40', '1')
+    [lack] = lacks(trait, frozenset({trait, wanted(1)}), [])
+    assert (lack.reason, lack.others) == (Reason.SHAPE, (wanted(1),))

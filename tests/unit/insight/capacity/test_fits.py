@@ -1,0 +1,210 @@
+"""How many servers fit: by hand, and by trying all ways."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placementclient import errors
+from placementclient.insight.capacity import fits, max_flow
+from placementclient.insight.capacity.totals import ALL
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+
+def counts(snapshot: Snapshot, by: str = 'tree', **shape: int) -> dict[str, int]:
+    return {item.name: item.count for item in fits.GROUPED[by](snapshot, shape)}
+
+
+def first(snapshot: Snapshot, **shape: int) -> dict[str, str]:
+    return {item.name: item.runs_out_first for item in fits.by_tree(snapshot, shape)}
+
+
+def test_a_flat_host_grants_what_its_scarcest_class_has() -> None:
+    host = provider('host', VCPU=Inventory(8, allocation_ratio=2.0), MEMORY_MB=4096)
+    snapshot = cloud([host], [consumer('a', host={'VCPU': 2})])
+    assert counts(snapshot, VCPU=3, MEMORY_MB=512) == {'host': 4, ALL: 4}
+    assert counts(snapshot, VCPU=1, MEMORY_MB=1024) == {'host': 4, ALL: 4}
+    assert first(snapshot, VCPU=3, MEMORY_MB=512) == {'host': 'VCPU', ALL: 'VCPU'}
+    assert first(snapshot, VCPU=1, MEMORY_MB=1024) == {'host': 'MEMORY_MB', ALL: 'MEMORY_MB'}
+
+
+def test_of_one_class_all_comes_from_one_provider() -> None:
+    cells = [provider('host_0', 'host', VCPU=7), provider('host_1', 'host', VCPU=5)]
+    snapshot = cloud([provider('host', MEMORY_MB=100), *cells])
+    assert counts(snapshot, VCPU=4) == {'host': 2, ALL: 2}
+    assert counts(snapshot, VCPU=6, MEMORY_MB=1) == {'host': 1, ALL: 1}
+    assert counts(snapshot, VCPU=8) == {'host': 0, ALL: 0}
+
+
+@pytest.mark.parametrize(
+    'inventory',
+    [Inventory(8, max_unit=3), Inventory(8, min_unit=5), Inventory(8, step_size=3)],
+    ids=['max_unit', 'min_unit', 'step_size'],
+)
+def test_the_units_have_to_admit_it(inventory: Inventory) -> None:
+    assert counts(cloud([provider('host', VGPU=inventory)]), VGPU=4) == {'host': 0, ALL: 0}
+
+
+def test_a_pool_serves_whoever_comes_and_is_counted_once() -> None:
+    hosts = [provider(name, aggregates=['shared'], VCPU=8) for name in ('host1', 'host2')]
+    snapshot = cloud([*hosts, provider('alone', VCPU=8), pool('nfs', DISK_GB=30)])
+    assert counts(snapshot, VCPU=4, DISK_GB=10) == {'host1': 2, 'host2': 2, ALL: 3}
+    assert first(snapshot, VCPU=4, DISK_GB=10)[ALL] == 'DISK_GB'
+    assert counts(snapshot, DISK_GB=10) == {'host1': 3, 'host2': 3, 'nfs': 3, ALL: 3}
+
+
+def test_an_own_disk_spares_the_pool() -> None:
+    hosts = [
+        provider('rich', aggregates=['shared'], VCPU=2, DISK_GB=1),
+        provider('poor', aggregates=['shared'], VCPU=2),
+    ]
+    snapshot = cloud([*hosts, pool('nfs', DISK_GB=2)])
+    assert counts(snapshot, VCPU=1, DISK_GB=1) == {'rich': 2, 'poor': 2, ALL: 3}
+
+
+def test_a_child_brings_its_whole_tree_to_a_pool() -> None:
+    snapshot = cloud(
+        [
+            provider('host', VCPU=2),
+            provider('nic', 'host', aggregates=['shared']),
+            pool('nfs', DISK_GB=2),
+        ]
+    )
+    assert counts(snapshot, VCPU=1, DISK_GB=1) == {'host': 2, ALL: 2}
+
+
+def test_only_trees_that_have_all_classes_are_told() -> None:
+    snapshot = cloud([provider('host1', VCPU=2), provider('host2', VCPU=0, VGPU=1)])
+    assert counts(snapshot, VCPU=1, VGPU=1) == {'host2': 0, ALL: 0}
+
+
+def test_where_no_tree_has_all_classes_it_is_told_what_there_is() -> None:
+    snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
+    [in_all] = fits.by_tree(snapshot, {'VCPU': 1, 'VGPU': 1, 'FPGA': 1})
+    assert (in_all.count, in_all.runs_out_first) == (0, 'FPGA')
+    assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
+
+
+def test_in_an_aggregate_a_pool_serves_only_as_a_member() -> None:
+    snapshot = cloud(
+        [
+            provider('host', aggregates=['shared', 'zone'], VCPU=2, MEMORY_MB=2),
+            pool('nfs', DISK_GB=2),
+        ]
+    )
+    shape = {'VCPU': 1, 'DISK_GB': 1}
+    assert counts(snapshot, 'aggregate', **shape) == {'shared': 2, 'zone': 0, ALL: 2}
+
+
+def test_each_class_is_counted_alone() -> None:
+    snapshot = cloud([provider('host', VCPU=5, MEMORY_MB=3)])
+    assert counts(snapshot, 'class', VCPU=1, MEMORY_MB=1) == {'VCPU': 5, 'MEMORY_MB': 3, ALL: 3}
+
+
+def test_a_flow_takes_a_detour() -> None:
+    a, b, c = frozenset('x'), frozenset('xy'), frozenset('yz')
+    assert max_flow.transported({b: 2, c: 2, a: 2}, {'x': 2, 'y': 2, 'z': 2}) == {a: 2, b: 2, c: 2}
+    assert sum(max_flow.transported({b: 4, a: 3}, {'x': 3, 'y': 2, 'z': 9}).values()) == 5
+    assert max_flow.transported({frozenset(): 4}, {'x': 3}) == {frozenset(): 0}
+
+
+numbers = st.integers(0, 3)
+
+
+@st.composite
+def clouds(draw: st.DrawFn, pooled: tuple[str, ...]) -> Snapshot:
+    """Three hosts and three pools of little."""
+    states = []
+    for name in 'abc':
+        reached = draw(st.sets(st.sampled_from('xyz')))
+        states.append(
+            provider(name, aggregates=reached, A=draw(numbers), B=draw(numbers), C=draw(numbers))
+        )
+    for name in 'xyz':
+        stock = {resource_class: draw(numbers) for resource_class in pooled}
+        states.append(pool(name, name, **stock))
+    return cloud(states)
+
+
+def most(snapshot: Snapshot, classes: tuple[str, ...]) -> int:
+    """The most servers of one of each class, by trying all ways."""
+    pools = {name: snapshot.providers[name] for name in 'xyz'}
+
+    @functools.cache
+    def best(host: str, left: tuple[tuple[str, str, int], ...]) -> int:
+        if host == 'd':
+            return 0
+        following = chr(ord(host) + 1)
+        state = snapshot.providers[host]
+        results = [best(following, left)]
+        stock = {(p, c): n for p, c, n in left}
+        ways = [
+            [host, *(p for p in 'xyz' if p in state.aggregates and c in pools[p].inventories)]
+            for c in classes
+        ]
+        for way in product(*ways):
+            taken = dict(stock)
+            for c, source in zip(classes, way, strict=True):
+                taken[source, c] = taken.get((source, c), 0) - 1
+            if min(taken.values()) >= 0:
+                results.append(1 + best(host, tuple((p, c, n) for (p, c), n in taken.items())))
+        return max(results)
+
+    everything = tuple(
+        (name, c, state.inventories[c].total if c in state.inventories else 0)
+        for name, state in snapshot.providers.items()
+        for c in classes
+    )
+    return best('a', everything)
+
+
+@settings(max_examples=150, deadline=None)
+@given(clouds(pooled=('C',)))
+def test_with_one_class_in_pools_it_is_what_trying_all_ways_finds(snapshot: Snapshot) -> None:
+    assert counts(snapshot, A=1, C=1)[ALL] == most(snapshot, ('A', 'C'))
+
+
+@settings(max_examples=60, deadline=None)
+@given(clouds(pooled=('B', 'C')))
+def test_with_two_classes_in_pools_too(snapshot: Snapshot) -> None:
+    pytest.importorskip('ortools')
+    assert counts(snapshot, A=1, B=1, C=1)[ALL] == most(snapshot, ('A', 'B', 'C'))
+
+
+#: Where the first host takes what one of the others needs, whichever way it goes.
+TANGLED = cloud(
+    [
+        provider('a', aggregates='xy', VCPU=1),
+        provider('b', aggregates='x', VCPU=1, IPV4_ADDRESS=1),
+        provider('c', aggregates='y', VCPU=1, DISK_GB=1),
+        pool('nfs', 'x', DISK_GB=1),
+        pool('ips', 'y', IPV4_ADDRESS=1),
+    ]
+)
+
+
+def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way() -> None:
+    pytest.importorskip('ortools')
+    assert counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
+
+
+def test_a_search_that_is_needed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
+    with pytest.raises(errors.PlacementError, match=r'placementclient\[solver\]'):
+        counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)
+
+
+def test_two_classes_in_pools_need_no_search_where_one_is_the_scarcest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
+    hosts = [provider(name, aggregates=['shared'], VCPU=2) for name in ('host1', 'host2')]
+    snapshot = cloud([*hosts, pool('nfs', DISK_GB=3), pool('ips', IPV4_ADDRESS=2)])
+    assert counts(snapshot, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2

@@ -1,0 +1,115 @@
+"""What differs between two snapshots, and what does not count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placementclient.insight import summary
+from placementclient.insight.diff import differences
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+HOST = provider('host', traits=['A'], aggregates=['x'], VCPU=8)
+CHILD = provider('host_0', 'host', VGPU=4)
+SERVER = consumer('s', host={'VCPU': 2})
+BEFORE = cloud([HOST, CHILD], [SERVER])
+
+
+def told(after: Snapshot, before: Snapshot = BEFORE) -> list[tuple[Any, ...]]:
+    return [(d.change, d.name, d.field, d.before, d.after) for d in differences(before, after)]
+
+
+def test_the_same_is_the_same_whatever_its_generations() -> None:
+    moved = [
+        replace(state, provider=replace(state.provider, generation=99)) for state in (HOST, CHILD)
+    ]
+    assert told(cloud(moved, [replace(SERVER, generation=99)])) == []
+
+
+@pytest.mark.parametrize(
+    ('host', 'expected'),
+    [
+        (replace(HOST, traits=frozenset('AB')), ('changed', 'host', 'traits', ['A'], ['A', 'B'])),
+        (replace(HOST, aggregates=frozenset()), ('changed', 'host', 'aggregates', ['x'], [])),
+        (
+            replace(HOST, inventories={'VCPU': Inventory(9)}),
+            ('changed', 'host', 'inventories.VCPU.total', 8, 9),
+        ),
+        (
+            replace(HOST, usages={'VCPU': 5}),
+            ('added', 'host', 'unlisted.VCPU', None, 3),
+        ),
+        (
+            replace(HOST, provider=replace(HOST.provider, name='new')),
+            ('changed', 'new', 'name', 'host', 'new'),
+        ),
+    ],
+)
+def test_what_changes_of_a_provider(host: Any, expected: tuple[Any, ...]) -> None:
+    assert expected in told(cloud([host, CHILD], [SERVER]))
+
+
+def test_a_new_parent_is_a_change() -> None:
+    root = provider('host_0', VGPU=4)
+    assert told(cloud([HOST, root], [SERVER])) == [('removed', 'host_0', 'parent', 'host', None)]
+
+
+@pytest.mark.parametrize(
+    ('server', 'expected'),
+    [
+        (
+            consumer('s', host={'VCPU': 3}),
+            ('changed', 's', 'allocations.host.VCPU', 2, 3),
+        ),
+        (replace(SERVER, user_id='v'), ('changed', 's', 'user_id', 'user', 'v')),
+        (replace(SERVER, type=None), ('removed', 's', 'type', 'INSTANCE', None)),
+    ],
+)
+def test_what_changes_of_a_consumer(server: Any, expected: tuple[Any, ...]) -> None:
+    assert told(cloud([HOST, CHILD], [server])) == [expected]
+
+
+def test_what_comes_and_goes_is_told_as_a_whole() -> None:
+    after = cloud([HOST], [])
+    [child, server] = told(after)
+    assert child[:4] == (
+        'removed', 'host_0', '',
+        {
+            'name': 'host_0',
+            'parent': 'host',
+            **{f'inventories.VGPU.{k}': v for k, v in Inventory(4).to_json().items()},
+        },
+    )  # fmt: skip
+    assert server == (
+        'removed', 's', '',
+        {
+            'project_id': 'project',
+            'user_id': 'user',
+            'type': 'INSTANCE',
+            'allocations.host.VCPU': 2,
+        },
+        None,
+    )  # fmt: skip
+    assert [change for change, *_ in told(BEFORE, after)] == ['added', 'added']
+
+
+def test_a_summary_counts() -> None:
+    snapshot = cloud([HOST, CHILD, pool('nfs', 'x', DISK_GB=9)], [SERVER, consumer('t', None)])
+    assert summary.of(snapshot) == {
+        'trees': 2,
+        'providers': 3,
+        'sharing_providers': 1,
+        'aggregates': 1,
+        'traits': 2,
+        'consumers': 2,
+        'consumer_types': {'INSTANCE': 1, 'unknown': 1},
+        'resource_classes': {
+            'DISK_GB': {'used': 0, 'capacity': 9},
+            'VCPU': {'used': 2, 'capacity': 8},
+            'VGPU': {'used': 0, 'capacity': 4},
+        },
+    }

@@ -1,0 +1,85 @@
+"""Lists of servers and migrations, in all the forms that they come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.model.servers import Server, ServerMigration, same_host
+from placementclient.nova import records
+
+
+@pytest.mark.parametrize(
+    'record',
+    [
+        {'ID': 'AB', 'Name': 'x', 'Status': 'ACTIVE', 'Host': 'h1', 'Properties': {}},
+        {'id': 'ab', 'OS-EXT-SRV-ATTR:host': 'h1', 'name': None},
+        {'UUID': 'ab', 'Hypervisor Hostname': 'h1'},
+        {'id': 'ab', 'compute_host': 'h1'},
+    ],
+)
+def test_a_server_in_any_form(record: dict[str, Any]) -> None:
+    for document in ([record], {'servers': [record]}):
+        assert records.servers(document, 'x.json') == {'ab': Server('ab', ('h1',))}
+
+
+@pytest.mark.parametrize('host', [None, '', 'None'])
+def test_a_server_without_a_host(host: str | None) -> None:
+    assert records.servers([{'ID': 'a', 'Host': host}], 'x.json') == {'a': Server('a')}
+
+
+@pytest.mark.parametrize(
+    'record',
+    [
+        {
+            'Id': 7, 'UUID': 'm', 'Source Node': 'h1.a', 'Dest Node': 'h2.a',
+            'Source Compute': 'h1', 'Dest Compute': 'h2', 'Dest Host': '10.0.0.2',
+            'Status': 'done', 'Server UUID': 's', 'Old Flavor': 1, 'New Flavor': 1,
+            'Type': 'evacuation', 'Created At': '', 'Updated At': '',
+        },
+        {
+            'id': 7, 'uuid': 'm', 'source_node': 'h1.a', 'source_compute': 'h1', 'status': 'done',
+            'instance_uuid': 's', 'migration_type': 'evacuation',
+        },
+    ],
+)  # fmt: skip
+def test_a_migration_in_any_form(record: dict[str, Any]) -> None:
+    for document in ([record], {'migrations': [record]}):
+        assert records.migrations(document, 'x.json') == [
+            ServerMigration('m', 's', ('h1', 'h1.a'), 'done', 'evacuation')
+        ]
+
+
+def test_a_migration_of_an_old_release_has_no_uuid() -> None:
+    [found] = records.migrations([{'Server UUID': 's', 'Status': 'Running'}], 'x.json')
+    assert found == ServerMigration(None, 's', (), 'running')
+
+
+@pytest.mark.parametrize('document', [None, 5, 'x', {}, {'servers': 5}, [5], ['x']])
+def test_what_is_no_list_is_told_with_its_file(document: Any) -> None:
+    with pytest.raises(errors.BadFile, match=r'x\.json: not a list of servers'):
+        records.servers(document, 'x.json')
+
+
+def test_what_lacks_a_column_is_told() -> None:
+    with pytest.raises(errors.BadFile, match="no column 'ID'"):
+        records.servers([{'Name': 'x'}], 'x.json')
+    with pytest.raises(errors.BadFile, match="no column 'Status'"):
+        records.migrations([{'Server UUID': 'x'}], 'x.json')
+
+
+@pytest.mark.parametrize(
+    ('name', 'other', 'same'),
+    [
+        ('h', 'h', True),
+        ('h', 'h.a.b', True),
+        ('h.a.b', 'h', True),
+        ('h.a', 'h.b', False),
+        ('h', 'h2', False),
+        ('h', 'h2.a', False),
+    ],
+)
+def test_names_of_one_host(name: str, other: str, same: bool) -> None:
+    assert same_host(name, other) is same

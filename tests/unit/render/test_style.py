@@ -1,0 +1,35 @@
+"""Colours and bars."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.render.style import PLAIN, Look, level, part
+
+
+@pytest.mark.parametrize(
+    ('used', 'capacity', 'share', 'colour'),
+    [
+        (0, 10, 0.0, 'green'),
+        (6, 10, 0.6, 'green'),
+        (7, 10, 0.7, 'yellow'),
+        (9, 10, 0.9, 'red'),
+        (12, 10, 1.0, 'red'),
+        (0, 0, 0.0, 'green'),
+        (1, 0, 1.0, 'red'),
+        (1, -5, 1.0, 'red'),
+    ],
+)
+def test_how_full(used: int, capacity: int, share: float, colour: str) -> None:
+    assert (part(used, capacity), level(used, capacity)) == (share, colour)
+
+
+@pytest.mark.parametrize(('used', 'drawn'), [(0, ''), (1, '▏'), (500, '██████'), (1000, '█' * 12)])
+def test_a_bar_has_always_the_same_width(used: int, drawn: str) -> None:
+    assert Look(bars=True).bar(used, 1000) == f'▕{drawn:<12}▏'
+
+
+def test_what_is_plain_has_no_escapes() -> None:
+    assert PLAIN.paint('text', 'red') == 'text'
+    assert Look(colours=True).paint('text', 'red') == '\x1b[31mtext\x1b[0m'
+    assert Look(colours=True).paint('', 'red') == ''
