@@ -20,9 +20,9 @@ from placementclient.direct import Direct
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import fits, totals
-from placementclient.migration import capture
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import records
+from placementclient.snapshot import capture
 from tests.functional.bulk import Database
 from tests.functional.planted import planted
 

@@ -269,7 +269,7 @@ class ReplaceAllocation(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient.migration import files  # takes long to load
+        from placementclient import files
 
         api.allocation.replace(self.client, files.read_document(parsed_args.file))
 

@@ -107,7 +107,7 @@ class AuditProvider(base.Lister):
 
     def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
         """Run what is safe; what came of it, by the finding's place."""
-        from placementclient.migration import mending
+        from placementclient.workflows import repair
 
         safe = {
             place: finding.fault.mend
@@ -122,7 +122,7 @@ class AuditProvider(base.Lister):
         done = {}
         for place, mend in safe.items():
             try:
-                mending.apply(self.client, mend, listed)
+                repair.apply(self.client, mend, listed)
                 done[place] = _FIXED
             except errors.PlacementError as failure:
                 done[place] = f'failed: {failure}'
@@ -131,7 +131,7 @@ class AuditProvider(base.Lister):
 
 
 def _read(path: str | None, parse: Callable[[Any, str], T]) -> T | None:
-    from placementclient.migration import files
+    from placementclient import files
 
     return parse(files.read_document(path), path) if path else None
 

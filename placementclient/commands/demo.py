@@ -80,10 +80,10 @@ class _Demo:
         self._trees()
 
     def _prepare(self) -> None:
-        from placementclient import http, microversion
-        from placementclient.migration import files, restore
+        from placementclient import files, http, microversion
+        from placementclient.snapshot import restore
 
-        data = resources.files('placementclient.migration') / 'demo'
+        data = resources.files('placementclient.reshape') / 'demo'
         with resources.as_file(data) as folder:
             for name in _FILES:
                 shutil.copy(folder / name, name)
@@ -98,8 +98,8 @@ class _Demo:
         print(f'$ cat {name}\n{Path(name).read_text()}', file=self._stdout)
 
     def _trees(self) -> None:
-        from placementclient.migration import capture
         from placementclient.render import trees
+        from placementclient.snapshot import capture
 
         snapshot = capture.capture(self._client)
         for root in snapshot.roots():

@@ -56,7 +56,7 @@ class ExplainCandidate(Document):
 
     def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
         from placementclient.insight.candidates import explanation
-        from placementclient.migration import inquiry
+        from placementclient.workflows import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)
         for option in self.options:
@@ -69,8 +69,8 @@ class ExplainCandidate(Document):
         )
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
+        from placementclient import files
         from placementclient.insight.candidates import explanation, snapshot_index
-        from placementclient.migration import files
 
         snapshot = files.read_snapshot(parsed_args.snapshot)
 

@@ -126,23 +126,23 @@ class SetInventories(base.Lister):
 
     def _set_selected(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
         """Set all that are selected, or only say what differs."""
-        from placementclient.migration import bulk
+        from placementclient.workflows import bulk_edit
 
         if parsed_args.with_trait:
             self.client.require('--with-trait', _BY_TRAIT)
 
-        def change(there: bulk.Inventories) -> bulk.Inventories:
+        def change(there: bulk_edit.Inventories) -> bulk_edit.Inventories:
             return _passing_over(there, given) if parsed_args.amend else _complete(given)
 
-        selection = bulk.Selection(
+        selection = bulk_edit.Selection(
             parsed_args.match, parsed_args.with_trait, parsed_args.with_class
         )
-        edits = bulk.plan(self.client, selection, change)
-        pending = sum(edit.state == bulk.PLANNED for edit in edits)
+        edits = bulk_edit.plan(self.client, selection, change)
+        pending = sum(edit.state == bulk_edit.PLANNED for edit in edits)
         if pending and not parsed_args.dry_run:
             self.confirm(f'Change the inventories of {pending} resource providers?', parsed_args)
-            edits = list(bulk.carry_out(self.client, edits, change))
-        if any(edit.state == bulk.FAILED for edit in edits):
+            edits = list(bulk_edit.carry_out(self.client, edits, change))
+        if any(edit.state == bulk_edit.FAILED for edit in edits):
             self.exit_status = errors.ExitStatus.PARTIAL
         return columns.EDIT.rows(edits)
 

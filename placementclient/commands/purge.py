@@ -12,8 +12,8 @@ from placementclient.microversion import Microversion
 from placementclient.render import columns
 
 if TYPE_CHECKING:
-    from placementclient.migration.purge import Purge
     from placementclient.render.columns import Output
+    from placementclient.workflows.purge import Purge
 
 #: From here on what is read tells whether a consumer has changed when it is written.
 _GUARDED = Microversion(1, 28)
@@ -46,7 +46,7 @@ class PurgeProvider(base.Lister):
         return _GUARDED
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import purge  # takes long to load
+        from placementclient.workflows import purge
 
         planned = purge.plan(self.client, parsed_args.provider)
         if parsed_args.dry_run:

@@ -70,10 +70,11 @@ class PlanReshape(base.ShowOne):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import capture, files
+        from placementclient import files
         from placementclient.planner import planner
         from placementclient.planner.spec import assignments
         from placementclient.render import plans
+        from placementclient.snapshot import capture
 
         spec = files.read_spec(parsed_args.spec)
         rows = [
@@ -120,7 +121,7 @@ class ShowReshape(Document):
     options = (PLAN, TREE)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
-        from placementclient.migration import files
+        from placementclient import files
         from placementclient.render import plans
 
         plan = files.read_plan(parsed_args.plan)
@@ -150,8 +151,9 @@ class RehearseReshape(base.Lister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import files, rehearse
+        from placementclient import files
         from placementclient.render import runs
+        from placementclient.reshape import rehearse
 
         plan = files.read_plan(parsed_args.plan)
         snapshot = files.read_snapshot(parsed_args.snapshot)

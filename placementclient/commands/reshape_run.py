@@ -18,7 +18,7 @@ from placementclient.commands.reshape import PLAN
 from placementclient.commands.snapshot import TREE, workers
 
 if TYPE_CHECKING:
-    from placementclient.migration.outcome import Outcome, TreeResult
+    from placementclient.model.outcomes import Outcome, TreeResult
     from placementclient.render.columns import Output
 
 
@@ -85,14 +85,15 @@ class ApplyReshape(_Run):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import execute, files
+        from placementclient import files
+        from placementclient.reshape import executor
 
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
         self.confirm(f'Apply {parsed_args.plan}, to {count} of its trees?', parsed_args)
         with self.reported(count) as report:
-            outcome = execute.apply(
+            outcome = executor.apply(
                 self.client,
                 plan,
                 _journal(parsed_args),
@@ -119,13 +120,14 @@ class RollbackReshape(_Run):
     options = (PLAN, TREE, workers('change'), base.YES)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import execute, files
+        from placementclient import files
+        from placementclient.reshape import executor
 
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
         self.confirm(f'Roll back {parsed_args.plan}, in {count} of its trees?', parsed_args)
         with self.reported(count) as report:
-            outcome = execute.rollback(
+            outcome = executor.rollback(
                 self.client,
                 plan,
                 _journal(parsed_args),
@@ -147,8 +149,10 @@ class StatusReshape(base.Lister):
     options = (PLAN, TREE, workers('read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import files, verify
+        from placementclient import files
+        from placementclient.model.outcomes import Status
         from placementclient.render import runs
+        from placementclient.reshape import verify
 
         found = verify.status(
             self.client,
@@ -157,7 +161,7 @@ class StatusReshape(base.Lister):
             journal_path=_journal(parsed_args),
             workers=parsed_args.workers,
         )
-        if any(tree.status is verify.Status.DIFFERS for tree in found):
+        if any(tree.status is Status.DIFFERS for tree in found):
             self.exit_status = errors.ExitStatus.DIFFERS
         return runs.statuses(found)
 
@@ -177,8 +181,9 @@ class VerifyReshape(base.Lister):
     options = (PLAN, TREE, workers('read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.migration import files, verify
+        from placementclient import files
         from placementclient.render import runs
+        from placementclient.reshape import verify
 
         plan = files.read_plan(parsed_args.plan)
         trees = plan.selected(parsed_args.tree)

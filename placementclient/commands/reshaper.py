@@ -27,6 +27,6 @@ class SubmitReshape(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient.migration import files  # takes long to load
+        from placementclient import files
 
         api.reshaper.submit(self.client, files.read_document(parsed_args.file))

@@ -47,7 +47,8 @@ def taken(command: base._Placement, parsed_args: argparse.Namespace) -> Snapshot
 
 
 def _read(command: base._Placement, path: str) -> Snapshot:
-    from placementclient.migration import capture, files
+    from placementclient import files
+    from placementclient.snapshot import capture
 
     if path != LIVE:
         return files.read_snapshot(path)
@@ -74,7 +75,8 @@ class SaveSnapshot(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
-        from placementclient.migration import capture, files
+        from placementclient import files
+        from placementclient.snapshot import capture
 
         with progress.shown(self.app, self.log) as tell:
             snapshot = capture.capture(
@@ -102,8 +104,8 @@ class ShowSnapshot(base.ShowOne):
     options = (_FILE,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
         from placementclient.insight import summary
-        from placementclient.migration import files
         from placementclient.render.facts import Facts
 
         numbers = summary.of(files.read_snapshot(parsed_args.file))
@@ -160,8 +162,9 @@ class RestoreSnapshot(base.ShowOne):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
         from placementclient.api import resource_provider
-        from placementclient.migration import files, restore
+        from placementclient.snapshot import restore
 
         snapshot = files.read_snapshot(parsed_args.file)
         there = {provider.uuid for provider in resource_provider.list(self.client)}

@@ -126,7 +126,7 @@ class GraphTree(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient.migration import files
+        from placementclient import files
         from placementclient.render import graphs, pictures
 
         if parsed_args.snapshot:
@@ -144,7 +144,7 @@ def _of_service(
     client: Client, wanted: Sequence[str], parsed_args: argparse.Namespace, *, traits: bool
 ) -> Iterator[Tree]:
     """The trees as they are now; the traits too, if they are shown."""
-    from placementclient.migration import survey
+    from placementclient.snapshot import survey
 
     return survey.survey(
         client,
@@ -160,8 +160,8 @@ def _of_snapshot(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
 
     :raises errors.NoSuchProvider: if a provider is not in it
     """
+    from placementclient import files
     from placementclient.insight.topology import Topology
-    from placementclient.migration import files
     from placementclient.model.trees import Tree
 
     snapshot = files.read_snapshot(path)

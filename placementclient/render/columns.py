@@ -195,7 +195,7 @@ HOLDING = Columns(
     Column('resources', lambda holding: dict(holding.resources)),
     Column('consumer_generation', since=Microversion(1, 28)),
 )
-#: Items are :class:`placementclient.migration.purge.Step`.
+#: Items are :class:`placementclient.workflows.purge.Step`.
 PURGE = Columns(
     Column('step'),
     Column('uuid'),
@@ -204,7 +204,7 @@ PURGE = Columns(
     Column('kept', lambda step: by_provider(step.kept)),
     Column('objection'),
 )
-#: Items are :class:`placementclient.migration.bulk.Edit`.
+#: Items are :class:`placementclient.workflows.bulk_edit.Edit`.
 EDIT = Columns(
     Column('resource_provider', lambda edit: edit.provider.uuid),
     Column('name', lambda edit: edit.provider.name),

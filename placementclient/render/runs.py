@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeStatus
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.render.columns import Output
-
-if TYPE_CHECKING:
-    from placementclient.migration.outcome import Outcome
-    from placementclient.migration.rehearse import Rehearsal
-    from placementclient.migration.verify import Difference, TreeStatus
 
 _TREES = ('tree', 'state', 'reason')
 
@@ -26,9 +22,9 @@ def statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
 
 
-def verification(trees: Iterable[TreePlan], differences: Iterable[Difference]) -> Output:
+def verification(trees: Iterable[TreePlan], differences: Iterable[Deviation]) -> Output:
     """A row for each difference from a plan, and one for each tree that has none."""
-    by_tree: dict[str, list[Difference]] = {}
+    by_tree: dict[str, list[Deviation]] = {}
     for difference in differences:
         by_tree.setdefault(difference.tree, []).append(difference)
     rows: list[tuple[Any, ...]] = []

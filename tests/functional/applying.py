@@ -7,9 +7,10 @@ import sys
 from keystoneauth1 import noauth
 from keystoneauth1.session import Session
 
+from placementclient import files
 from placementclient.http import Client
 from placementclient.microversion import HIGHEST
-from placementclient.migration import execute, files
+from placementclient.reshape import executor
 
 
 def client_of(url: str) -> Client:
@@ -19,7 +20,7 @@ def client_of(url: str) -> Client:
 
 if __name__ == '__main__':
     service_url, path, tree = sys.argv[1:]
-    outcome = execute.apply(
+    outcome = executor.apply(
         client_of(service_url), files.read_plan(path), f'{path}.journal', trees=[tree]
     )
     sys.exit(outcome.exit_status)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from placementclient.http import Client
-from placementclient.migration import capture, restore
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -18,6 +17,7 @@ from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
 from placementclient.planner.spec.assignments import Row
+from placementclient.snapshot import capture, restore
 
 #: All UUIDs of these clouds come from here, so that a failure can be repeated.
 _NAMESPACE = uuid.UUID('3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10')

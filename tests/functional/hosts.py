@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from placementclient.http import Client
-from placementclient.migration import restore
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.snapshot import restore
 from tests.functional.clouds import uuid_of
 
 PROJECT, USER = uuid_of('project'), uuid_of('user')

@@ -13,7 +13,7 @@ import pytest
 from placementclient.api import inventory, resource_provider, trait
 from placementclient.api.conflict import edited
 from placementclient.http import Client
-from placementclient.migration import capture
+from placementclient.snapshot import capture
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import RACK, STORAGE, build, holder

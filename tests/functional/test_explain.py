@@ -12,16 +12,17 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import http, microversion
+from placementclient import files, http, microversion
 from placementclient.api import trait
 from placementclient.direct import Direct
 from placementclient.insight.candidates import snapshot_index
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
-from placementclient.migration import capture, files, inquiry, restore
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture, restore
+from placementclient.workflows import inquiry
 from tests.functional.clouds import uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.hosts import RACK, STORAGE, holder, host, provider, storage

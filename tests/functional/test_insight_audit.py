@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import http, microversion
+from placementclient import files, http, microversion
 from placementclient.api import allocation, allocation_candidate, inventory, trait
 from placementclient.direct import Direct
 from placementclient.http import Client
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity import fits, totals
 from placementclient.insight.capacity.totals import ALL
-from placementclient.migration import capture, files
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.snapshot import capture
 from tests.functional.bulk import Database
 from tests.functional.conftest import Placement, Result
 from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of

@@ -17,12 +17,12 @@ from placementclient.http import Client
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology, is_sharing
-from placementclient.migration import capture, restore
 from placementclient.model.consumers import Candidate, Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture, restore
 from tests.functional.conftest import Placement
 from tests.functional.planted import Planted
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from placementclient.http import Client
-from placementclient.migration import restore
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import restore
 from tests.functional.clouds import uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.hosts import PROJECT, USER, host, provider, storage

@@ -12,8 +12,8 @@ import pytest
 from placementclient.api import allocation, resource_provider
 from placementclient.http import Client
 from placementclient.microversion import KEEPS_CONSUMER_TYPE
-from placementclient.migration import capture
 from placementclient.model.consumers import Consumer
+from placementclient.snapshot import capture
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement
 from tests.functional.hosts import build, holder

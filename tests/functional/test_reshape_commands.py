@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import errors
+from placementclient import errors, files
 from placementclient.api import allocation
 from placementclient.http import Client
-from placementclient.migration import capture, files, restore
 from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture, restore
 from tests.functional.conftest import Placement
 
 PREFIX = 'resource provider reshape'
@@ -25,7 +25,7 @@ CARDS = ('compute1_pci_0000_84_00_0', 'compute1_pci_0000_85_00_0')
 def cloud(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
     """The demo's cloud in a real Placement, and its files in the current folder."""
     monkeypatch.chdir(tmp_path)
-    with resources.as_file(resources.files('placementclient.migration') / 'demo') as folder:
+    with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     restore.load(client, files.read_snapshot('cloud.json'))
     return capture.capture(client)

@@ -17,16 +17,17 @@ import pytest
 from keystoneauth1.session import Session
 
 import placementclient
-from placementclient import http, microversion
+from placementclient import files, http, microversion
 from placementclient.cli import shell
 from placementclient.direct import Direct
 from placementclient.errors import ExitStatus
-from placementclient.migration import capture, course, files, footings, live, restore, verify
-from placementclient.migration.outcome import State
-from placementclient.migration.verify import Status
+from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, warnings
 from placementclient.planner.spec import assignments, specification
+from placementclient.reshape import live_state, preconditions, tree_executor, verify
+from placementclient.reshape.verify import Status
+from placementclient.snapshot import capture, restore
 from tests.functional import guide
 from tests.functional.conftest import Placement, Result
 
@@ -189,7 +190,7 @@ def test_a_specification(
     assert 'True' not in run('verify plan.json -f value')
     assert 'rolled back' in run('rollback plan.json --yes')
     concerned = {
-        root for tree in files.read_plan('plan.json').trees for root in live.roots_of(tree)
+        root for tree in files.read_plan('plan.json').trees for root in live_state.roots_of(tree)
     }
     after = _content(capture.capture(_client(session), sorted(concerned)))
     assert after
@@ -278,7 +279,7 @@ def test_every_reason_is_explained() -> None:
 
 def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
     page = ' '.join(guide.RESHAPE.split())
-    said = [text for module in (course, footings) for text in _raised(module)]
+    said = [text for module in (tree_executor, preconditions) for text in _raised(module)]
     assert len(said) > 8
     for text in said:
         for part in text.split('…'):

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from placementclient import files
 from placementclient.http import Client
-from placementclient.migration import capture, files, survey
+from placementclient.snapshot import capture, survey
 from tests.functional.clouds import uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder

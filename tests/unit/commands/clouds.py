@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from placementclient.migration import files
+from placementclient import files
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider

@@ -11,11 +11,12 @@ import pytest
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
-from placementclient.migration import capture, execute, journal, verify
-from placementclient.migration.outcome import Outcome, State
 from placementclient.model.consumers import Consumer
+from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
+from placementclient.reshape import executor, journal, verify
+from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -61,10 +62,10 @@ def applied(client: Client, tmp_path: Path, plan: Plan, disturb: Disturb, when: 
     path = str(tmp_path / 'plan.journal')
     if when == 'before':
         disturb(client)
-        return execute.apply(client, plan, path)
+        return executor.apply(client, plan, path)
     method, part = when.split()
     with clouds.disturbed(client, method, part, lambda: disturb(client)):
-        return execute.apply(client, plan, path)
+        return executor.apply(client, plan, path)
 
 
 def held(client: Client, name: str) -> Consumer:
@@ -150,7 +151,7 @@ def test_a_provider_of_the_name_elsewhere(client: Client, tmp_path: Path) -> Non
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     resource_provider.create(client, 'compute0_gpu1')
-    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert 'compute0_gpu1 exists elsewhere' in outcome.trees[0].reason
     assert len(capture.capture(client, ['compute0']).providers) == 1
@@ -167,7 +168,7 @@ def test_a_child_with_content(client: Client, tmp_path: Path, own_uuid: bool) ->
     resource_class.ensure(client, 'CUSTOM_THING')
     inventory.set_all(client, made.uuid, {'CUSTOM_THING': {'total': 3}}, made.generation)
     with clouds.watched(client) as requests:
-        outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+        outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert child.name in outcome.trees[0].reason
     assert 'not empty' in outcome.trees[0].reason
@@ -180,7 +181,7 @@ def test_a_child_that_is_there_and_empty_is_used(client: Client, tmp_path: Path)
     plan = clouds.plan_of(before)
     child = plan.trees[0].providers[1]
     resource_provider.create(client, child.name, uuid=child.uuid, parent_provider_uuid=ROOT)
-    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 
@@ -191,10 +192,10 @@ def test_a_child_that_nova_made(client: Client, tmp_path: Path) -> None:
     plan = clouds.plan_of(before)
     made = resource_provider.create(client, 'compute0_gpu0', parent_provider_uuid=ROOT)
     path = str(tmp_path / 'plan.journal')
-    outcome = execute.apply(client, plan, path)
+    outcome = executor.apply(client, plan, path)
     assert outcome.exit_status is ExitStatus.DONE, outcome
     assert inventory.list(client, made.uuid).value['VGPU'].total == 4
-    assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
     after = capture.capture(client)
     assert {state.name for state in after.providers.values()} == {'compute0', 'compute0_gpu0'}
     assert after.providers[ROOT].inventories == before.providers[ROOT].inventories
@@ -206,7 +207,7 @@ def test_a_source_that_is_gone(client: Client, tmp_path: Path) -> None:
     for consumer in before.consumers_on(ROOT):
         allocation.delete(client, consumer.uuid)
     resource_provider.delete(client, ROOT)
-    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.PARTIAL
     assert clouds.names(outcome.trees) == [('compute0', 'left alone'), ('compute1', 'applied')]
     assert 'does not exist any more' in outcome.trees[0].reason
@@ -218,7 +219,7 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
     read = inventory.show(client, ROOT, 'VGPU')
     assert read.generation is not None
     inventory.set(client, ROOT, 'VGPU', replace(read.value, reserved=3).to_json(), read.generation)
-    outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert 'reserves 3 VGPU' in outcome.trees[0].reason
     assert len(capture.capture(client).providers) == 1
@@ -233,7 +234,7 @@ def test_what_was_planned_again_is_told(client: Client, tmp_path: Path) -> None:
     assert there.generation is not None
     more = {**there.value[moved].to_json(), 'total': there.value[moved].total + 2}
     inventory.set(client, source, moved, more, there.generation)
-    (result,) = execute.apply(client, plan, str(tmp_path / 'plan.journal')).trees
+    (result,) = executor.apply(client, plan, str(tmp_path / 'plan.journal')).trees
     assert result.state is State.APPLIED
     assert result.reason.startswith('planned again, as the inventories of ')
 
@@ -242,7 +243,7 @@ def test_a_renamed_root_is_left_alone(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     resource_provider.set(client, plan.trees[0].root_provider_uuid, 'another')
-    (result,) = execute.apply(client, plan, str(tmp_path / 'plan.journal')).trees
+    (result,) = executor.apply(client, plan, str(tmp_path / 'plan.journal')).trees
     assert result.state is State.LEFT_ALONE
     assert 'is called another now' in result.reason
     assert len(capture.capture(client).providers) == len(before.providers)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from placementclient import errors
 from placementclient.api import aggregate, allocation, trait
 from placementclient.http import Client
-from placementclient.migration.live import Look, View
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.reshape.live_state import Look, View
 
 
 class LeftAlone(errors.Differs):

@@ -20,9 +20,9 @@ from dataclasses import replace
 from typing import IO, Any
 
 from placementclient import errors
-from placementclient.migration import journal
 from placementclient.model import snapshots
 from placementclient.model.snapshots import Snapshot
+from placementclient.planner.plan import digest
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, documents, specification
 from placementclient.planner.spec.assignments import Row
@@ -127,8 +127,8 @@ def read_plan(path: str) -> Plan:
     with _reading(path) as stream:
         document = _document(stream, path)
         plan = Plan.from_json(document, path)
-    digest = document.get('digest')
-    if digest is not None and digest != journal.digest(plan):
+    written = document.get('digest')
+    if written is not None and written != digest.of(plan):
         raise errors.BadFile(path, 'was edited: its digest is not that of its content')
     return plan
 
@@ -136,7 +136,7 @@ def read_plan(path: str) -> Plan:
 def write_plan(path: str, plan: Plan) -> None:
     """Write a plan, as :func:`write_snapshot` does."""
     with _writing(path) as stream:
-        header = {**plan.header(), 'digest': journal.digest(plan)}
+        header = {**plan.header(), 'digest': digest.of(plan)}
         stream.write(f'{_line(header)[:-1]}, "trees": [\n')
         stream.writelines(_separated(_line(tree.to_json()) for tree in plan.trees))
         stream.write(']}\n')

@@ -13,11 +13,11 @@ from placementclient import errors, http
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.http import Client
 from placementclient.microversion import Microversion
-from placementclient.migration import capture, restore
-from placementclient.migration.capture import Restless
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture, restore
+from placementclient.snapshot.capture import Restless
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 

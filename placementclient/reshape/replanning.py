@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from placementclient import errors
 from placementclient.http import Client
-from placementclient.migration import live
-from placementclient.migration.capture import capture
-from placementclient.migration.footings import LeftAlone
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import replan
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.reshape import live_state
+from placementclient.reshape.preconditions import LeftAlone
+from placementclient.snapshot.capture import capture
 
 
 def planned_again(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:
@@ -39,7 +39,7 @@ def captured(client: Client, tree: TreePlan) -> Snapshot:
     :raises LeftAlone: if one does not exist
     """
     try:
-        return capture(client, live.roots_of(tree))
+        return capture(client, live_state.roots_of(tree))
     except errors.NoSuchProvider as reason:
         raise LeftAlone(str(reason)) from reason
 

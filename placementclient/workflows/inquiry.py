@@ -8,10 +8,10 @@ from dataclasses import replace
 from placementclient.api import aggregate, allocation_candidate, resource_provider
 from placementclient.http import Client
 from placementclient.insight.candidates.provider_index import Offer, World
-from placementclient.migration import survey
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState
+from placementclient.snapshot import survey
 
 #: So many candidates are asked for at most, if the operator does not say how many.
 LIMIT = 1000

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from placementclient import errors
-from placementclient.migration import journal
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.spec import specification
+from placementclient.reshape import journal
 
 ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
 

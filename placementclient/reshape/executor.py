@@ -9,13 +9,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from placementclient import errors
 from placementclient.api import reshaper
 from placementclient.http import Client
-from placementclient.migration import footings, journal, live
-from placementclient.migration.capture import SINCE, Restless, parallel
-from placementclient.migration.course import Course, Run, Unanswered, answered
-from placementclient.migration.journal import JournalFailed
-from placementclient.migration.outcome import Outcome, State, TreeResult
+from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.reshape import journal, live_state, preconditions
+from placementclient.reshape.journal import JournalFailed
+from placementclient.reshape.tree_executor import Course, Run, Unanswered, answered
+from placementclient.snapshot.capture import SINCE, Restless, parallel
 
 #: Told how each tree ended, when it ends.
 Report = Callable[[TreeResult], None]
@@ -107,12 +107,12 @@ def _end_those_done(run: Run, queue: _Queue, done: State, state: State, workers:
 
     Unless they are on the other side again: another plan or a backup may have undone it.
     """
-    undone = live.Side.BEFORE if done is State.APPLIED else live.Side.AFTER
+    undone = live_state.Side.BEFORE if done is State.APPLIED else live_state.Side.AFTER
 
     def is_done(tree: TreePlan) -> bool:
         tree = run.journal.of(tree.root_provider_uuid).plan or tree
         with answered():
-            return live.side_of(run.client, tree) is not undone
+            return live_state.side_of(run.client, tree) is not undone
 
     told = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
     for tree, stands in zip(told, parallel(is_done, told, workers), strict=True):
@@ -129,17 +129,17 @@ def _preflight(run: Run, queue: _Queue, workers: int) -> set[str]:
     def look(tree: TreePlan) -> TreeResult | bool:
         tree = run.journal.of(tree.root_provider_uuid).plan or tree
         with answered():
-            listed = live.listing(run.client, live.roots_of(tree))
-            if live.is_as_planned(tree, listed):
+            listed = live_state.listing(run.client, live_state.roots_of(tree))
+            if live_state.is_as_planned(tree, listed):
                 return True
             if tree.follows or run.journal.of(tree.root_provider_uuid).begun:
                 # What it starts from is still to come; or there is something to take back.
                 return False
             try:
-                view = live.look_at(run.client, tree, listed)
-                if view.side is not live.Side.AFTER:
-                    footings.found(run.client, view)
-            except footings.LeftAlone as reason:
+                view = live_state.look_at(run.client, tree, listed)
+                if view.side is not live_state.Side.AFTER:
+                    preconditions.found(run.client, view)
+            except preconditions.LeftAlone as reason:
                 return _result(tree, State.LEFT_ALONE, str(reason), reason)
             except Restless:
                 return False

@@ -13,13 +13,7 @@ from keystoneauth1.exceptions.connection import ConnectionError as NoConnection
 from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.http import Client
-from placementclient.migration import again, footings, live, verify
-from placementclient.migration.capture import Restless
-from placementclient.migration.footings import Footing, LeftAlone
-from placementclient.migration.journal import Journal
-from placementclient.migration.live import Side, View
-from placementclient.migration.outcome import State, TreeResult
-from placementclient.migration.steps import Names, Steps
+from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
 from placementclient.planner.plan.operations import (
     DeleteProvider,
@@ -29,6 +23,12 @@ from placementclient.planner.plan.operations import (
     SetTraits,
 )
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.reshape import live_state, preconditions, replanning, verify
+from placementclient.reshape.journal import Journal
+from placementclient.reshape.live_state import Side, View
+from placementclient.reshape.operation_runner import Names, Steps
+from placementclient.reshape.preconditions import Footing, LeftAlone
+from placementclient.snapshot.capture import Restless
 
 #: How often a tree is looked at again after a conflict or a lost answer.
 ATTEMPTS = 8
@@ -148,9 +148,9 @@ class Course:
         if self._is_as_planned:
             # What has happened since then is told by a conflict.
             self._is_as_planned = False
-            footing = footings.as_planned(self.tree)
+            footing = preconditions.as_planned(self.tree)
         else:
-            view = live.look_at(self._client, self.tree, self._listed())
+            view = live_state.look_at(self._client, self.tree, self._listed())
             if view.side is Side.AFTER:
                 return self._complete(self.tree.operations())
             if isinstance(refusal, errors.DuplicateName):
@@ -169,11 +169,11 @@ class Course:
 
     def _footing(self, view: View) -> Footing:
         """What to go on from; if what matters has changed, the tree is planned again."""
-        footing = footings.found(self._client, view)
+        footing = preconditions.found(self._client, view)
         if isinstance(footing, Footing):
             return footing
         known = {warning.message for warning in self.tree.warnings}
-        self.tree = again.planned_again(self._client, self._run.plan, self.tree, footing)
+        self.tree = replanning.planned_again(self._client, self._run.plan, self.tree, footing)
         self._journal.revise(self.tree)
         new = [each.message for each in self.tree.warnings if each.message not in known]
         self._remarks = [f'planned again, as {footing}', *new]
@@ -190,7 +190,7 @@ class Course:
                     )
 
     def _listed(self) -> dict[str, Provider]:
-        return live.listing(self._client, live.roots_of(self.tree))
+        return live_state.listing(self._client, live_state.roots_of(self.tree))
 
     def _steps(self, footing: Footing) -> Steps:
         return Steps(self._client, self._journal, self._run.names, self._root_uuid, footing)
@@ -201,7 +201,7 @@ class Course:
         :param operations: what may be left to do; the reshape itself is passed over
         """
         self._set(operations)
-        view = live.look_at(self._client, self.tree)
+        view = live_state.look_at(self._client, self.tree)
         differences = verify.of_view(view)
         wrong = [difference for difference in differences if difference.is_damage]
         if wrong:
@@ -221,23 +221,23 @@ class Course:
         for operation in operations:
             footing = Footing()
             if isinstance(operation, SetTraits):
-                footings.read_traits(self._client, operation.provider_uuid, footing)
+                preconditions.read_traits(self._client, operation.provider_uuid, footing)
             elif isinstance(operation, SetAggregates):
-                footings.read_aggregates(self._client, operation.provider_uuid, footing)
+                preconditions.read_aggregates(self._client, operation.provider_uuid, footing)
             else:
                 continue
             self._steps(footing).take(operation)
 
     def _backward(self, _: errors.PlacementError | None) -> TreeResult:
         begun = self._journal.of(self._root_uuid).begun
-        if not begun and live.is_as_planned(self.tree, self._listed()):
+        if not begun and live_state.is_as_planned(self.tree, self._listed()):
             return self._ended(State.ALREADY_BACK)
-        snapshot = again.captured(self._client, self.tree)
-        view = live.view_of(self.tree, snapshot)
+        snapshot = replanning.captured(self._client, self.tree)
+        view = live_state.view_of(self.tree, snapshot)
         if view.side is not Side.BEFORE:
-            back = again.planned_back(snapshot, self._run.plan, self.tree)
-            self._steps(footings.as_planned(back)).take(_reshape_of(back))
-            view = live.look_at(self._client, self.tree, view.listed)
+            back = replanning.planned_back(snapshot, self._run.plan, self.tree)
+            self._steps(preconditions.as_planned(back)).take(_reshape_of(back))
+            view = live_state.look_at(self._client, self.tree, view.listed)
         elif not begun and not any(change.uuid in view.looks for change in self.tree.created()):
             return self._ended(State.ALREADY_BACK)
         self._retreat(view)
@@ -263,7 +263,7 @@ class Course:
         message = str(reason)
         try:
             with answered():
-                view = live.look_at(self._client, self.tree, self._listed())
+                view = live_state.look_at(self._client, self.tree, self._listed())
                 if view.side is Side.BEFORE and self._journal.of(self._root_uuid).begun:
                     self._retreat(view)
         except (errors.HTTPError, LeftAlone, Restless, Unanswered) as obstacle:

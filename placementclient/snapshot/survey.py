@@ -1,7 +1,7 @@
 """Look at provider trees: as much of each as is shown, a tree at a time.
 
 Nothing here is consistent beyond one request, as nothing is decided on it. What is, goes by
-:mod:`placementclient.migration.capture`, which costs about twice the requests.
+:mod:`placementclient.snapshot.capture`, which costs about twice the requests.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.http import Client
 from placementclient.microversion import Microversion
-from placementclient.migration.capture import parallel
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
+from placementclient.snapshot.capture import parallel
 
 #: From here on the sharing providers can be asked for.
 SINCE = Microversion(1, 18)

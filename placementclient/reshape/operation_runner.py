@@ -10,8 +10,6 @@ from placementclient import errors
 from placementclient.api import aggregate, reshaper, resource_class, resource_provider, trait
 from placementclient.http import Client
 from placementclient.microversion import KEEPS_CONSUMER_TYPE
-from placementclient.migration.footings import Footing
-from placementclient.migration.journal import Journal
 from placementclient.planner.plan.operations import (
     CreateProvider,
     DeleteProvider,
@@ -22,6 +20,8 @@ from placementclient.planner.plan.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.reshape.journal import Journal
+from placementclient.reshape.preconditions import Footing
 
 
 class Names:

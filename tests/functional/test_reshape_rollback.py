@@ -15,11 +15,12 @@ from placementclient.direct import Direct
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.microversion import HIGHEST
-from placementclient.migration import capture, execute, rehearse, verify
-from placementclient.migration.outcome import State
-from placementclient.migration.verify import Status
 from placementclient.model.consumers import Consumer
+from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Snapshot
+from placementclient.reshape import executor, rehearse, verify
+from placementclient.reshape.verify import Status
+from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -34,14 +35,14 @@ def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan, path = clouds.plan_of(before, 1, moved_trait=True), str(tmp_path / 'plan.journal')
     assert statuses(client, plan, path) == [Status.PENDING] * 3
-    execute.apply(client, plan, path, workers=2)
+    executor.apply(client, plan, path, workers=2)
     assert statuses(client, plan, path) == [Status.APPLIED] * 3
-    outcome = execute.rollback(client, plan, path, workers=2)
+    outcome = executor.rollback(client, plan, path, workers=2)
     assert outcome.exit_status is ExitStatus.DONE
     assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
     assert clouds.content(capture.capture(client)) == clouds.content(before)
     assert statuses(client, plan, path) == [Status.ROLLED_BACK] * 3
-    again = execute.apply(client, plan, path)
+    again = executor.apply(client, plan, path)
     assert {tree.state for tree in again.trees} == {State.APPLIED}
     assert verify.verify(client, plan) == []
 
@@ -49,13 +50,13 @@ def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
 def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan, path = clouds.plan_of(before, 1), str(tmp_path / 'plan.journal')
-    outcome = execute.apply(client, plan, path, limit=1)
+    outcome = executor.apply(client, plan, path, limit=1)
     assert outcome.exit_status is ExitStatus.DONE
     assert [state for _, state in clouds.names(outcome.trees)] == [
         'applied', 'not started', 'not started'
     ]  # fmt: skip
     assert statuses(client, plan, path) == [Status.APPLIED, Status.PENDING, Status.PENDING]
-    outcome = execute.rollback(client, plan, path)
+    outcome = executor.rollback(client, plan, path)
     assert [state for _, state in clouds.names(outcome.trees)] == [
         'rolled back', 'not applied', 'not applied'
     ]  # fmt: skip
@@ -65,13 +66,13 @@ def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
 def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    execute.apply(client, plan, path)
+    executor.apply(client, plan, path)
     allocation.delete(client, uuid_of('server0.1'))
     newcomer = clouds.server('new', 'compute0', 0, kind=None)
     gpu = plan.trees[0].providers[1].uuid
     held = {**newcomer.allocations, gpu: {'VGPU': 2}}
     allocation.set(client, replace(newcomer, allocations=held))
-    assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
     after = capture.capture(client)
     assert list(after.providers) == [ROOT]
     assert uuid_of('server0.1') not in after.consumers
@@ -83,13 +84,13 @@ def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
 def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    execute.apply(client, plan, path)
+    executor.apply(client, plan, path)
     gpu = plan.trees[0].providers[1].uuid
     read = inventory.show(client, gpu, 'VGPU')
     assert read.generation is not None
     inventory.set(client, gpu, 'VGPU', replace(read.value, total=16).to_json(), read.generation)
     now = capture.capture(client)
-    outcome = execute.rollback(client, plan, path)
+    outcome = executor.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert clouds.content(capture.capture(client)) == clouds.content(now)
@@ -99,11 +100,11 @@ def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -
 def test_traits_of_others_stay(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
-    execute.apply(client, plan, path)
+    executor.apply(client, plan, path)
     traits = trait.list_of_provider(client, ROOT)
     assert traits.generation is not None
     trait.set_on_provider(client, ROOT, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
-    assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
     expected = before.providers[ROOT].traits | {'HW_CPU_X86_SSE'}
     assert set(trait.list_of_provider(client, ROOT).value) == expected
 
@@ -113,7 +114,7 @@ def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
     plan = clouds.plan_of(before)
     wrong = {difference.kind for difference in verify.verify(client, plan)}
     assert wrong == {'not-applied'}
-    execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     consumer = allocation.show(client, plan.trees[0].consumers[0].uuid).value
     one, other = (change.uuid for change in plan.trees[0].created())
     swapped = {one: other, other: one}
@@ -159,7 +160,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
     bad = replace(change, after=replace(change.after, inventories=small))
     tree = replace(plan.trees[0], providers=(plan.trees[0].providers[0], bad))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(execute.check, 'check', lambda plan: None)
+        patch.setattr(executor.check, 'check', lambda plan: None)
         result = rehearse.rehearse(replace(plan, trees=(tree,)), snapshot)
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason
@@ -197,7 +198,7 @@ def test_apply_then_rollback_is_the_identity(
             before, children, moved_trait=moved_trait, aggregates=aggregates,
             known=False, allow_inferred=True,
         )  # fmt: skip
-        assert execute.apply(client, plan, path).exit_status is ExitStatus.DONE
+        assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
         assert verify.verify(client, plan) == []
-        assert execute.rollback(client, plan, path).exit_status is ExitStatus.DONE
+        assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
         assert clouds.content(capture.capture(client)) == clouds.content(before)

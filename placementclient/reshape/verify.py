@@ -2,74 +2,21 @@
 
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from placementclient.api import trait
 from placementclient.http import Client
-from placementclient.migration import journal, live
-from placementclient.migration.capture import capture, parallel
-from placementclient.migration.live import Look, Side, View
-from placementclient.migration.outcome import State
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
+from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Something that is not as a plan made it.
-
-    :param tree: the name of the tree's root
-    :param kind: stable, for programs: ``inventory``, ``misplaced``, …
-    :param message: one sentence without its full stop
-    :param facts: the figures and names that the message is made of
-    :param is_damage: whether the reshape is not complete or not right; otherwise others have
-        changed something since, as they may
-    """
-
-    tree: str
-    kind: str
-    message: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    is_damage: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file or a program."""
-        return {
-            'tree': self.tree,
-            'kind': self.kind,
-            'message': self.message,
-            'facts': dict(self.facts),
-            'is_damage': self.is_damage,
-        }
-
-
-class Status(enum.StrEnum):
-    """Where a tree is."""
-
-    PENDING = 'pending'
-    APPLIED = 'applied'
-    ROLLED_BACK = 'rolled back'
-    DIFFERS = 'differs'
-
-
-@dataclass(frozen=True, slots=True)
-class TreeStatus:
-    """Where one tree is.
-
-    :param reason: why it differs; without its full stop
-    """
-
-    root_provider_uuid: str
-    root_provider_name: str
-    status: Status
-    reason: str = ''
+from placementclient.reshape import journal, live_state
+from placementclient.reshape.live_state import Look, Side, View
+from placementclient.snapshot.capture import capture, parallel
 
 
 def verify(
@@ -80,7 +27,7 @@ def verify(
     journal_path: str | None = None,
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
-) -> list[Difference]:
+) -> list[Deviation]:
     """Read everything back and compare it with the plan.
 
     Inventories, traits and aggregates of every provider that the plan names, and all that each of
@@ -96,11 +43,11 @@ def verify(
 
     later = _changed_later(plan)
 
-    def of_tree(tree: TreePlan) -> list[Difference]:
-        snapshot = capture(client, live.roots_of(tree))
-        if live.moves(tree) and live.view_of(tree, snapshot).side is Side.BEFORE:
+    def of_tree(tree: TreePlan) -> list[Deviation]:
+        snapshot = capture(client, live_state.roots_of(tree))
+        if live_state.moves(tree) and live_state.view_of(tree, snapshot).side is Side.BEFORE:
             name = tree.root_provider_name
-            return [Difference(name, 'not-applied', 'the plan is not applied to this tree')]
+            return [Deviation(name, 'not-applied', 'the plan is not applied to this tree')]
         return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
 
     result = []
@@ -164,7 +111,7 @@ def _without(tree: TreePlan, uuids: set[str]) -> TreePlan:
     )
 
 
-def of_view(view: View) -> list[Difference]:
+def of_view(view: View) -> list[Deviation]:
     """What a look at the providers of a plan tells, right after the reshape."""
     result = list(_of_inventories(view.tree, view.looks))
     names = {change.uuid: change.name for change in view.tree.providers}
@@ -176,9 +123,9 @@ def of_view(view: View) -> list[Difference]:
     return result
 
 
-def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Difference]:
+def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
     """What is different in a snapshot of all trees that a plan of one tree concerns."""
-    yield from _of_inventories(tree, live.view_of(tree, snapshot).looks)
+    yield from _of_inventories(tree, live_state.view_of(tree, snapshot).looks)
     for change in tree.providers:
         if change.uuid in snapshot.providers:
             yield from _of_sets(tree, change, snapshot)
@@ -192,7 +139,7 @@ def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Difference]:
             consumer.user_id,
             consumer.type,
         ):
-            yield Difference(
+            yield Deviation(
                 tree.root_provider_name,
                 'owner',
                 f'consumer {consumer.uuid} has another project, user or type than before',
@@ -200,11 +147,11 @@ def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Difference]:
             )
 
 
-def _of_inventories(tree: TreePlan, looks: Mapping[str, Look]) -> Iterator[Difference]:
+def _of_inventories(tree: TreePlan, looks: Mapping[str, Look]) -> Iterator[Deviation]:
     for change in tree.providers:
         if change.uuid not in looks:
             if change.after.inventories or not change.is_created:
-                yield Difference(
+                yield Deviation(
                     tree.root_provider_name,
                     'missing',
                     f'{change.name} does not exist',
@@ -212,10 +159,10 @@ def _of_inventories(tree: TreePlan, looks: Mapping[str, Look]) -> Iterator[Diffe
                 )
             continue
         there, after = looks[change.uuid].inventories, change.after.inventories
-        moving = live.moving_classes(change)
+        moving = live_state.moving_classes(change)
         for name in sorted({*there, *after}):
             if there.get(name) != after.get(name):
-                yield Difference(
+                yield Deviation(
                     tree.root_provider_name,
                     'inventory',
                     f'the inventory of {name} on {change.name} is not that of the plan',
@@ -234,7 +181,7 @@ def _fields(inventory: Inventory | None) -> dict[str, int | float] | None:
     return None if inventory is None else inventory.to_json()
 
 
-def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iterator[Difference]:
+def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iterator[Deviation]:
     """Traits and aggregates: those that the plan changes, and those of others."""
     state, before = snapshot.providers[change.uuid], change.content_before
     for kind, there, was, after in (
@@ -243,7 +190,7 @@ def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iter
     ):
         for name in sorted(there ^ after):
             verb = 'has' if name in there else 'lacks'
-            yield Difference(
+            yield Deviation(
                 tree.root_provider_name,
                 kind,
                 f'{change.name} {verb} the {kind} {name}',
@@ -258,7 +205,7 @@ def _of_consumer(
     consumer: ConsumerChange,
     held: Allocations,
     wanted: Allocations,
-) -> Iterator[Difference]:
+) -> Iterator[Deviation]:
     if held == wanted:
         return
     facts = {'consumer_uuid': consumer.uuid, 'expected': dict(wanted), 'actual': dict(held)}
@@ -272,7 +219,7 @@ def _of_consumer(
         places = sorted(names.get(uuid, uuid) for uuid in held if held[uuid] != wanted.get(uuid))
         kind, message = 'misplaced', f'is not where the plan put it, but on {", ".join(places)}'
         is_damage = True
-    yield Difference(
+    yield Deviation(
         tree.root_provider_name, kind, f'consumer {consumer.uuid} {message}', facts, is_damage
     )
 
@@ -295,13 +242,13 @@ def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
 
 
 def _status(client: Client, tree: TreePlan) -> tuple[Status, str]:
-    listed = live.listing(client, live.roots_of(tree))
-    if live.is_as_planned(tree, listed):
+    listed = live_state.listing(client, live_state.roots_of(tree))
+    if live_state.is_as_planned(tree, listed):
         return Status.PENDING, ''
     for change in tree.providers:
         if not change.is_created and change.uuid not in listed:
             return Status.DIFFERS, f'{change.name} does not exist any more'
-    view = live.look_at(client, tree, listed, holdings=False)
+    view = live_state.look_at(client, tree, listed, holdings=False)
     if view.side is Side.BEFORE:
         return Status.PENDING, ''
     if view.side is Side.NEITHER:

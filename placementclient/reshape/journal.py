@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import fcntl
-import hashlib
 import json
 import os
 import threading
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from placementclient import errors
+from placementclient.planner.plan import digest
 from placementclient.planner.plan.plan import Plan, TreePlan
 
 FORMAT = 'placementclient/reshape-journal'
@@ -166,18 +166,6 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
         raise errors.BadFile(path, reason.strerror or str(reason)) from None
 
 
-def digest(plan: Plan) -> str:
-    """What identifies a plan, however its file is laid out."""
-    result = hashlib.sha256(_canonical(plan.header()))
-    for tree in plan.trees:
-        result.update(_canonical(tree.to_json()))
-    return f'sha256:{result.hexdigest()}'
-
-
-def _canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(',', ':')).encode()
-
-
 def _begun(path: str, descriptor: int, plan: Plan) -> Journal:
     try:
         content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
@@ -190,7 +178,9 @@ def _begun(path: str, descriptor: int, plan: Plan) -> Journal:
     except OSError as reason:
         raise errors.BadFile(path, reason.strerror or str(reason)) from None
     if records is None:
-        journal._write({'journal': FORMAT, 'version': VERSION, 'plan': digest(plan)}, synced=True)
+        journal._write(
+            {'journal': FORMAT, 'version': VERSION, 'plan': digest.of(plan)}, synced=True
+        )
         _sync_folder(path)
     return journal
 
@@ -225,7 +215,7 @@ def _check(path: str, header: Mapping[str, Any], plan: Plan) -> None:
         raise errors.BadFile(path, 'not a journal')
     if header.get('version') != VERSION:
         raise errors.BadFile(path, f'journal version {header.get("version")} is not known')
-    if header.get('plan') != digest(plan):
+    if header.get('plan') != digest.of(plan):
         raise errors.BadFile(
             path,
             'belongs to another plan than the one in the file beside it; apply that one, or move '

@@ -1,10 +1,11 @@
-"""How the trees of a run ended."""
+"""What the runs of a plan come to: how trees ended, where they are, what deviates from the plan."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from placementclient import errors
 from placementclient.errors import ExitStatus
@@ -82,3 +83,78 @@ class Outcome:
     def of(self, *states: State) -> list[TreeResult]:
         """The trees that ended in one of these states."""
         return [tree for tree in self.trees if tree.state in states]
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Something that is not as a plan made it.
+
+    :param tree: the name of the tree's root
+    :param kind: stable, for programs: ``inventory``, ``misplaced``, …
+    :param message: one sentence without its full stop
+    :param facts: the figures and names that the message is made of
+    :param is_damage: whether the reshape is not complete or not right; otherwise others have
+        changed something since, as they may
+    """
+
+    tree: str
+    kind: str
+    message: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    is_damage: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it, for a file or a program."""
+        return {
+            'tree': self.tree,
+            'kind': self.kind,
+            'message': self.message,
+            'facts': dict(self.facts),
+            'is_damage': self.is_damage,
+        }
+
+
+class Status(enum.StrEnum):
+    """Where a tree is."""
+
+    PENDING = 'pending'
+    APPLIED = 'applied'
+    ROLLED_BACK = 'rolled back'
+    DIFFERS = 'differs'
+
+
+@dataclass(frozen=True, slots=True)
+class TreeStatus:
+    """Where one tree is.
+
+    :param reason: why it differs; without its full stop
+    """
+
+    root_provider_uuid: str
+    root_provider_name: str
+    status: Status
+    reason: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What the real service said to a plan.
+
+    :param applied: how the trees ended
+    :param differences: between the plan and what became of it
+    :param rolled_back: how they ended on the way back
+    :param remains: between the snapshot and what was there after the way back
+    """
+
+    applied: Outcome
+    differences: Sequence[Deviation]
+    rolled_back: Outcome
+    remains: Sequence[Deviation]
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """0 if all went well, there and back."""
+        for outcome in (self.applied, self.rolled_back):
+            if outcome.exit_status is not ExitStatus.DONE:
+                return outcome.exit_status
+        return ExitStatus.DIFFERS if self.differences or self.remains else ExitStatus.DONE

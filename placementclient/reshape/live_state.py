@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from placementclient import errors
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.http import Client
-from placementclient.migration.capture import Restless
 from placementclient.model.consumers import Holding, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -17,6 +16,7 @@ from placementclient.model.requests import Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.snapshot.capture import Restless
 
 #: How often a provider is read that changes while it is read.
 ATTEMPTS = 5

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
-from placementclient.migration import files
+from placementclient import errors, files
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

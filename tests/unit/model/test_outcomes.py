@@ -6,7 +6,7 @@ import pytest
 
 from placementclient import errors
 from placementclient.errors import ExitStatus
-from placementclient.migration.outcome import Outcome, State, TreeResult
+from placementclient.model.outcomes import Outcome, State, TreeResult
 
 STOPPED = errors.BadFile('plan.journal', 'No space left on device')
 

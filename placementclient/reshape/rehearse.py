@@ -5,51 +5,26 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from keystoneauth1.session import Session
 
 from placementclient import errors
 from placementclient.direct import Direct
-from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.microversion import HIGHEST
-from placementclient.migration import execute, live, restore, verify
-from placementclient.migration.capture import capture
-from placementclient.migration.execute import Report
-from placementclient.migration.outcome import Outcome
-from placementclient.migration.verify import Difference
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.outcomes import Deviation, Rehearsal
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """What the real service said to a plan.
-
-    :param applied: how the trees ended
-    :param differences: between the plan and what became of it
-    :param rolled_back: how they ended on the way back
-    :param remains: between the snapshot and what was there after the way back
-    """
-
-    applied: Outcome
-    differences: Sequence[Difference]
-    rolled_back: Outcome
-    remains: Sequence[Difference]
-
-    @property
-    def exit_status(self) -> ExitStatus:
-        """0 if all went well, there and back."""
-        for outcome in (self.applied, self.rolled_back):
-            if outcome.exit_status is not ExitStatus.DONE:
-                return outcome.exit_status
-        return ExitStatus.DIFFERS if self.differences or self.remains else ExitStatus.DONE
+from placementclient.reshape import executor, live_state, verify
+from placementclient.reshape.executor import Report
+from placementclient.snapshot import restore
+from placementclient.snapshot.capture import capture
 
 
 def rehearse(
@@ -75,10 +50,10 @@ def rehearse(
         before = capture(client)
         plan = _refreshed(plan, part, before)
         journal_path = os.path.join(folder, 'plan.journal')
-        applied = execute.apply(client, plan, journal_path, trees=trees, report=report)
+        applied = executor.apply(client, plan, journal_path, trees=trees, report=report)
         done = [tree.root_provider_uuid for tree in applied.trees if tree.is_done]
         differences = verify.verify(client, plan, done, journal_path=journal_path) if done else []
-        rolled_back = execute.rollback(client, plan, journal_path, trees=trees, report=report)
+        rolled_back = executor.rollback(client, plan, journal_path, trees=trees, report=report)
         remains = list(_differences(before, capture(client)))
     return Rehearsal(applied, differences, rolled_back, remains)
 
@@ -91,7 +66,9 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
 
     :raises errors.Differs: if the snapshot lacks a tree of the plan
     """
-    roots = dict.fromkeys(uuid for tree in plan.selected(trees) for uuid in live.roots_of(tree))
+    roots = dict.fromkeys(
+        uuid for tree in plan.selected(trees) for uuid in live_state.roots_of(tree)
+    )
     states: dict[str, ProviderState] = {}
     for root in roots:
         if root not in snapshot.providers:
@@ -154,7 +131,7 @@ def _stand_in(uuid: str, consumer: Consumer, known: ProviderState | None) -> Pro
     return replace(state, inventories={**state.inventories, **roomy})
 
 
-def _differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
+def _differences(before: Snapshot, after: Snapshot) -> Iterator[Deviation]:
     """What is not as it was, but for generations."""
     for kind, was, now in (
         ('provider', before.providers, after.providers),
@@ -163,7 +140,7 @@ def _differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
         for uuid in sorted({*was, *now}):
             old, new = _content(was.get(uuid)), _content(now.get(uuid))
             if old != new:
-                yield Difference(
+                yield Deviation(
                     str((old or new or {}).get('name', uuid)),
                     kind,
                     f'the {kind} {uuid} is not as it was',

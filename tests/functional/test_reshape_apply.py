@@ -9,8 +9,9 @@ import pytest
 
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
-from placementclient.migration import capture, execute, verify
-from placementclient.migration.outcome import State
+from placementclient.model.outcomes import State
+from placementclient.reshape import executor, verify
+from placementclient.snapshot import capture
 from tests.functional import clouds
 
 
@@ -22,7 +23,7 @@ def test_the_requests_of_a_tree_stay_in_their_budget(
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=4))
     plan = clouds.plan_of(before, children, moved_trait=moved_trait)
     with clouds.watched(client) as requests:
-        outcome = execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+        outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DONE, outcome
     of_the_run = [('POST', '/reshaper'), ('PUT', '/traits/CUSTOM_GPU')]
     for request in of_the_run:
@@ -35,7 +36,7 @@ def test_the_requests_of_a_tree_stay_in_their_budget(
 
 def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
-    execute.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))
+    executor.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))
     after = capture.capture(client)
     types = {uuid: consumer.type for uuid, consumer in before.consumers.items()}
     assert set(types.values()) == {'INSTANCE', None}
@@ -45,9 +46,9 @@ def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -
 def test_applied_again_one_look_at_the_tree_is_enough(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    execute.apply(client, plan, path)
+    executor.apply(client, plan, path)
     with clouds.watched(client) as requests:
-        outcome = execute.apply(client, plan, path)
+        outcome = executor.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
     assert requests == [('POST', '/reshaper'), ('GET', '/resource_providers')]
 
@@ -55,9 +56,9 @@ def test_applied_again_one_look_at_the_tree_is_enough(client: Client, tmp_path: 
 def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    execute.apply(client, plan, path)
-    execute.rollback(client, plan, str(tmp_path / 'other.journal'))
-    outcome = execute.apply(client, plan, path)
+    executor.apply(client, plan, path)
+    executor.rollback(client, plan, str(tmp_path / 'other.journal'))
+    outcome = executor.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED]
     assert verify.verify(client, plan, journal_path=path) == []
 
@@ -65,9 +66,9 @@ def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: P
 def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
-    execute.apply(client, plan, str(tmp_path / 'plan.journal'))
+    executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     with clouds.watched(client) as requests:
-        outcome = execute.apply(client, plan, str(tmp_path / 'other.journal'))
+        outcome = executor.apply(client, plan, str(tmp_path / 'other.journal'))
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
     assert {method for method, path in requests if path != '/reshaper'} == {'GET'}
 
@@ -75,7 +76,7 @@ def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Pat
 def test_every_intent_is_noted_before_its_outcome(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     path = tmp_path / 'plan.journal'
-    execute.apply(client, clouds.plan_of(before), str(path))
+    executor.apply(client, clouds.plan_of(before), str(path))
     header, *entries = [json.loads(line) for line in path.read_text().splitlines()]
     assert header['journal'] == 'placementclient/reshape-journal'
     assert entries.pop()['end'] == 'applied'

@@ -14,10 +14,10 @@ from placementclient import errors
 from placementclient.api import allocation, resource_provider, trait
 from placementclient.api.conflict import retried
 from placementclient.http import Client
-from placementclient.migration import capture
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.snapshot import capture
 
 #: The type of a consumer that holds the other half of a resize or a live migration.
 MIGRATION = 'MIGRATION'

@@ -1,1 +1,0 @@
-"""Capture, files, execution, verification: the only code that makes sequences of requests."""

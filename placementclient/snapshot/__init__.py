@@ -1,0 +1,1 @@
+"""A Placement, or some trees of it, read and built up again."""

@@ -1,0 +1,1 @@
+"""Sequences of requests beside the reshape: purge, bulk edits, repairs, inquiries."""
