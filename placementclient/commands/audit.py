@@ -110,23 +110,23 @@ class AuditProvider(base.Lister):
         from placementclient.workflows import repair
 
         safe = {
-            place: finding.fault.mend
+            place: finding.fault.repair
             for place, finding in enumerate(findings)
-            if finding.fault.mend is not None
+            if finding.fault.repair is not None
         }
         if not safe:
             return {}
-        commands = '\n'.join(f'  {mend.command}' for mend in safe.values())
+        commands = '\n'.join(f'  {fix.command}' for fix in safe.values())
         self.confirm(f'Run these {len(safe)} commands?\n{commands}\n', parsed_args)
         listed = _listed(parsed_args)
         done = {}
-        for place, mend in safe.items():
+        for place, fix in safe.items():
             try:
-                repair.apply(self.client, mend, listed)
+                repair.apply(self.client, fix, listed)
                 done[place] = _FIXED
             except errors.PlacementError as failure:
                 done[place] = f'failed: {failure}'
-            self.log.info(f'{mend.command}: {done[place]}')
+            self.log.info(f'{fix.command}: {done[place]}')
         return done
 
 

@@ -65,7 +65,7 @@ class ExplainCandidate(Document):
         request = requested(self.client, parsed_args)
         inquirer = inquiry.Inquiry(self.client, request.limit)
         return explanation.explain(
-            request, inquirer.world(), inquirer.look, inquirer.offer, parsed_args.hosts
+            request, inquirer.index(), inquirer.read_trees, inquirer.offer, parsed_args.hosts
         )
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
@@ -84,7 +84,7 @@ class ExplainCandidate(Document):
         nobody = http.Client(None, microversion.HIGHEST)
         return explanation.explain(
             requested(nobody, parsed_args, find),
-            snapshot_index.world(snapshot),
-            lambda roots: snapshot_index.look(snapshot, roots),
+            snapshot_index.index(snapshot),
+            lambda roots: snapshot_index.read_trees(snapshot, roots),
             hosts=parsed_args.hosts,
         )

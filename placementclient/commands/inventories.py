@@ -197,7 +197,7 @@ def _field_value(field: str, text: str) -> int | float:
 
 
 def _check(parsed_args: argparse.Namespace, selected: bool) -> None:
-    """Look whether it is clear which providers are meant.
+    """Style whether it is clear which providers are meant.
 
     :raises errors.UsageError: if it is not
     """

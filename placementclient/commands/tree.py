@@ -16,7 +16,7 @@ from placementclient.commands.snapshot import TREE, workers
 if TYPE_CHECKING:
     from placementclient.http import Client
     from placementclient.model.trees import Tree
-    from placementclient.render.style import Look
+    from placementclient.render.style import Style
 
 _WITH = (
     Option('--traits', action='store_true', help='With the traits of each resource provider'),
@@ -32,12 +32,12 @@ class _Trees(Document):
     # With --snapshot there is nobody to authenticate with.
     auth_required = False
 
-    def look(self) -> Look:
+    def style(self) -> Style:
         """What the output can show."""
-        from placementclient.render.style import Look
+        from placementclient.render.style import Style
 
         terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
-        return Look(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
+        return Style(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
 
     def trees(self, wanted: Sequence[str], parsed_args: argparse.Namespace) -> Iterator[Tree]:
         """The trees to show, each as soon as it is known."""
@@ -50,10 +50,10 @@ class _Trees(Document):
         """The lines of all trees."""
         from placementclient.render import trees as render
 
-        look = self.look()
+        style = self.style()
         for tree in trees:
             yield from render.detailed(
-                tree, look, traits=parsed_args.traits, allocations=parsed_args.allocations
+                tree, style, traits=parsed_args.traits, allocations=parsed_args.allocations
             )
 
     def data(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 #: How long values are good, and when nobody has wanted them for so long that they are removed.
 FRESH, FORGOTTEN = 60.0, 86_400.0
 #: How long a key press waits for values that were never known; all in seconds.
-PATIENCE = 0.7
+TIMEOUT = 0.7
 #: How long the service may take.
 TIMEOUT = 20.0
 
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     kept = Kept(argv[0], os.environ)
     if not kept.is_fresh():
         kept.renew_elsewhere()
-        while not kept.exists() and time.monotonic() - started < PATIENCE:
+        while not kept.exists() and time.monotonic() - started < TIMEOUT:
             time.sleep(0.02)
     for value in kept.read():
         if value.startswith(argv[1]):

@@ -32,7 +32,7 @@ if util.find_spec('placement') is None:
 LOG = logging.getLogger(__name__)
 
 #: How long a request waits for others that write to the same SQLite file, in seconds.
-PATIENCE = 300
+LOCK_TIMEOUT = 300
 
 _READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 _MIGRATING = threading.Lock()
@@ -282,7 +282,7 @@ class Service:
 
         @event.listens_for(engine, 'connect')
         def be_patient(connection: Any, _record: Any) -> None:
-            connection.execute(f'PRAGMA busy_timeout = {PATIENCE * 1000}')
+            connection.execute(f'PRAGMA busy_timeout = {LOCK_TIMEOUT * 1000}')
 
         @event.listens_for(engine, 'before_cursor_execute', retval=True)
         def begin(

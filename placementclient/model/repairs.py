@@ -66,4 +66,4 @@ class Free:
         return f'{_PREFIX} allocation unset {self.consumer.uuid} {chosen}'
 
 
-Mend = AddTrait | LowerReserved | Free
+Repair = AddTrait | LowerReserved | Free

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from placementclient.planner.infeasibility import (
     BadAmount,
@@ -15,137 +14,148 @@ from placementclient.planner.infeasibility import (
 )
 from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
-from placementclient.planner.target.target_state import Layout
-
-if TYPE_CHECKING:
-    from placementclient.planner.target.assignment import Hall
+from placementclient.planner.target.assignment import AssignmentProblem
+from placementclient.planner.target.target_state import TargetState
 
 
-def explain(
-    layout: Layout, hall: Hall, items: Sequence[Item], impossible: Impossible
+def diagnose(
+    target_state: TargetState,
+    problem: AssignmentProblem,
+    items: Sequence[Item],
+    impossible: Impossible,
 ) -> tuple[list[Cause], list[Slack]]:
     """The causes, all of the first kind that applies, and the room of each place."""
-    teller = _Teller(layout, hall, items)
-    slack = list(teller.slack(impossible.rooms))
-    for reason in (teller.units, teller.overflows, teller.totals):
+    diagnosis = _Diagnosis(target_state, problem, items)
+    slack = list(diagnosis.slack(impossible.free))
+    for reason in (diagnosis.units, diagnosis.overflows, diagnosis.totals):
         found = list(reason())
         if found:
             return found, slack
-    return list(teller.packing(impossible)), slack
+    return list(diagnosis.packing(impossible)), slack
 
 
-class _Teller:
-    def __init__(self, layout: Layout, hall: Hall, items: Sequence[Item]) -> None:
-        self._layout, self._hall, self._items = layout, hall, items
-        self._tree = layout.root.name
+class _Diagnosis:
+    def __init__(
+        self, target_state: TargetState, problem: AssignmentProblem, items: Sequence[Item]
+    ) -> None:
+        self._target_state, self._problem, self._items = target_state, problem, items
+        self._tree = target_state.root.name
 
-    def slack(self, rooms: Sequence[int]) -> Iterator[Slack]:
+    def slack(self, free: Sequence[int]) -> Iterator[Slack]:
         """The room of each place."""
-        for (provider_uuid, name), room in zip(self._hall.wheres, rooms, strict=True):
-            site = self._layout.sites[provider_uuid]
-            yield Slack(self._tree, site.name, name, site.inventories[name].capacity, room)
+        for (provider_uuid, name), left in zip(self._problem.wheres, free, strict=True):
+            target_provider = self._target_state.providers[provider_uuid]
+            yield Slack(
+                self._tree,
+                target_provider.name,
+                name,
+                target_provider.inventories[name].capacity,
+                left,
+            )
 
     def units(self) -> Iterator[Cause]:
         """Amounts that no place admits."""
-        for part, item in zip(self._hall.parts, self._items, strict=True):
+        for consumer_item, item in zip(self._problem.consumer_items, self._items, strict=True):
             if item.divisible or item.owner >= 0:
                 continue
-            for name, amount in part.amounts.items():
-                position = list(part.amounts).index(name)
-                places = [way[position] for way in part.ways]
+            for name, amount in consumer_item.amounts.items():
+                position = list(consumer_item.amounts).index(name)
+                places = [option[position] for option in consumer_item.options]
                 demands = [
-                    (self._hall.number(place), self._hall.held(part.consumer, place))
+                    (self._problem.number(place), self._problem.held(consumer_item.consumer, place))
                     for place in places
                 ]
-                bins = [(self._hall.bins[where], held) for where, held in demands]
-                if any(room.admits(amount + held) for room, held in bins):
+                bins = [(self._problem.bins[where], held) for where, held in demands]
+                if any(bin_.admits(amount + held) for bin_, held in bins):
                     continue
-                largest = max(room.max_unit - held for room, held in bins)
+                largest = max(bin_.max_unit - held for bin_, held in bins)
                 if amount > largest:
-                    yield TooLarge(self._tree, part.consumer.uuid, name, amount, largest)
+                    yield TooLarge(self._tree, consumer_item.consumer.uuid, name, amount, largest)
                 else:
                     units = tuple(
-                        (self._name(where), room.min_unit, room.max_unit, room.step_size)
-                        for (where, _), (room, _) in zip(demands, bins, strict=True)
+                        (self._name(where), bin_.min_unit, bin_.max_unit, bin_.step_size)
+                        for (where, _), (bin_, _) in zip(demands, bins, strict=True)
                     )
-                    yield BadAmount(self._tree, part.consumer.uuid, name, amount, units)
+                    yield BadAmount(self._tree, consumer_item.consumer.uuid, name, amount, units)
 
     def overflows(self) -> Iterator[Cause]:
         """Places to which assignments alone send more than there is room for."""
         needs: dict[int, int] = {}
-        for part, item in zip(self._hall.parts, self._items, strict=True):
-            if part.known is not None:
-                for where, amount, _ in item.ways[0]:
+        for consumer_item, item in zip(self._problem.consumer_items, self._items, strict=True):
+            if consumer_item.known is not None:
+                for where, amount, _ in item.options[0]:
                     needs[where] = needs.get(where, 0) + amount
         for where, need in needs.items():
-            room = self._hall.bins[where].room
-            if need > room:
-                yield self._shortfall([where], need, room, mapped=True)
+            free = self._problem.bins[where].free
+            if need > free:
+                yield self._shortfall([where], need, free, mapped=True)
 
     def totals(self) -> Iterator[Cause]:
         """Classes of which more is held than all their places can take."""
         demands: dict[frozenset[int], int] = {}
         for item in self._items:
             by_class: dict[str, tuple[set[int], int]] = {}
-            for way in item.ways:
-                for where, amount, _ in way:
-                    wheres, _ = by_class.setdefault(self._hall.wheres[where][1], (set(), amount))
+            for option in item.options:
+                for where, amount, _ in option:
+                    wheres, _ = by_class.setdefault(self._problem.wheres[where][1], (set(), amount))
                     wheres.add(where)
             for own, amount in by_class.values():
                 key = frozenset(own)
                 demands[key] = demands.get(key, 0) + amount
         for places in sorted(demands, key=sorted):
             need = sum(amount for others, amount in demands.items() if others <= places)
-            room = sum(max(self._hall.bins[where].room, 0) for where in places)
-            if need > room:
-                yield self._shortfall(sorted(places), need, room)
+            free = sum(max(self._problem.bins[where].free, 0) for where in places)
+            if need > free:
+                yield self._shortfall(sorted(places), need, free)
                 return
 
     def packing(self, impossible: Impossible) -> Iterator[Cause]:
         """The fewest items that do not fit, of the scarcest class."""
-        indexes, rooms = impossible.items, impossible.rooms
+        indexes, free = impossible.items, impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._rivals(indexes[0])
-            rooms = tuple(room.room for room in self._hall.bins)
+            free = tuple(bin_.free for bin_ in self._problem.bins)
         by_class: dict[str, tuple[list[int], set[int]]] = {}
         for index in indexes:
-            part, item = self._hall.parts[index], self._items[index]
-            for way in item.ways:
-                for where, _, _ in way:
-                    by_class.setdefault(self._hall.wheres[where][1], ([], set()))[1].add(where)
-            amounts = {self._hall.wheres[where][1]: amount for where, amount, _ in item.ways[0]}
+            consumer_item, item = self._problem.consumer_items[index], self._items[index]
+            for option in item.options:
+                for where, _, _ in option:
+                    by_class.setdefault(self._problem.wheres[where][1], ([], set()))[1].add(where)
+            amounts = {
+                self._problem.wheres[where][1]: amount for where, amount, _ in item.options[0]
+            }
             for name, amount in amounts.items():
                 by_class[name][0].append(amount)
-            assert part.amounts
-        scarcest = max(by_class, key=lambda name: _scarcity(by_class[name], rooms))
+            assert consumer_item.amounts
+        scarcest = max(by_class, key=lambda name: _scarcity(by_class[name], free))
         demands, wheres = by_class[scarcest]
-        room = sum(max(rooms[where], 0) for where in wheres)
-        if sum(demands) > room:
-            yield self._shortfall(sorted(wheres), sum(demands), room)
+        total = sum(max(free[where], 0) for where in wheres)
+        if sum(demands) > total:
+            yield self._shortfall(sorted(wheres), sum(demands), total)
         else:
-            named = {self._name(where): rooms[where] for where in sorted(wheres)}
+            named = {self._name(where): free[where] for where in sorted(wheres)}
             yield Packing(self._tree, scarcest, tuple(sorted(demands, reverse=True)), named)
 
     def _rivals(self, index: int) -> tuple[int, ...]:
-        wanted = {demand[0] for way in self._items[index].ways for demand in way}
+        wanted = {demand[0] for option in self._items[index].options for demand in option}
         return tuple(
             other
             for other, item in enumerate(self._items)
             if other == index
-            or (len(item.ways) == 1 and any(demand[0] in wanted for demand in item.ways[0]))
+            or (len(item.options) == 1 and any(demand[0] in wanted for demand in item.options[0]))
         )
 
     def _shortfall(
-        self, wheres: Sequence[int], need: int, room: int, mapped: bool = False
+        self, wheres: Sequence[int], need: int, free: int, mapped: bool = False
     ) -> Shortfall:
         providers = tuple(self._name(where) for where in wheres)
-        name = self._hall.wheres[wheres[0]][1]
-        return Shortfall(self._tree, providers, name, need, room, mapped)
+        name = self._problem.wheres[wheres[0]][1]
+        return Shortfall(self._tree, providers, name, need, free, mapped)
 
     def _name(self, where: int) -> str:
-        return self._layout.sites[self._hall.wheres[where][0]].name
+        return self._target_state.providers[self._problem.wheres[where][0]].name
 
 
-def _scarcity(of_class: tuple[list[int], set[int]], rooms: Sequence[int]) -> float:
+def _scarcity(of_class: tuple[list[int], set[int]], free: Sequence[int]) -> float:
     demands, wheres = of_class
-    return sum(demands) / max(sum(rooms[where] for where in wheres), 1)
+    return sum(demands) / max(sum(free[where] for where in wheres), 1)

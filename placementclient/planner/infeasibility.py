@@ -366,8 +366,8 @@ def _some(names: tuple[str, ...]) -> str:
 
 def _counted(amounts: tuple[int, ...]) -> str:
     """``(2, 2, 2, 1)`` as ``3 times 2 and 1``."""
-    parts = [
+    consumer_items = [
         f'{count} times {amount}' if (count := amounts.count(amount)) > 1 else str(amount)
         for amount in sorted(set(amounts), reverse=True)
     ]
-    return ' and '.join(parts)
+    return ' and '.join(consumer_items)

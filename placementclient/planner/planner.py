@@ -9,14 +9,14 @@ from os_resource_classes import STANDARDS
 
 from placementclient import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import Cause, OpenRow, Refused, Slack
 from placementclient.planner.plan.plan import LeftOut, Plan, TreePlan
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Selection, Spec, has_placeholder
-from placementclient.planner.target.assignment import seat
-from placementclient.planner.target.builder import lay_out
-from placementclient.planner.target.known import Register
-from placementclient.planner.target.overlay import World
+from placementclient.planner.target.builder import build_target_state
+from placementclient.planner.target.known import KnownAssignments
+from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.tree_plan import compose
 
 
@@ -43,11 +43,13 @@ def make(
     """
     _check_classes(snapshot, spec)
     maker = _Maker(snapshot, spec, assignments, allow_inferred)
-    roots = _chosen(maker.world, spec, trees)
+    roots = _chosen(maker.overlay, spec, trees)
     for root in roots:
         maker.plan(root)
-    maker.register.check(
-        maker.world, partial=bool(trees), left_out=[tree.root_provider_uuid for tree in maker.left]
+    maker.known_assignments.check(
+        maker.overlay,
+        partial=bool(trees),
+        left_out=[tree.root_provider_uuid for tree in maker.left],
     )
     if maker.left and not skip_infeasible:
         # Several moves may meet the same obstacle.
@@ -68,7 +70,10 @@ class _Maker:
     def __init__(
         self, snapshot: Snapshot, spec: Spec, rows: Sequence[Row], allow_inferred: bool
     ) -> None:
-        self.world, self.register = World(snapshot), Register(spec, rows)
+        self.overlay, self.known_assignments = (
+            SnapshotOverlay(snapshot),
+            KnownAssignments(spec, rows),
+        )
         self.trees: list[TreePlan] = []
         self.left: list[LeftOut] = []
         self.causes: list[Cause] = []
@@ -78,10 +83,10 @@ class _Maker:
 
     def plan(self, root: ProviderState) -> None:
         try:
-            layout = lay_out(self.world, self._spec, root)
-            known = self.register.match(self.world, layout)
-            seating = seat(self.world, layout, self._spec, known)
-            tree = compose(self.world, layout, seating)
+            target_state = build_target_state(self.overlay, self._spec, root)
+            known = self.known_assignments.match(self.overlay, target_state)
+            assignment = assign(self.overlay, target_state, self._spec, known)
+            tree = compose(self.overlay, target_state, assignment)
         except Refused as refusal:
             self.causes += refusal.causes
             self.slack += refusal.slack
@@ -89,9 +94,9 @@ class _Maker:
             self.left.append(LeftOut(root.uuid, root.name, reasons))
             return
         if tree.operations():
-            self.undecided += seating.undecided
+            self.undecided += assignment.undecided
             self.trees.append(tree)
-            self.world.commit(tree)
+            self.overlay.commit(tree)
 
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
@@ -104,7 +109,7 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
         return [root for root in snapshot.roots() if _meets(root, selection)]
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
-    wanted = set(_roots_of_sources(World(snapshot), spec))
+    wanted = set(_roots_of_sources(SnapshotOverlay(snapshot), spec))
     return [root for root in snapshot.roots() if root.uuid in wanted]
 
 
@@ -122,12 +127,12 @@ def _check_classes(snapshot: Snapshot, spec: Spec) -> None:
             )
 
 
-def _chosen(world: World, spec: Spec, trees: Collection[str]) -> list[ProviderState]:
-    roots = selected(world.snapshot, spec)
+def _chosen(overlay: SnapshotOverlay, spec: Spec, trees: Collection[str]) -> list[ProviderState]:
+    roots = selected(overlay.snapshot, spec)
     if trees:
         names = {root.name for root in roots} | {root.uuid for root in roots}
         for name in trees:
-            if world.snapshot.find(name) is None:
+            if overlay.snapshot.find(name) is None:
                 raise errors.NoSuchProvider(f'No resource provider is called {name}')
             if name not in names:
                 raise errors.BadFile(spec.path, f'does not select the tree {name}')
@@ -153,11 +158,11 @@ def _is_pattern(snapshot: Snapshot, source: str) -> bool:
     return snapshot.find(source) is None and any(character in source for character in '*?[')
 
 
-def _roots_of_sources(world: World, spec: Spec) -> Iterator[str]:
+def _roots_of_sources(overlay: SnapshotOverlay, spec: Spec) -> Iterator[str]:
     for move in spec.moves:
-        state = world.find(move.source)
+        state = overlay.find(move.source)
         if state is not None:
-            yield world.root_of(state)
+            yield overlay.root_of(state)
         elif not has_placeholder(move.source):
             raise errors.BadFile(
                 spec.path, f'there is no provider {move.source} to move anything from'

@@ -10,16 +10,16 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
+from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import BadRow, Cause, Refused
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Label, Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec.specification import Spec
-from placementclient.planner.target.assignment import seat
-from placementclient.planner.target.builder import lay_out
-from placementclient.planner.target.known import Holding, Known, Register
-from placementclient.planner.target.overlay import World
-from placementclient.planner.target.target_state import Layout, Place, Site
+from placementclient.planner.target.builder import build_target_state
+from placementclient.planner.target.known import Holding, Known, KnownAssignments
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import Place, TargetProvider, TargetState
 from placementclient.planner.tree_plan import compose
 
 
@@ -35,14 +35,14 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :raises errors.Infeasible: if an old row cannot keep its place, or nothing else fits
     :raises errors.Undecided: if a new row has a choice
     """
-    world = World(live)
+    overlay = SnapshotOverlay(live)
     try:
-        root = _root(world, tree)
-        _refuse_occupied(world, tree)
-        layout = lay_out(world, plan.spec, root)
-        known = Register(plan.spec, plan.assignments).match(world, layout)
-        known |= _kept(world, layout, tree)
-        return _planned(world, layout, plan.spec, known)
+        root = _root(overlay, tree)
+        _refuse_occupied(overlay, tree)
+        target_state = build_target_state(overlay, plan.spec, root)
+        known = KnownAssignments(plan.spec, plan.assignments).match(overlay, target_state)
+        known |= _kept(overlay, target_state, tree)
+        return _planned(overlay, target_state, plan.spec, known)
     except errors.BadFile as reason:
         raise errors.Infeasible([BadRow(tree.root_provider_name, str(reason))]) from None
     except Refused as refusal:
@@ -61,45 +61,45 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :raises errors.Infeasible: if that is impossible
     :raises errors.Undecided: if a consumer that came since has a choice
     """
-    world = World(live)
+    overlay = SnapshotOverlay(live)
     try:
-        layout, known = _Return(world, tree).prepare()
+        target_state, known = _Return(overlay, tree).prepare()
         renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
         together = tuple(
             tuple(renamed.get(name, name) for name in group) for group in plan.spec.together
         )
         spec = replace(plan.spec, together=together)
-        return _planned(world, layout, spec, known, backwards=True)
+        return _planned(overlay, target_state, spec, known, backwards=True)
     except Refused as refusal:
         raise errors.Infeasible(refusal.causes, refusal.slack) from None
 
 
 def _planned(
-    world: World,
-    layout: Layout,
+    overlay: SnapshotOverlay,
+    target_state: TargetState,
     spec: Spec,
     known: Mapping[Holding, list[Known]],
     backwards: bool = False,
 ) -> TreePlan:
-    seating = seat(world, layout, spec, known)
-    if seating.undecided:
-        raise errors.Undecided(seating.undecided)
-    tree = compose(world, layout, seating)
+    assignment = assign(overlay, target_state, spec, known)
+    if assignment.undecided:
+        raise errors.Undecided(assignment.undecided)
+    tree = compose(overlay, target_state, assignment)
     invariants.check_tree(tree, spec, backwards=backwards)
     return tree
 
 
-def _root(world: World, tree: TreePlan) -> ProviderState:
-    root = world.state(tree.root_provider_uuid)
+def _root(overlay: SnapshotOverlay, tree: TreePlan) -> ProviderState:
+    root = overlay.state(tree.root_provider_uuid)
     if root is None:
         raise Refused([infeasibility.NoSource(tree.root_provider_name, tree.root_provider_name)])
     return root
 
 
-def _refuse_occupied(world: World, tree: TreePlan) -> None:
+def _refuse_occupied(overlay: SnapshotOverlay, tree: TreePlan) -> None:
     """A child that the plan makes may be there, from an apply that was cut short, but empty."""
     for change in tree.created():
-        state = world.find(change.name)
+        state = overlay.find(change.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{change.name}, which the plan makes, is there and not empty'
             raise Refused([BadRow(tree.root_provider_name, reason)])
@@ -119,11 +119,13 @@ def _by_holding(tree: TreePlan, *, backwards: bool) -> dict[Holding, list[Planne
     return rows
 
 
-def _kept(world: World, layout: Layout, tree: TreePlan) -> dict[Holding, list[Known]]:
+def _kept(
+    overlay: SnapshotOverlay, target_state: TargetState, tree: TreePlan
+) -> dict[Holding, list[Known]]:
     kept: dict[Holding, list[Known]] = {}
     for holding, rows in _by_holding(tree, backwards=False).items():
-        places = layout.places.get(holding[1:], [])
-        if _held(world, holding) != sum(row.amount for row in rows) or not places:
+        places = target_state.places.get(holding[1:], [])
+        if _held(overlay, holding) != sum(row.amount for row in rows) or not places:
             continue
         by_name = {(place.provider, place.resource_class): place for place in places}
         kept[holding] = []
@@ -131,14 +133,14 @@ def _kept(world: World, layout: Layout, tree: TreePlan) -> dict[Holding, list[Kn
             place = by_name.get((row.to_provider, row.to_resource_class))
             if place is None:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
-                raise Refused([BadRow(layout.root.name, reason)])
+                raise Refused([BadRow(target_state.root.name, reason)])
             kept[holding].append(Known(place, row.amount, row.label, row.evidence))
     return kept
 
 
-def _held(world: World, holding: Holding) -> int:
+def _held(overlay: SnapshotOverlay, holding: Holding) -> int:
     consumer_uuid, provider_uuid, name = holding
-    consumer = world.snapshot.consumers.get(consumer_uuid)
+    consumer = overlay.snapshot.consumers.get(consumer_uuid)
     return _amount(consumer, provider_uuid, name) if consumer else 0
 
 
@@ -149,28 +151,28 @@ def _amount(consumer: Consumer, provider_uuid: str, name: str) -> int:
 class _Return:
     """The layout of the way back, and what is known of who goes where."""
 
-    def __init__(self, world: World, tree: TreePlan) -> None:
-        self._world, self._tree = world, tree
+    def __init__(self, overlay: SnapshotOverlay, tree: TreePlan) -> None:
+        self._overlay, self._tree = overlay, tree
         self._causes: list[Cause] = []
-        self._layout = Layout(_root(world, tree))
+        self._target_state = TargetState(_root(overlay, tree))
         self._rows = _by_holding(tree, backwards=True)
 
-    def prepare(self) -> tuple[Layout, dict[Holding, list[Known]]]:
+    def prepare(self) -> tuple[TargetState, dict[Holding, list[Known]]]:
         for change in self._tree.providers:
-            state = self._world.state(change.uuid)
+            state = self._overlay.state(change.uuid)
             if state is None:
                 reason = f'{change.name} is gone'
                 self._causes.append(BadRow(self._tree.root_provider_name, reason))
             else:
-                self._layout.sites[change.uuid] = self._site(change, state)
+                self._target_state.providers[change.uuid] = self._provider(change, state)
         if self._causes:
             raise Refused(self._causes)
         self._find_places()
-        return self._layout, dict(self._known())
+        return self._target_state, dict(self._known())
 
-    def _site(self, change: ProviderChange, state: ProviderState) -> Site:
+    def _provider(self, change: ProviderChange, state: ProviderState) -> TargetProvider:
         before, after = change.content_before, change.after
-        site = Site(
+        target_provider = TargetProvider(
             change.uuid,
             change.name,
             state.provider.parent_provider_uuid,
@@ -181,10 +183,10 @@ class _Return:
             set(state.aggregates),
         )
         if not change.is_created:  # what is created disappears altogether
-            site.traits = set(state.traits - (after.traits - before.traits))
-            site.traits |= before.traits - after.traits
-            site.aggregates -= after.aggregates - before.aggregates
-        return site
+            target_provider.traits = set(state.traits - (after.traits - before.traits))
+            target_provider.traits |= before.traits - after.traits
+            target_provider.aggregates -= after.aggregates - before.aggregates
+        return target_provider
 
     def _inventories(
         self, change: ProviderChange, state: ProviderState
@@ -197,7 +199,12 @@ class _Return:
                 restored = was
             elif was == planned and not change.is_created:
                 restored = now
-            elif was and planned and now and change.root_provider_uuid != self._layout.root.uuid:
+            elif (
+                was
+                and planned
+                and now
+                and change.root_provider_uuid != self._target_state.root.uuid
+            ):
                 # Other trees' plans change a sharing provider too; each takes back its own part.
                 total = now.total - planned.total + was.total
                 restored = replace(now, total=max(total, 1))
@@ -211,38 +218,41 @@ class _Return:
 
     def _find_places(self) -> None:
         uuids = {change.name: change.uuid for change in self._tree.providers}
-        layout = self._layout
+        target_state = self._target_state
         for move in self._tree.moves:
-            site = layout.sites[uuids[move.to_provider]]
-            where = (site.uuid, move.to_resource_class)
+            target_provider = target_state.providers[uuids[move.to_provider]]
+            where = (target_provider.uuid, move.to_resource_class)
             back = Place(uuids[move.from_provider], move.from_provider, move.resource_class)
-            places = layout.places.setdefault(where, [])
+            places = target_state.places.setdefault(where, [])
             if back not in places:
                 places.append(back)
-            if site.root_provider_uuid != layout.root.uuid:
-                layout.limited[where] = dict(self._limits(where))
-        for (provider_uuid, name), places in layout.places.items():
-            site = layout.sites[provider_uuid]
-            if name in site.inventories and (provider_uuid, name) not in layout.limited:
-                places.append(Place(provider_uuid, site.name, name, stays=True))
+            if target_provider.root_provider_uuid != target_state.root.uuid:
+                target_state.limited[where] = dict(self._limits(where))
+        for (provider_uuid, name), places in target_state.places.items():
+            target_provider = target_state.providers[provider_uuid]
+            if (
+                name in target_provider.inventories
+                and (provider_uuid, name) not in target_state.limited
+            ):
+                places.append(Place(provider_uuid, target_provider.name, name, stays=True))
 
     def _limits(self, where: tuple[str, str]) -> Iterator[tuple[str, int]]:
         for holding, rows in self._rows.items():
-            if holding[1:] == where and (held := _held(self._world, holding)):
+            if holding[1:] == where and (held := _held(self._overlay, holding)):
                 yield holding[0], min(held, sum(row.amount for row in rows))
 
     def _known(self) -> Iterator[tuple[Holding, list[Known]]]:
         planned = {change.uuid: change.after for change in self._tree.consumers}
-        for (provider_uuid, name), places in self._layout.places.items():
+        for (provider_uuid, name), places in self._target_state.places.items():
             by_name = {(place.provider, place.resource_class): place for place in places}
             stays = [place for place in places if place.stays]
-            for consumer in self._world.consumers_on(provider_uuid):
+            for consumer in self._overlay.consumers_on(provider_uuid):
                 holding = (consumer.uuid, provider_uuid, name)
                 held = _amount(consumer, provider_uuid, name)
                 rows = self._rows.get(holding, [])
                 moved = sum(row.amount for row in rows)
                 expected = planned.get(consumer.uuid, {}).get(provider_uuid, {}).get(name, 0)
-                if (provider_uuid, name) in self._layout.limited:
+                if (provider_uuid, name) in self._target_state.limited:
                     held = expected = min(held, moved)
                 known = [
                     Known(

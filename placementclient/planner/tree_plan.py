@@ -1,4 +1,4 @@
-"""From a layout and its seating to the plan of one tree."""
+"""From a target state and an assignment to the plan of one tree."""
 
 from __future__ import annotations
 
@@ -10,40 +10,46 @@ from placementclient.planner import infeasibility, warnings
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.plan.plan import InventoryMove, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.planner.target.assignment import Seating, Where
-from placementclient.planner.target.overlay import World
-from placementclient.planner.target.target_state import Layout
+from placementclient.planner.target.assignment import Assignment, Where
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import TargetState
 
 
-def compose(world: World, layout: Layout, seating: Seating) -> TreePlan:
+def compose(
+    overlay: SnapshotOverlay, target_state: TargetState, assignment: Assignment
+) -> TreePlan:
     """The plan of one tree, with its warnings.
 
     :raises Refused: if the service would refuse to write a consumer again
     """
-    providers = tuple(site.change() for site in layout.sites.values())
+    providers = tuple(
+        target_provider.change() for target_provider in target_state.providers.values()
+    )
     tree = TreePlan(
-        layout.root.uuid,
-        layout.root.name,
+        target_state.root.uuid,
+        target_state.root.name,
         gained_classes(providers),
         gained_traits(providers),
         providers,
-        consumer_changes(world, seating.moves),
-        tuple(seating.rows),
-        residents=_residents(world, layout),
+        consumer_changes(overlay, assignment.moves),
+        tuple(assignment.rows),
+        residents=_residents(overlay, target_state),
         moves=tuple(
             InventoryMove(
-                layout.sites[flow.source].name,
+                target_state.providers[flow.source].name,
                 flow.resource_class,
-                layout.sites[flow.target].name,
+                target_state.providers[flow.target].name,
                 flow.target_class,
                 flow.amount,
             )
-            for flow in layout.flows
+            for flow in target_state.flows
         ),
     )
-    _refuse_unacceptable(world, layout, tree)
+    _refuse_unacceptable(overlay, target_state, tree)
     return replace(
-        tree, follows=world.followed(tree), warnings=tuple(warnings.notices(world, layout, tree))
+        tree,
+        follows=overlay.followed(tree),
+        warnings=tuple(warnings.warnings_of(overlay, target_state, tree)),
     )
 
 
@@ -65,7 +71,7 @@ def gained_traits(providers: Sequence[ProviderChange]) -> tuple[str, ...]:
 
 
 def consumer_changes(
-    world: World, moves: Sequence[tuple[str, Where, Where, int]]
+    overlay: SnapshotOverlay, moves: Sequence[tuple[str, Where, Where, int]]
 ) -> tuple[ConsumerChange, ...]:
     """Every consumer that some amount of moves, with all that it holds."""
     by_consumer: dict[str, list[tuple[Where, Where, int]]] = {}
@@ -74,7 +80,7 @@ def consumer_changes(
             by_consumer.setdefault(consumer_uuid, []).append((source, target, amount))
     changes = []
     for uuid, own in sorted(by_consumer.items()):
-        consumer = world.consumer(uuid)
+        consumer = overlay.consumer(uuid)
         changes.append(
             ConsumerChange(
                 uuid,
@@ -103,33 +109,47 @@ def _moved(before: Allocations, moves: Sequence[tuple[Where, Where, int]]) -> Al
     return {provider_uuid: resources for provider_uuid, resources in positive.items() if resources}
 
 
-def _residents(world: World, layout: Layout) -> tuple[str, ...]:
+def _residents(overlay: SnapshotOverlay, target_state: TargetState) -> tuple[str, ...]:
     residents: set[str] = set()
-    for flow in layout.flows:
-        target = layout.sites[flow.target]
+    for flow in target_state.flows:
+        target = target_state.providers[flow.target]
         where = (flow.target, flow.target_class)
-        if target.before is None or target.root_provider_uuid != layout.root.uuid:
+        if target.before is None or target.root_provider_uuid != target_state.root.uuid:
             continue
-        if where not in layout.places:
+        if where not in target_state.places:
             residents.update(
                 consumer.uuid
-                for consumer in world.consumers_on(target.uuid)
+                for consumer in overlay.consumers_on(target.uuid)
                 if consumer.allocations[target.uuid].get(flow.target_class)
             )
     return tuple(sorted(residents))
 
 
-def _refuse_unacceptable(world: World, layout: Layout, tree: TreePlan) -> None:
+def _refuse_unacceptable(
+    overlay: SnapshotOverlay, target_state: TargetState, tree: TreePlan
+) -> None:
     """The service checks the units of all that it is told to write, moved or not."""
     found: list[infeasibility.Cause] = []
     for consumer in tree.consumers:
         for provider_uuid, resources in consumer.after.items():
-            site = layout.sites.get(provider_uuid)
-            state = world.state(provider_uuid)
-            if site is None and state is None:
+            target_provider = target_state.providers.get(provider_uuid)
+            state = overlay.state(provider_uuid)
+            if target_provider is None and state is None:
                 continue  # on a tree that the snapshot leaves out
-            here = site.inventories if site is not None else state.inventories if state else {}
-            name_of = site.name if site is not None else state.name if state else provider_uuid
+            here = (
+                target_provider.inventories
+                if target_provider is not None
+                else state.inventories
+                if state
+                else {}
+            )
+            name_of = (
+                target_provider.name
+                if target_provider is not None
+                else state.name
+                if state
+                else provider_uuid
+            )
             for name, amount in resources.items():
                 inventory = here.get(name)
                 if inventory is not None and not inventory.admits(amount):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.planner.plan.plan import Notice, TreePlan
-from placementclient.planner.target.overlay import World
-from placementclient.planner.target.target_state import Layout
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import TargetState
 
 #: From Nova 34 on, its scheduler requires this trait on the providers that it schedules to.
 OWNER_TRAIT = 'OWNER_NOVA'
@@ -17,27 +17,29 @@ MANY_SIBLINGS = 8
 MIGRATION = 'MIGRATION'
 
 
-def notices(world: World, layout: Layout, tree: TreePlan) -> Iterator[Notice]:
+def warnings_of(
+    overlay: SnapshotOverlay, target_state: TargetState, tree: TreePlan
+) -> Iterator[Notice]:
     """The warnings of one tree, by kind."""
-    yield from _totals(layout)
-    yield from _capacity(layout)
-    yield from _overcommitted(layout)
-    yield from _consumers(world, tree)
-    yield from _unowned(layout)
-    yield from _siblings(world, layout)
+    yield from _totals(target_state)
+    yield from _capacity(target_state)
+    yield from _overcommitted(target_state)
+    yield from _consumers(overlay, tree)
+    yield from _unowned(target_state)
+    yield from _siblings(overlay, target_state)
 
 
-def _moved(layout: Layout) -> dict[tuple[str, str], int]:
+def _moved(target_state: TargetState) -> dict[tuple[str, str], int]:
     moved: dict[tuple[str, str], int] = {}
-    for flow in layout.flows:
+    for flow in target_state.flows:
         key = (flow.source, flow.resource_class)
         moved[key] = moved.get(key, 0) + flow.amount
     return moved
 
 
-def _totals(layout: Layout) -> Iterator[Notice]:
-    for (source, name), moved in _moved(layout).items():
-        before = layout.sites[source].before
+def _totals(target_state: TargetState) -> Iterator[Notice]:
+    for (source, name), moved in _moved(target_state).items():
+        before = target_state.providers[source].before
         assert before is not None
         total = before.inventories[name].total
         if moved != total:
@@ -47,39 +49,49 @@ def _totals(layout: Layout) -> Iterator[Notice]:
                 {'provider': before.name, 'resource_class': name, 'moved': moved, 'total': total},
             )
     received: dict[tuple[str, str], int] = {}
-    for flow in layout.flows:
+    for flow in target_state.flows:
         target = (flow.target, flow.target_class)
         received[target] = received.get(target, 0) + flow.amount
     for (target_uuid, name), moved in received.items():
-        site = layout.sites[target_uuid]
-        total = site.inventories[name].total
-        there = site.before.inventories.get(name) if site.before else None
-        moved += there.total if there and (target_uuid, name) not in layout.places else 0
-        if moved != total and (target_uuid, name) not in layout.places:
+        target_provider = target_state.providers[target_uuid]
+        total = target_provider.inventories[name].total
+        there = target_provider.before.inventories.get(name) if target_provider.before else None
+        moved += there.total if there and (target_uuid, name) not in target_state.places else 0
+        if moved != total and (target_uuid, name) not in target_state.places:
             yield Notice(
                 'target-total-differs',
-                f'{site.name} gets {total} {name} in all, what is there and moved in is {moved}',
-                {'provider': site.name, 'resource_class': name, 'moved': moved, 'total': total},
+                f'{target_provider.name} gets {total} {name} in all, '
+                f'what is there and moved in is {moved}',
+                {
+                    'provider': target_provider.name,
+                    'resource_class': name,
+                    'moved': moved,
+                    'total': total,
+                },
             )
 
 
-def _capacity(layout: Layout) -> Iterator[Notice]:
+def _capacity(target_state: TargetState) -> Iterator[Notice]:
     """Each target floors its own capacity, which may lose some."""
-    moved = _moved(layout)
+    moved = _moved(target_state)
     for (source, name), amount in moved.items():
-        before = layout.sites[source].before
+        before = target_state.providers[source].before
         assert before is not None
         inventory = before.inventories[name]
         targets = {
             (flow.target, flow.target_class)
-            for flow in layout.flows
+            for flow in target_state.flows
             if (flow.source, flow.resource_class) == (source, name)
         }
         after = total = 0
-        for target, target_class in targets | ({(source, name)} & layout.places.keys()):
-            site = layout.sites[target]
-            new = site.inventories.get(target_class)
-            was = site.before.inventories.get(target_class) if site.before else None
+        for target, target_class in targets | ({(source, name)} & target_state.places.keys()):
+            target_provider = target_state.providers[target]
+            new = target_provider.inventories.get(target_class)
+            was = (
+                target_provider.before.inventories.get(target_class)
+                if target_provider.before
+                else None
+            )
             if (target, target_class) == (source, name):
                 was = None
             after += (new.capacity if new else 0) - (was.capacity if was else 0)
@@ -98,9 +110,9 @@ def _capacity(layout: Layout) -> Iterator[Notice]:
             )
 
 
-def _overcommitted(layout: Layout) -> Iterator[Notice]:
-    for source, name in layout.places:
-        before = layout.sites[source].before
+def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
+    for source, name in target_state.places:
+        before = target_state.providers[source].before
         assert before is not None
         usage, capacity = before.usages.get(name, 0), before.inventories[name].capacity
         if usage > capacity:
@@ -117,8 +129,8 @@ def _overcommitted(layout: Layout) -> Iterator[Notice]:
             )
 
 
-def _consumers(world: World, tree: TreePlan) -> Iterator[Notice]:
-    several = [change.uuid for change in tree.consumers if len(_trees(world, change.before)) > 1]
+def _consumers(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
+    several = [change.uuid for change in tree.consumers if len(_trees(overlay, change.before)) > 1]
     if several:
         yield Notice(
             'several-trees',
@@ -134,49 +146,51 @@ def _consumers(world: World, tree: TreePlan) -> Iterator[Notice]:
         )
 
 
-def _trees(world: World, providers: Iterable[str]) -> set[str]:
+def _trees(overlay: SnapshotOverlay, providers: Iterable[str]) -> set[str]:
     """The trees that providers are in, those left aside that share with other trees."""
     trees = set()
     for provider_uuid in providers:
-        state = world.state(provider_uuid)
+        state = overlay.state(provider_uuid)
         if state is None:
             trees.add(provider_uuid)
         elif SHARING_TRAIT not in state.traits:
-            trees.add(world.root_of(state))
+            trees.add(overlay.root_of(state))
     return trees
 
 
-def _unowned(layout: Layout) -> Iterator[Notice]:
-    if OWNER_TRAIT not in layout.root.traits:
+def _unowned(target_state: TargetState) -> Iterator[Notice]:
+    if OWNER_TRAIT not in target_state.root.traits:
         return
-    targets = {flow.target for flow in layout.flows}
+    targets = {flow.target for flow in target_state.flows}
     unowned = [
-        site.name
-        for site in layout.sites.values()
-        if site.uuid in targets
-        and site.root_provider_uuid == layout.root.uuid
-        and OWNER_TRAIT not in site.traits
+        target_provider.name
+        for target_provider in target_state.providers.values()
+        if target_provider.uuid in targets
+        and target_provider.root_provider_uuid == target_state.root.uuid
+        and OWNER_TRAIT not in target_provider.traits
     ]
     if unowned:
         yield Notice(
             'no-owner',
-            f'{layout.root.name} has the trait {OWNER_TRAIT}, {", ".join(unowned)} will not: '
+            f'{target_state.root.name} has the trait {OWNER_TRAIT}, {", ".join(unowned)} will not: '
             'the scheduler of Nova 34 and later passes such providers over',
             {'providers': unowned, 'trait': OWNER_TRAIT},
         )
 
 
-def _siblings(world: World, layout: Layout) -> Iterator[Notice]:
+def _siblings(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Notice]:
     families: dict[str, set[str]] = {}
-    for flow in layout.flows:
-        parent = layout.sites[flow.target].parent_provider_uuid
+    for flow in target_state.flows:
+        parent = target_state.providers[flow.target].parent_provider_uuid
         if parent is not None:
             families.setdefault(parent, set()).add(flow.target_class)
     for parent, names in families.items():
-        children = {state.uuid: set(state.inventories) for state in world.snapshot.children(parent)}
-        for site in layout.sites.values():
-            if site.parent_provider_uuid == parent:
-                children[site.uuid] = set(site.inventories)
+        children = {
+            state.uuid: set(state.inventories) for state in overlay.snapshot.children(parent)
+        }
+        for target_provider in target_state.providers.values():
+            if target_provider.parent_provider_uuid == parent:
+                children[target_provider.uuid] = set(target_provider.inventories)
         for name in sorted(names):
             count = sum(name in classes for classes in children.values())
             if count >= MANY_SIBLINGS:

@@ -16,7 +16,7 @@ _SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
 _ROOM = Columns(
     Column('providers'),
     *(
-        Column(name, attrgetter(f'room.{name}'))
+        Column(name, attrgetter(f'amounts.{name}'))
         for name in ('capacity', 'used', 'free', 'largest_fit')
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 from placementclient.insight.candidates.explanation import Explanation, Host, Relaxation
 from placementclient.insight.candidates.provider_index import Offer
 from placementclient.insight.candidates.requirements import Kind, Requirement
-from placementclient.insight.candidates.shortages import Lack, Reason
+from placementclient.insight.candidates.shortages import Reason, Shortage
 
 _LIMITS = {
     Reason.FREE: '{amount} free on {provider}',
@@ -55,7 +55,9 @@ def lines(explanation: Explanation) -> Iterator[str]:
         yield 'Nearest trees'
     for host in explanation.nearest:
         yield f'  {host.name}'
-        yield from (f'    {lack.requirement}: {_lack(lack)}' for lack in host.lacks)
+        yield from (
+            f'    {shortage.requirement}: {_shortage(shortage)}' for shortage in host.shortages
+        )
 
 
 def data(explanation: Explanation) -> dict[str, Any]:
@@ -102,13 +104,13 @@ def _relaxation(relaxation: Relaxation) -> str:
     return f'{", ".join(changes)}: {_trees(relaxation.offer)}{source}'
 
 
-def _lack(lack: Lack) -> str:
-    if lack.reason is Reason.SHAPE:
-        together = ', '.join(map(str, lack.others))
+def _shortage(shortage: Shortage) -> str:
+    if shortage.reason is Reason.SHAPE:
+        together = ', '.join(map(str, shortage.others))
         return f'not together with {together}' if together else 'the tree has not that shape'
-    if lack.reason in _LIMITS:
-        return _LIMITS[lack.reason].format(amount=lack.amount, provider=lack.provider)
-    return _MISSING[lack.requirement.kind]
+    if shortage.reason in _LIMITS:
+        return _LIMITS[shortage.reason].format(amount=shortage.amount, provider=shortage.provider)
+    return _MISSING[shortage.requirement.kind]
 
 
 def _record(requirement: Requirement) -> dict[str, Any]:
@@ -138,12 +140,12 @@ def _host(host: Host) -> Mapping[str, Any]:
         'uuid': host.root_uuid,
         'lacks': [
             {
-                **_record(lack.requirement),
-                'reason': lack.reason.value,
-                'provider': lack.provider,
-                'has': lack.amount,
-                'not_together_with': [_record(each) for each in lack.others],
+                **_record(shortage.requirement),
+                'reason': shortage.reason.value,
+                'provider': shortage.provider,
+                'has': shortage.amount,
+                'not_together_with': [_record(each) for each in shortage.others],
             }
-            for lack in host.lacks
+            for shortage in host.shortages
         ],
     }

@@ -12,7 +12,7 @@ _EIGHTHS = ' ▏▎▍▌▋▊▉'
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Style:
     """What a text may use.
 
     :param bars: whether usage is drawn too, one class to a line
@@ -35,7 +35,7 @@ class Look:
         return f'▕{self.paint(drawn, level(used, capacity))}{" " * (_CELLS - len(drawn))}▏'
 
 
-PLAIN = Look()
+PLAIN = Style()
 
 
 def part(used: int, capacity: int) -> float:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
-from placementclient.render.style import PLAIN, Look
+from placementclient.render.style import PLAIN, Style
 
 T = TypeVar('T')
 
@@ -55,22 +55,22 @@ def lines(
 
 
 def detailed(
-    tree: Tree, look: Look = PLAIN, *, traits: bool = False, allocations: bool = False
+    tree: Tree, style: Style = PLAIN, *, traits: bool = False, allocations: bool = False
 ) -> Iterator[str]:
     """One tree with what reserves and ratios make of it, and the sharing providers beside it.
 
-    :param look: without bars, each provider and its inventories take one line
+    :param style: without bars, each provider and its inventories take one line
     """
     snapshot = tree.snapshot
 
     def text(state: ProviderState) -> Iterator[str]:
-        yield from _provider(state, look)
-        yield from _remarks(snapshot, state, traits, allocations, look)
+        yield from _provider(state, style)
+        yield from _remarks(snapshot, state, traits, allocations, style)
 
     yield from draw(tree.root, lambda state: snapshot.children(state.uuid), text)
     for state in tree.sharing:
-        first, *others = _provider(state, look)
-        yield f'{look.paint("⇠", "cyan")} {first}  {look.paint("(shared)", "cyan")}'
+        first, *others = _provider(state, style)
+        yield f'{style.paint("⇠", "cyan")} {first}  {style.paint("(shared)", "cyan")}'
         yield from (f'   {line}' for line in others)
 
 
@@ -90,9 +90,9 @@ def remarks(inventory: Inventory) -> Iterator[str]:
         yield f'ratio {inventory.allocation_ratio:g}'
 
 
-def _provider(state: ProviderState, look: Look) -> Iterator[str]:
-    name = look.paint(state.name, 'bold')
-    if not look.bars:
+def _provider(state: ProviderState, style: Style) -> Iterator[str]:
+    name = style.paint(state.name, 'bold')
+    if not style.bars:
         yield '  '.join([name, *_amounts(state, explained=True)])
         return
     yield name
@@ -103,8 +103,8 @@ def _provider(state: ProviderState, look: Look) -> Iterator[str]:
     amounts = [f'{used}/{inventory.capacity}' for _, used, inventory in rows]
     widest = max((len(row[0]) for row in rows), default=0), max(map(len, amounts), default=0)
     for (resource_class, used, inventory), amount in zip(rows, amounts, strict=True):
-        bar = look.bar(used, inventory.capacity)
-        notes = look.paint(', '.join(remarks(inventory)), 'dim')
+        bar = style.bar(used, inventory.capacity)
+        notes = style.paint(', '.join(remarks(inventory)), 'dim')
         line = f'{resource_class:<{widest[0]}} {bar} {amount:>{widest[1]}}  {notes}'
         yield line.rstrip()
 
@@ -117,10 +117,10 @@ def _amounts(state: ProviderState, *, explained: bool = False) -> Iterator[str]:
 
 
 def _remarks(
-    snapshot: Snapshot, state: ProviderState, traits: bool, allocations: bool, look: Look
+    snapshot: Snapshot, state: ProviderState, traits: bool, allocations: bool, style: Style
 ) -> Iterator[str]:
     if traits and state.traits:
-        yield look.paint(' '.join(sorted(state.traits)), 'dim')
+        yield style.paint(' '.join(sorted(state.traits)), 'dim')
     if allocations:
         for consumer in snapshot.consumers_on(state.uuid):
             held = sorted(consumer.allocations[state.uuid].items())

@@ -14,13 +14,18 @@ from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import journal, live_state, preconditions
 from placementclient.reshape.journal import JournalFailed
-from placementclient.reshape.tree_executor import Course, Run, Unanswered, answered
-from placementclient.snapshot.capture import SINCE, Restless, parallel
+from placementclient.reshape.tree_executor import (
+    OutcomeUnknown,
+    Run,
+    TreeExecutor,
+    unknown_outcomes,
+)
+from placementclient.snapshot.capture import SINCE, UnstableRead, parallel
 
 #: Told how each tree ended, when it ends.
 Report = Callable[[TreeResult], None]
 #: After these, the next request would fare no better.
-_FATAL = (JournalFailed, Unanswered, errors.Forbidden, errors.Unauthorized)
+_FATAL = (JournalFailed, OutcomeUnknown, errors.Forbidden, errors.Unauthorized)
 
 
 def apply(
@@ -61,7 +66,7 @@ def apply(
 
         def forward(tree: TreePlan) -> TreeResult:
             root_uuid = tree.root_provider_uuid
-            way = Course(run, opened.of(root_uuid).plan or tree)
+            way = TreeExecutor(run, opened.of(root_uuid).plan or tree)
             return way.forward(is_as_planned=root_uuid in as_planned)
 
         return queue.run(forward, workers)
@@ -90,7 +95,9 @@ def rollback(
         queue = _Queue(plan.selected(trees), None, None, report, backward=True)
         _end_those_done(run, queue, State.ROLLED_BACK, State.ALREADY_BACK, workers)
         return queue.run(
-            lambda tree: Course(run, opened.of(tree.root_provider_uuid).plan or tree).backward(),
+            lambda tree: TreeExecutor(
+                run, opened.of(tree.root_provider_uuid).plan or tree
+            ).backward(),
             workers,
         )
 
@@ -107,12 +114,12 @@ def _end_those_done(run: Run, queue: _Queue, done: State, state: State, workers:
 
     Unless they are on the other side again: another plan or a backup may have undone it.
     """
-    undone = live_state.Side.BEFORE if done is State.APPLIED else live_state.Side.AFTER
+    undone = live_state.Phase.BEFORE if done is State.APPLIED else live_state.Phase.AFTER
 
     def is_done(tree: TreePlan) -> bool:
         tree = run.journal.of(tree.root_provider_uuid).plan or tree
-        with answered():
-            return live_state.side_of(run.client, tree) is not undone
+        with unknown_outcomes():
+            return live_state.phase_of(run.client, tree) is not undone
 
     told = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
     for tree, stands in zip(told, parallel(is_done, told, workers), strict=True):
@@ -121,14 +128,14 @@ def _end_those_done(run: Run, queue: _Queue, done: State, state: State, workers:
 
 
 def _preflight(run: Run, queue: _Queue, workers: int) -> set[str]:
-    """Look at every tree that may have its turn; end those that cannot be begun.
+    """LiveProvider at every tree that may have its turn; end those that cannot be begun.
 
     :return: the roots of the trees to which nothing has happened since the plan was made
     """
 
-    def look(tree: TreePlan) -> TreeResult | bool:
+    def live_provider(tree: TreePlan) -> TreeResult | bool:
         tree = run.journal.of(tree.root_provider_uuid).plan or tree
-        with answered():
+        with unknown_outcomes():
             listed = live_state.listing(run.client, live_state.roots_of(tree))
             if live_state.is_as_planned(tree, listed):
                 return True
@@ -136,18 +143,18 @@ def _preflight(run: Run, queue: _Queue, workers: int) -> set[str]:
                 # What it starts from is still to come; or there is something to take back.
                 return False
             try:
-                view = live_state.look_at(run.client, tree, listed)
-                if view.side is not live_state.Side.AFTER:
-                    preconditions.found(run.client, view)
+                tree_state = live_state.read_tree_state(run.client, tree, listed)
+                if tree_state.phase is not live_state.Phase.AFTER:
+                    preconditions.found(run.client, tree_state)
             except preconditions.LeftAlone as reason:
                 return _result(tree, State.LEFT_ALONE, str(reason), reason)
-            except Restless:
+            except UnstableRead:
                 return False
         return False
 
     as_planned = set()
     pending = queue.pending()[: queue.left]
-    for tree, found in zip(pending, parallel(look, pending, workers), strict=True):
+    for tree, found in zip(pending, parallel(live_provider, pending, workers), strict=True):
         if isinstance(found, TreeResult):
             queue.end(found)
         elif found:
@@ -208,10 +215,10 @@ class _Queue:
         if self._report:
             self._report(result)
 
-    def run(self, travel: Callable[[TreePlan], TreeResult], workers: int) -> Outcome:
+    def run(self, run_tree: Callable[[TreePlan], TreeResult], workers: int) -> Outcome:
         """Bring all trees to their end, or as many as it may be.
 
-        :param travel: does it for one tree
+        :param run_tree: does it for one tree
         """
         ready = deque(
             tree for tree in self.pending() if not self._waits_for[tree.root_provider_uuid]
@@ -223,7 +230,7 @@ class _Queue:
                 while ready and len(running) < workers and self._may_begin():
                     self.left -= 1
                     tree = ready.popleft()
-                    running[pool.submit(travel, tree)] = tree
+                    running[pool.submit(run_tree, tree)] = tree
                 if not running:
                     break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:

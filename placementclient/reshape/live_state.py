@@ -16,13 +16,13 @@ from placementclient.model.requests import Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.snapshot.capture import Restless
+from placementclient.snapshot.capture import UnstableRead
 
 #: How often a provider is read that changes while it is read.
 ATTEMPTS = 5
 
 
-class Side(enum.Enum):
+class Phase(enum.Enum):
     """Which side of the reshape a tree is on."""
 
     BEFORE = 'before'
@@ -31,7 +31,7 @@ class Side(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LiveProvider:
     """A provider and who holds what of it, at one moment."""
 
     provider: Provider
@@ -46,18 +46,18 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TreeState:
     """The providers of a plan that are there, by UUID.
 
     :param listed: all providers of their trees
     """
 
     tree: TreePlan
-    looks: Mapping[str, Look]
+    providers: Mapping[str, LiveProvider]
     listed: Mapping[str, Provider]
 
     @property
-    def side(self) -> Side:
+    def phase(self) -> Phase:
         """Judged by the classes that move; whatever else has changed does not decide this."""
         # Other trees change a sharing provider too, before this one or after it.
         own = [
@@ -65,23 +65,23 @@ class View:
             for change in self.tree.providers
             if change.root_provider_uuid == self.tree.root_provider_uuid
         ]
-        sides = {side for change in own for side in self._sides(change)}
-        if not sides:
+        phases = {phase for change in own for phase in self._phases(change)}
+        if not phases:
             # Nothing but traits or aggregates.
-            return Side.BEFORE
-        return sides.pop() if len(sides) == 1 else Side.NEITHER
+            return Phase.BEFORE
+        return phases.pop() if len(phases) == 1 else Phase.NEITHER
 
-    def _sides(self, change: ProviderChange) -> Iterator[Side]:
-        look = self.looks.get(change.uuid)
-        there = look.inventories if look else {}
+    def _phases(self, change: ProviderChange) -> Iterator[Phase]:
+        live_provider = self.providers.get(change.uuid)
+        there = live_provider.inventories if live_provider else {}
         before, after = change.content_before.inventories, change.after.inventories
         for name in moving_classes(change):
             if there.get(name) == before.get(name):
-                yield Side.BEFORE
+                yield Phase.BEFORE
             elif there.get(name) == after.get(name):
-                yield Side.AFTER
+                yield Phase.AFTER
             else:
-                yield Side.NEITHER
+                yield Phase.NEITHER
 
 
 def moves(tree: TreePlan) -> bool:
@@ -136,48 +136,48 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
     return True
 
 
-def side_of(client: Client, tree: TreePlan) -> Side:
+def phase_of(client: Client, tree: TreePlan) -> Phase:
     """Which side of its reshape a tree is on, with as few requests as tell that."""
     listed = listing(client, roots_of(tree))
     made = {change.uuid for change in tree.created()}
     if made and made <= listed.keys():
-        return Side.AFTER
+        return Phase.AFTER
     if made and made.isdisjoint(listed):
-        return Side.BEFORE
-    return look_at(client, tree, listed, holdings=False).side
+        return Phase.BEFORE
+    return read_tree_state(client, tree, listed, holdings=False).phase
 
 
-def look_at(
+def read_tree_state(
     client: Client,
     tree: TreePlan,
     listed: Mapping[str, Provider] | None = None,
     *,
     holdings: bool = True,
-) -> View:
+) -> TreeState:
     """Read the providers of a plan that are there.
 
     :param listed: all providers of its trees; without it, those of the plan are asked for
     :param holdings: whether to read who holds what of them, too
-    :raises Restless: if one does not hold still
+    :raises UnstableRead: if one does not hold still
     """
     if listed is None:
         listed = {change.uuid: _provider(change) for change in tree.providers}
-    looks = {}
+    providers = {}
     for change in tree.providers:
         if change.uuid in listed:
-            look = read_provider(client, listed[change.uuid], holdings=holdings)
-            if look is not None:
-                looks[change.uuid] = look
-    return View(tree, looks, listed)
+            live_provider = read_provider(client, listed[change.uuid], holdings=holdings)
+            if live_provider is not None:
+                providers[change.uuid] = live_provider
+    return TreeState(tree, providers, listed)
 
 
-def view_of(tree: TreePlan, snapshot: Snapshot) -> View:
+def tree_state_of(tree: TreePlan, snapshot: Snapshot) -> TreeState:
     """The providers of a plan as a snapshot of all its trees has them."""
-    looks = {}
+    providers = {}
     for change in tree.providers:
         state = snapshot.providers.get(change.uuid)
         if state is not None:
-            looks[change.uuid] = Look(
+            providers[change.uuid] = LiveProvider(
                 state.provider,
                 state.provider.generation,
                 state.inventories,
@@ -187,7 +187,7 @@ def view_of(tree: TreePlan, snapshot: Snapshot) -> View:
                 },
             )
     listed = {uuid: state.provider for uuid, state in snapshot.providers.items()}
-    return View(tree, looks, listed)
+    return TreeState(tree, providers, listed)
 
 
 def _provider(change: ProviderChange) -> Provider:
@@ -196,10 +196,12 @@ def _provider(change: ProviderChange) -> Provider:
     )
 
 
-def read_provider(client: Client, provider: Provider, *, holdings: bool = True) -> Look | None:
+def read_provider(
+    client: Client, provider: Provider, *, holdings: bool = True
+) -> LiveProvider | None:
     """What a provider has, and who holds what of it; ``None`` if it does not exist any more.
 
-    :raises Restless: if it does not hold still
+    :raises UnstableRead: if it does not hold still
     """
     try:
         for _ in range(ATTEMPTS):
@@ -207,7 +209,7 @@ def read_provider(client: Client, provider: Provider, *, holdings: bool = True) 
             held = allocation.list_of_provider(client, provider.uuid) if holdings else None
             if held is None or held.generation == inventories.generation:
                 assert inventories.generation is not None
-                return Look(
+                return LiveProvider(
                     provider,
                     inventories.generation,
                     inventories.value,
@@ -215,4 +217,4 @@ def read_provider(client: Client, provider: Provider, *, holdings: bool = True) 
                 )
     except errors.NotFound:
         return None
-    raise Restless(provider.name, ATTEMPTS)
+    raise UnstableRead(provider.name, ATTEMPTS)

@@ -21,7 +21,7 @@ from placementclient.planner.plan.operations import (
     SetTraits,
 )
 from placementclient.reshape.journal import Journal
-from placementclient.reshape.preconditions import Footing
+from placementclient.reshape.preconditions import Preconditions
 
 
 class Names:
@@ -41,19 +41,24 @@ class Names:
             self._known.add(name)
 
 
-class Steps:
+class OperationRunner:
     """Carries out operations for one tree, each noted in the journal.
 
-    :param footing: what is known of the tree; kept up to date with every answer
+    :param conditions: what is known of the tree; kept up to date with every answer
     """
 
     def __init__(
-        self, client: Client, journal: Journal, names: Names, root_uuid: str, footing: Footing
+        self,
+        client: Client,
+        journal: Journal,
+        names: Names,
+        root_uuid: str,
+        conditions: Preconditions,
     ) -> None:
         self._client, self._journal, self._names = client, journal, names
-        self._root_uuid, self.footing = root_uuid, footing
+        self._root_uuid, self.conditions = root_uuid, conditions
 
-    def take(self, operation: Operation) -> None:
+    def run(self, operation: Operation) -> None:
         """Carry out an operation, unless it is done already.
 
         :raises errors.HTTPError: if the service refuses
@@ -73,11 +78,11 @@ class Steps:
             case EnsureClass(name) | EnsureTrait(name):
                 return name in self._names
             case CreateProvider(uuid):
-                return uuid in self.footing.existing
+                return uuid in self.conditions.existing
             case SetTraits(uuid):
-                return self._traits(operation) == self.footing.traits.get(uuid, operation.before)
+                return self._traits(operation) == self.conditions.traits.get(uuid, operation.before)
             case SetAggregates(uuid):
-                return self._aggregates(operation) == self.footing.aggregates.get(
+                return self._aggregates(operation) == self.conditions.aggregates.get(
                     uuid, operation.before
                 )
         return False
@@ -104,8 +109,8 @@ class Steps:
             uuid=operation.uuid,
             parent_provider_uuid=operation.parent_provider_uuid,
         )
-        self.footing.existing.add(operation.uuid)
-        self.footing.generations[operation.uuid] = provider.generation
+        self.conditions.existing.add(operation.uuid)
+        self.conditions.generations[operation.uuid] = provider.generation
 
     @_perform.register
     def _(self, operation: DeleteProvider) -> None:
@@ -115,18 +120,21 @@ class Steps:
     def _(self, operation: SetTraits) -> None:
         uuid = operation.provider_uuid
         answer = trait.set_on_provider(
-            self._client, uuid, sorted(self._traits(operation)), self.footing.generations[uuid]
+            self._client, uuid, sorted(self._traits(operation)), self.conditions.generations[uuid]
         )
-        self.footing.traits[uuid] = frozenset(answer.value)
+        self.conditions.traits[uuid] = frozenset(answer.value)
         self._moved_to(uuid, answer.generation)
 
     @_perform.register
     def _(self, operation: SetAggregates) -> None:
         uuid = operation.provider_uuid
         answer = aggregate.set(
-            self._client, uuid, sorted(self._aggregates(operation)), self.footing.generations[uuid]
+            self._client,
+            uuid,
+            sorted(self._aggregates(operation)),
+            self.conditions.generations[uuid],
         )
-        self.footing.aggregates[uuid] = frozenset(answer.value)
+        self.conditions.aggregates[uuid] = frozenset(answer.value)
         self._moved_to(uuid, answer.generation)
 
     @_perform.register
@@ -135,28 +143,30 @@ class Steps:
         # type, and this one leaves every type as it is stored.
         reshaper.submit(self._client, self._body(operation), version=KEEPS_CONSUMER_TYPE)
         # The service has moved them all, by how much is its own affair.
-        self.footing.generations.clear()
+        self.conditions.generations.clear()
 
     def _moved_to(self, provider_uuid: str, generation: int | None) -> None:
         assert generation is not None
-        self.footing.generations[provider_uuid] = generation
+        self.conditions.generations[provider_uuid] = generation
 
     def _traits(self, operation: SetTraits) -> frozenset[str]:
-        return operation.onto(self.footing.traits.get(operation.provider_uuid, operation.before))
+        return operation.onto(self.conditions.traits.get(operation.provider_uuid, operation.before))
 
     def _aggregates(self, operation: SetAggregates) -> frozenset[str]:
         return operation.onto(
-            self.footing.aggregates.get(operation.provider_uuid, operation.before)
+            self.conditions.aggregates.get(operation.provider_uuid, operation.before)
         )
 
     def _body(self, operation: Reshape) -> dict[str, Any]:
         consumers = (
-            self.footing.consumers.get(change.uuid, change) for change in operation.consumers
+            self.conditions.consumers.get(change.uuid, change) for change in operation.consumers
         )
         return {
             'inventories': {
                 change.provider_uuid: {
-                    'resource_provider_generation': self.footing.generations[change.provider_uuid],
+                    'resource_provider_generation': self.conditions.generations[
+                        change.provider_uuid
+                    ],
                     'inventories': {
                         name: value.to_json() for name, value in sorted(change.after.items())
                     },

@@ -9,7 +9,7 @@ from placementclient.api import aggregate, allocation, trait
 from placementclient.http import Client
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.reshape.live_state import Look, View
+from placementclient.reshape.live_state import LiveProvider, TreeState
 
 
 class LeftAlone(errors.Differs):
@@ -17,7 +17,7 @@ class LeftAlone(errors.Differs):
 
 
 @dataclass(slots=True)
-class Footing:
+class Preconditions:
     """What the next requests for a tree are decided on.
 
     :param generations: of the providers, as they were read, or answered to the last write
@@ -34,53 +34,55 @@ class Footing:
     existing: set[str] = field(default_factory=set)
 
 
-def as_planned(tree: TreePlan) -> Footing:
+def as_planned(tree: TreePlan) -> Preconditions:
     """What a plan is carried out on where nothing has happened since."""
-    result = Footing()
+    result = Preconditions()
     for change in tree.providers:
         if change.before is not None and change.before.generation is not None:
             result.generations[change.uuid] = change.before.generation
     return result
 
 
-def found(client: Client, view: View) -> Footing | str:
+def found(client: Client, tree_state: TreeState) -> Preconditions | str:
     """What the plan can be carried out on, if nothing that matters to it has changed.
 
     :return: otherwise what has changed, a sentence without its full stop
     :raises LeftAlone: if it is something that no other plan could take into account
     """
-    result = Footing()
-    by_name = {provider.name: provider for provider in view.listed.values()}
-    for change in view.tree.providers:
-        look = view.looks.get(change.uuid)
-        if look is None:
+    result = Preconditions()
+    by_name = {provider.name: provider for provider in tree_state.listed.values()}
+    for change in tree_state.tree.providers:
+        live_provider = tree_state.providers.get(change.uuid)
+        if live_provider is None:
             if not change.is_created:
                 raise LeftAlone(f'{change.name} does not exist any more')
             if change.name in by_name:
                 return f'{change.name} exists, with the UUID {by_name[change.name].uuid}'
             continue
-        name = view.listed[change.uuid].name if change.uuid in view.listed else change.name
+        name = (
+            tree_state.listed[change.uuid].name if change.uuid in tree_state.listed else change.name
+        )
         if name != change.name:
             # The names that the plan gives may be made of it.
             raise LeftAlone(f'{change.name} is called {name} now: plan again')
         if change.is_created:
-            _check_empty(change, look)
+            _check_empty(change, live_provider)
             result.existing.add(change.uuid)
-        elif look.inventories != change.content_before.inventories:
+        elif live_provider.inventories != change.content_before.inventories:
             return f'the inventories of {change.name} have changed'
-        drift = _newcomer(view.tree, change, look)
+        drift = _newcomer(tree_state.tree, change, live_provider)
         if drift:
             return drift
-        result.generations[change.uuid] = look.generation
-    drift = _consumers(client, view, result)
+        result.generations[change.uuid] = live_provider.generation
+    drift = _consumers(client, tree_state, result)
     if drift:
         return drift
-    _read_sets(client, view, result)
+    _read_sets(client, tree_state, result)
     return result
 
 
-def _check_empty(change: ProviderChange, look: Look) -> None:
-    provider = look.provider
+def _check_empty(change: ProviderChange, live_provider: LiveProvider) -> None:
+    provider = live_provider.provider
     if (provider.name, provider.parent_provider_uuid) != (
         change.name,
         change.parent_provider_uuid,
@@ -88,7 +90,7 @@ def _check_empty(change: ProviderChange, look: Look) -> None:
         raise LeftAlone(
             f'the provider {change.uuid} exists, but as {provider.name}, or below another parent'
         )
-    if look.inventories or look.holdings:
+    if live_provider.inventories or live_provider.holdings:
         raise LeftAlone(f'{change.name} exists already, and is not empty')
 
 
@@ -102,7 +104,7 @@ def _shrinking_classes(change: ProviderChange) -> set[str]:
     }
 
 
-def _newcomer(tree: TreePlan, change: ProviderChange, look: Look) -> str | None:
+def _newcomer(tree: TreePlan, change: ProviderChange, live_provider: LiveProvider) -> str | None:
     """Whether a class that moves away is held by somebody in a way that the plan does not know.
 
     Those whose allocations are to change are looked at elsewhere.
@@ -114,7 +116,7 @@ def _newcomer(tree: TreePlan, change: ProviderChange, look: Look) -> str | None:
             key = (row.consumer_uuid, row.resource_class)
             staying[key] = staying.get(key, 0) + row.amount
     moving = _shrinking_classes(change)
-    for uuid, holding in look.holdings.items():
+    for uuid, holding in live_provider.holdings.items():
         if uuid in known:
             continue
         for name in moving.intersection(holding.resources):
@@ -123,15 +125,16 @@ def _newcomer(tree: TreePlan, change: ProviderChange, look: Look) -> str | None:
     return None
 
 
-def _consumers(client: Client, view: View, result: Footing) -> str | None:
+def _consumers(client: Client, tree_state: TreeState, result: Preconditions) -> str | None:
     """Take up the consumers as they are now; or say which holds something else than it did."""
-    for consumer in view.tree.consumers:
+    for consumer in tree_state.tree.consumers:
         # What a tree before this one was to do to the consumer elsewhere may not have been done.
-        moved = bool(view.tree.follows)
-        for uuid, look in view.looks.items():
-            if look.held(consumer.uuid) != consumer.before.get(uuid, {}):
-                return f'consumer {consumer.uuid} does not hold on {look.provider.name} what it did'
-            holding = look.holdings.get(consumer.uuid)
+        moved = bool(tree_state.tree.follows)
+        for uuid, live_provider in tree_state.providers.items():
+            if live_provider.held(consumer.uuid) != consumer.before.get(uuid, {}):
+                name = live_provider.provider.name
+                return f'consumer {consumer.uuid} does not hold on {name} what it did'
+            holding = live_provider.holdings.get(consumer.uuid)
             moved = moved or (
                 holding is not None and holding.consumer_generation != consumer.generation
             )
@@ -149,13 +152,13 @@ def _consumers(client: Client, view: View, result: Footing) -> str | None:
     return None
 
 
-def _read_sets(client: Client, view: View, result: Footing) -> None:
+def _read_sets(client: Client, tree_state: TreeState, result: Preconditions) -> None:
     """Read the traits and aggregates that are to change.
 
     The generation stays the one of the look, so that a conflict tells if the provider has moved.
     """
-    for change in view.tree.providers:
-        if change.uuid not in view.looks:
+    for change in tree_state.tree.providers:
+        if change.uuid not in tree_state.providers:
             continue
         generation = result.generations[change.uuid]
         if change.content_before.traits != change.after.traits:
@@ -165,7 +168,7 @@ def _read_sets(client: Client, view: View, result: Footing) -> None:
         result.generations[change.uuid] = generation
 
 
-def read_traits(client: Client, provider_uuid: str, result: Footing) -> None:
+def read_traits(client: Client, provider_uuid: str, result: Preconditions) -> None:
     """Read the traits that a provider has, so that those of others are kept."""
     traits = trait.list_of_provider(client, provider_uuid)
     assert traits.generation is not None
@@ -173,7 +176,7 @@ def read_traits(client: Client, provider_uuid: str, result: Footing) -> None:
     result.generations[provider_uuid] = traits.generation
 
 
-def read_aggregates(client: Client, provider_uuid: str, result: Footing) -> None:
+def read_aggregates(client: Client, provider_uuid: str, result: Preconditions) -> None:
     """Read the aggregates that a provider is in, so that those of others are kept."""
     aggregates = aggregate.list(client, provider_uuid)
     assert aggregates.generation is not None

@@ -14,7 +14,7 @@ from placementclient.reshape.preconditions import LeftAlone
 from placementclient.snapshot.capture import capture
 
 
-def planned_again(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:
+def replanned(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:
     """The plan of a tree that has changed since it was made, and is not applied.
 
     :param drift: what has changed, a sentence without its full stop

@@ -25,16 +25,16 @@ from placementclient.planner.plan.operations import (
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import live_state, preconditions, replanning, verify
 from placementclient.reshape.journal import Journal
-from placementclient.reshape.live_state import Side, View
-from placementclient.reshape.operation_runner import Names, Steps
-from placementclient.reshape.preconditions import Footing, LeftAlone
-from placementclient.snapshot.capture import Restless
+from placementclient.reshape.live_state import Phase, TreeState
+from placementclient.reshape.operation_runner import Names, OperationRunner
+from placementclient.reshape.preconditions import LeftAlone, Preconditions
+from placementclient.snapshot.capture import UnstableRead
 
 #: How often a tree is looked at again after a conflict or a lost answer.
 ATTEMPTS = 8
 
 
-class Unanswered(errors.PlacementError):
+class OutcomeUnknown(errors.PlacementError):
     """The service does not answer: whether the last request was granted is not known."""
 
 
@@ -43,12 +43,12 @@ _PASSING = (
     errors.ConcurrentUpdate,
     errors.InventoryInUse,
     errors.NotFound,
-    Restless,
-    Unanswered,
+    UnstableRead,
+    OutcomeUnknown,
 )
 
 
-class _Again(Exception):
+class _Replanned(Exception):
     """The tree has been planned again."""
 
 
@@ -63,20 +63,20 @@ class Run:
 
 
 @contextlib.contextmanager
-def answered() -> Iterator[None]:
+def unknown_outcomes() -> Iterator[None]:
     """Make one kind of error of all answers that say nothing about what was done.
 
-    :raises Unanswered: for them
+    :raises OutcomeUnknown: for them
     """
     try:
         yield
     except (NoConnection, errors.ServerError, errors.InvalidAnswer) as reason:
-        raise Unanswered(
+        raise OutcomeUnknown(
             f'No answer of the service: {reason}. What was done is read back by the next run'
         ) from reason
 
 
-class Course:
+class TreeExecutor:
     """The way of one tree.
 
     :param tree: as it was planned last
@@ -97,22 +97,20 @@ class Course:
         """Apply the plan of the tree.
 
         :param is_as_planned: whether it has been seen already that nothing has happened since
-        :raises Unanswered: if the service does not answer any more
+        :raises OutcomeUnknown: if the service does not answer any more
         :raises errors.Forbidden: if the policy does not allow it
         """
         self._is_as_planned = is_as_planned
-        return self._persistently(self._forward)
+        return self._retry(self._forward)
 
     def backward(self) -> TreeResult:
         """Take back what the plan has done to the tree.
 
         :raises: what :meth:`forward` does
         """
-        return self._persistently(self._backward)
+        return self._retry(self._backward)
 
-    def _persistently(
-        self, attempt: Callable[[errors.PlacementError | None], TreeResult]
-    ) -> TreeResult:
+    def _retry(self, attempt: Callable[[errors.PlacementError | None], TreeResult]) -> TreeResult:
         """Try until it is done, or it is certain that it cannot be done.
 
         Each time that the service refuses because somebody came between, or does not answer, the
@@ -125,9 +123,9 @@ class Course:
                 # With jitter, so that writers that met do not meet again.
                 time.sleep(random.uniform(0, 0.04 * 2**number))  # noqa: S311
             try:
-                with answered():
+                with unknown_outcomes():
                     return attempt(refusal)
-            except _Again:
+            except _Replanned:
                 refusal = None
             except _PASSING as reason:
                 refusal = reason
@@ -140,7 +138,7 @@ class Course:
                 return self._leave_alone(State.LEFT_ALONE, reason)
         if refusal is None:
             refusal = LeftAlone('it changes each time that it is planned again')
-        if isinstance(refusal, Unanswered):
+        if isinstance(refusal, OutcomeUnknown):
             raise refusal
         return self._leave_alone(State.FAILED if refused > 1 else State.LEFT_ALONE, refusal)
 
@@ -148,42 +146,42 @@ class Course:
         if self._is_as_planned:
             # What has happened since then is told by a conflict.
             self._is_as_planned = False
-            footing = preconditions.as_planned(self.tree)
+            conditions = preconditions.as_planned(self.tree)
         else:
-            view = live_state.look_at(self._client, self.tree, self._listed())
-            if view.side is Side.AFTER:
+            tree_state = live_state.read_tree_state(self._client, self.tree, self._listed())
+            if tree_state.phase is Phase.AFTER:
                 return self._complete(self.tree.operations())
             if isinstance(refusal, errors.DuplicateName):
-                self._find_elsewhere(view)
-            footing = self._footing(view)
-        steps = self._steps(footing)
+                self._find_elsewhere(tree_state)
+            conditions = self._conditions(tree_state)
+        runner = self._runner(conditions)
         operations = iter(self.tree.operations())
         for operation in operations:
             if isinstance(operation, Reshape):
                 # Also if no answer comes.
                 self._ours = True
-                steps.take(operation)
+                runner.run(operation)
                 break
-            steps.take(operation)
+            runner.run(operation)
         return self._complete(operations)
 
-    def _footing(self, view: View) -> Footing:
+    def _conditions(self, tree_state: TreeState) -> Preconditions:
         """What to go on from; if what matters has changed, the tree is planned again."""
-        footing = preconditions.found(self._client, view)
-        if isinstance(footing, Footing):
-            return footing
+        conditions = preconditions.found(self._client, tree_state)
+        if isinstance(conditions, Preconditions):
+            return conditions
         known = {warning.message for warning in self.tree.warnings}
-        self.tree = replanning.planned_again(self._client, self._run.plan, self.tree, footing)
+        self.tree = replanning.replanned(self._client, self._run.plan, self.tree, conditions)
         self._journal.revise(self.tree)
         new = [each.message for each in self.tree.warnings if each.message not in known]
-        self._remarks = [f'planned again, as {footing}', *new]
-        raise _Again
+        self._remarks = [f'planned again, as {conditions}', *new]
+        raise _Replanned
 
-    def _find_elsewhere(self, view: View) -> None:
+    def _find_elsewhere(self, tree_state: TreeState) -> None:
         """Refuse, if a provider that is to be made exists in another tree."""
         for change in self.tree.created():
             for provider in resource_provider.list(self._client, name=change.name):
-                if provider.uuid not in view.listed:
+                if provider.uuid not in tree_state.listed:
                     raise LeftAlone(
                         f'{change.name} exists elsewhere: {provider.uuid}, '
                         f'in the tree of {provider.root_provider_uuid}'
@@ -192,8 +190,10 @@ class Course:
     def _listed(self) -> dict[str, Provider]:
         return live_state.listing(self._client, live_state.roots_of(self.tree))
 
-    def _steps(self, footing: Footing) -> Steps:
-        return Steps(self._client, self._journal, self._run.names, self._root_uuid, footing)
+    def _runner(self, conditions: Preconditions) -> OperationRunner:
+        return OperationRunner(
+            self._client, self._journal, self._run.names, self._root_uuid, conditions
+        )
 
     def _complete(self, operations: Iterable[Operation]) -> TreeResult:
         """What comes after the reshape: the traits that go, and a look at what has become of it.
@@ -201,8 +201,8 @@ class Course:
         :param operations: what may be left to do; the reshape itself is passed over
         """
         self._set(operations)
-        view = live_state.look_at(self._client, self.tree)
-        differences = verify.of_view(view)
+        tree_state = live_state.read_tree_state(self._client, self.tree)
+        differences = verify.of_tree_state(tree_state)
         wrong = [difference for difference in differences if difference.is_damage]
         if wrong:
             reason = f'verification: {wrong[0].message}'
@@ -219,54 +219,60 @@ class Course:
         reading tells whether somebody else has changed them since.
         """
         for operation in operations:
-            footing = Footing()
+            conditions = Preconditions()
             if isinstance(operation, SetTraits):
-                preconditions.read_traits(self._client, operation.provider_uuid, footing)
+                preconditions.read_traits(self._client, operation.provider_uuid, conditions)
             elif isinstance(operation, SetAggregates):
-                preconditions.read_aggregates(self._client, operation.provider_uuid, footing)
+                preconditions.read_aggregates(self._client, operation.provider_uuid, conditions)
             else:
                 continue
-            self._steps(footing).take(operation)
+            self._runner(conditions).run(operation)
 
     def _backward(self, _: errors.PlacementError | None) -> TreeResult:
         begun = self._journal.of(self._root_uuid).begun
         if not begun and live_state.is_as_planned(self.tree, self._listed()):
             return self._ended(State.ALREADY_BACK)
         snapshot = replanning.captured(self._client, self.tree)
-        view = live_state.view_of(self.tree, snapshot)
-        if view.side is not Side.BEFORE:
+        tree_state = live_state.tree_state_of(self.tree, snapshot)
+        if tree_state.phase is not Phase.BEFORE:
             back = replanning.planned_back(snapshot, self._run.plan, self.tree)
-            self._steps(preconditions.as_planned(back)).take(_reshape_of(back))
-            view = live_state.look_at(self._client, self.tree, view.listed)
-        elif not begun and not any(change.uuid in view.looks for change in self.tree.created()):
+            self._runner(preconditions.as_planned(back)).run(_reshape_of(back))
+            tree_state = live_state.read_tree_state(self._client, self.tree, tree_state.listed)
+        elif not begun and not any(
+            change.uuid in tree_state.providers for change in self.tree.created()
+        ):
             return self._ended(State.ALREADY_BACK)
-        self._retreat(view)
+        self._retreat(tree_state)
         self._journal.end(self._root_uuid, State.ROLLED_BACK)
         return self._ended(State.ROLLED_BACK)
 
-    def _retreat(self, view: View) -> None:
+    def _retreat(self, tree_state: TreeState) -> None:
         """Take back what surrounds the reshape: traits, aggregates, and the providers made."""
         inverse = self.tree.inverse()
         self._set(inverse)
-        steps = self._steps(Footing())
+        runner = self._runner(Preconditions())
         for operation in inverse:
             if isinstance(operation, DeleteProvider):
-                look = view.looks.get(operation.uuid)
+                live_provider = tree_state.providers.get(operation.uuid)
                 # The service would delete inventories with the provider.
-                if look is not None and not look.inventories and not look.holdings:
-                    steps.take(operation)
-                elif look is not None:
+                if (
+                    live_provider is not None
+                    and not live_provider.inventories
+                    and not live_provider.holdings
+                ):
+                    runner.run(operation)
+                elif live_provider is not None:
                     raise LeftAlone(f'{operation.name} is not empty')
 
     def _leave_alone(self, state: State, reason: errors.PlacementError) -> TreeResult:
         """End without success; what was prepared is taken back, as far as nobody uses it."""
         message = str(reason)
         try:
-            with answered():
-                view = live_state.look_at(self._client, self.tree, self._listed())
-                if view.side is Side.BEFORE and self._journal.of(self._root_uuid).begun:
-                    self._retreat(view)
-        except (errors.HTTPError, LeftAlone, Restless, Unanswered) as obstacle:
+            with unknown_outcomes():
+                tree_state = live_state.read_tree_state(self._client, self.tree, self._listed())
+                if tree_state.phase is Phase.BEFORE and self._journal.of(self._root_uuid).begun:
+                    self._retreat(tree_state)
+        except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             message += f'; what was prepared is still there: {obstacle}'
         self._journal.end(self._root_uuid, State.LEFT_ALONE, message)
         return self._ended(state, message, reason)

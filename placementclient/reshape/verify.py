@@ -15,7 +15,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 from placementclient.reshape import journal, live_state
-from placementclient.reshape.live_state import Look, Side, View
+from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
 from placementclient.snapshot.capture import capture, parallel
 
 
@@ -45,7 +45,10 @@ def verify(
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
         snapshot = capture(client, live_state.roots_of(tree))
-        if live_state.moves(tree) and live_state.view_of(tree, snapshot).side is Side.BEFORE:
+        if (
+            live_state.moves(tree)
+            and live_state.tree_state_of(tree, snapshot).phase is Phase.BEFORE
+        ):
             name = tree.root_provider_name
             return [Deviation(name, 'not-applied', 'the plan is not applied to this tree')]
         return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
@@ -111,21 +114,26 @@ def _without(tree: TreePlan, uuids: set[str]) -> TreePlan:
     )
 
 
-def of_view(view: View) -> list[Deviation]:
+def of_tree_state(tree_state: TreeState) -> list[Deviation]:
     """What a look at the providers of a plan tells, right after the reshape."""
-    result = list(_of_inventories(view.tree, view.looks))
-    names = {change.uuid: change.name for change in view.tree.providers}
-    for consumer in view.tree.consumers:
-        there = {uuid: look.held(consumer.uuid) for uuid, look in view.looks.items()}
-        wanted = {uuid: held for uuid, held in consumer.after.items() if uuid in view.looks}
+    result = list(_of_inventories(tree_state.tree, tree_state.providers))
+    names = {change.uuid: change.name for change in tree_state.tree.providers}
+    for consumer in tree_state.tree.consumers:
+        there = {
+            uuid: live_provider.held(consumer.uuid)
+            for uuid, live_provider in tree_state.providers.items()
+        }
+        wanted = {
+            uuid: held for uuid, held in consumer.after.items() if uuid in tree_state.providers
+        }
         held = {uuid: resources for uuid, resources in there.items() if resources}
-        result += _of_consumer(view.tree, names, consumer, held, wanted)
+        result += _of_consumer(tree_state.tree, names, consumer, held, wanted)
     return result
 
 
 def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
     """What is different in a snapshot of all trees that a plan of one tree concerns."""
-    yield from _of_inventories(tree, live_state.view_of(tree, snapshot).looks)
+    yield from _of_inventories(tree, live_state.tree_state_of(tree, snapshot).providers)
     for change in tree.providers:
         if change.uuid in snapshot.providers:
             yield from _of_sets(tree, change, snapshot)
@@ -147,9 +155,9 @@ def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
             )
 
 
-def _of_inventories(tree: TreePlan, looks: Mapping[str, Look]) -> Iterator[Deviation]:
+def _of_inventories(tree: TreePlan, providers: Mapping[str, LiveProvider]) -> Iterator[Deviation]:
     for change in tree.providers:
-        if change.uuid not in looks:
+        if change.uuid not in providers:
             if change.after.inventories or not change.is_created:
                 yield Deviation(
                     tree.root_provider_name,
@@ -158,7 +166,7 @@ def _of_inventories(tree: TreePlan, looks: Mapping[str, Look]) -> Iterator[Devia
                     {'provider': change.name},
                 )
             continue
-        there, after = looks[change.uuid].inventories, change.after.inventories
+        there, after = providers[change.uuid].inventories, change.after.inventories
         moving = live_state.moving_classes(change)
         for name in sorted({*there, *after}):
             if there.get(name) != after.get(name):
@@ -248,11 +256,11 @@ def _status(client: Client, tree: TreePlan) -> tuple[Status, str]:
     for change in tree.providers:
         if not change.is_created and change.uuid not in listed:
             return Status.DIFFERS, f'{change.name} does not exist any more'
-    view = live_state.look_at(client, tree, listed, holdings=False)
-    if view.side is Side.BEFORE:
+    tree_state = live_state.read_tree_state(client, tree, listed, holdings=False)
+    if tree_state.phase is Phase.BEFORE:
         return Status.PENDING, ''
-    if view.side is Side.NEITHER:
-        damage = next((d for d in _of_inventories(tree, view.looks) if d.is_damage), None)
+    if tree_state.phase is Phase.NEITHER:
+        damage = next((d for d in _of_inventories(tree, tree_state.providers) if d.is_damage), None)
         return Status.DIFFERS, damage.message if damage else ''
     for change in tree.providers:
         lost = change.content_before.traits - change.after.traits

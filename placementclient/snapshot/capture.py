@@ -30,7 +30,7 @@ T = TypeVar('T')
 U = TypeVar('U')
 
 
-class Restless(errors.PlacementError):
+class UnstableRead(errors.PlacementError):
     """A tree changes faster than it can be read.
 
     :param provider: the name of its root
@@ -62,7 +62,7 @@ def capture(
     :param workers: how many trees are read at a time
     :param progress: told the name of the root of each tree that has been read
     :raises errors.NoSuchProvider: if there is no such provider
-    :raises Restless: if a tree cannot be read consistently
+    :raises UnstableRead: if a tree cannot be read consistently
     :raises errors.UnsupportedVersion: below microversion 1.28
     """
     client.require('a snapshot', SINCE)
@@ -83,7 +83,7 @@ def capture(
             )
         for index in contradicting:
             captured[index] = reader.tree([state.provider for state in captured[index].states])
-    raise Restless(captured[contradicting[0]].name, ATTEMPTS)
+    raise UnstableRead(captured[contradicting[0]].name, ATTEMPTS)
 
 
 def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
@@ -164,7 +164,7 @@ class _Reader:
             if not unlisted or unlisted == hidden:
                 return tree
             hidden = unlisted
-        raise Restless(name, ATTEMPTS)
+        raise UnstableRead(name, ATTEMPTS)
 
     def _list(self, provider_uuid: str) -> list[Provider]:
         return resource_provider.list(self._client, matching=Filter(in_tree=provider_uuid))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from placementclient.api import aggregate, allocation_candidate, resource_provider
 from placementclient.http import Client
-from placementclient.insight.candidates.provider_index import Offer, World
+from placementclient.insight.candidates.provider_index import Offer, ProviderIndex
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState
@@ -30,10 +30,10 @@ class Inquiry:
         self._limit = limit or LIMIT
         self._left = ASKED
 
-    def world(self) -> World:
+    def index(self) -> ProviderIndex:
         """The providers; who has what is asked as soon as it is needed."""
         providers = {provider.uuid: provider for provider in resource_provider.list(self._client)}
-        return World(providers, self._reach(), self._matching)
+        return ProviderIndex(providers, self._reach(), self._matching)
 
     def offer(self, request: CandidateRequest) -> Offer | None:
         """What there is for a request; None, if it has been asked for often enough."""
@@ -46,7 +46,7 @@ class Inquiry:
         trees = {root for candidate in candidates for root in candidate.roots(summaries)}
         return Offer(len(trees), len(candidates) >= self._limit)
 
-    def look(self, wanted: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
+    def read_trees(self, wanted: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
         """The providers that can serve each of some trees, with all that they have."""
         if not wanted:
             return {}

@@ -1,4 +1,4 @@
-"""Make faults good: one mend at a time, each only while things are as they were judged."""
+"""Make faults good: one repair at a time, each only while things are as they were judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placementclient.api import allocation, conflict, inventory, trait
 from placementclient.http import Client
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import Inventory
-from placementclient.model.repairs import AddTrait, Free, LowerReserved, Mend
+from placementclient.model.repairs import AddTrait, Free, LowerReserved, Repair
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
 #: takes its time, and the clocks of two machines differ.
@@ -22,47 +22,47 @@ class Changed(errors.PlacementError):
     """What was to be mended is not as it was when that was decided."""
 
 
-def apply(client: Client, mend: Mend, listed: datetime | None = None) -> None:
-    """Carry out a mend.
+def apply(client: Client, repair: Repair, listed: datetime | None = None) -> None:
+    """Carry out a repair.
 
     :param listed: when the lists were finished by which it was decided who holds too much; ``None``
         if they are certainly younger than what they were compared with
     :raises Changed: if it is not as it was then
     :raises errors.HTTPError: if the service refuses
     """
-    match mend:
+    match repair:
         case AddTrait():
-            _add_trait(client, mend)
+            _add_trait(client, repair)
         case LowerReserved():
-            conflict.retried(lambda: _lower_reserved(client, mend))
+            conflict.retried(lambda: _lower_reserved(client, repair))
         case Free():
-            _free(client, mend, listed)
+            _free(client, repair, listed)
 
 
-def _add_trait(client: Client, mend: AddTrait) -> None:
+def _add_trait(client: Client, repair: AddTrait) -> None:
     def attempt() -> None:
-        there = trait.list_of_provider(client, mend.provider_uuid)
+        there = trait.list_of_provider(client, repair.provider_uuid)
         assert there.generation is not None
-        if mend.trait not in there.value:
-            wanted = [*there.value, mend.trait]
-            trait.set_on_provider(client, mend.provider_uuid, wanted, there.generation)
+        if repair.trait not in there.value:
+            wanted = [*there.value, repair.trait]
+            trait.set_on_provider(client, repair.provider_uuid, wanted, there.generation)
 
     conflict.retried(attempt)
 
 
-def _lower_reserved(client: Client, mend: LowerReserved) -> None:
-    there: Read[Inventory] = inventory.show(client, mend.provider_uuid, mend.resource_class)
+def _lower_reserved(client: Client, repair: LowerReserved) -> None:
+    there: Read[Inventory] = inventory.show(client, repair.provider_uuid, repair.resource_class)
     found = there.value
     assert there.generation is not None
     if found.reserved > found.total:
         fields = replace(found, reserved=found.total).to_json()
-        inventory.set(client, mend.provider_uuid, mend.resource_class, fields, there.generation)
+        inventory.set(client, repair.provider_uuid, repair.resource_class, fields, there.generation)
 
 
-def _free(client: Client, mend: Free, listed: datetime | None) -> None:
+def _free(client: Client, repair: Free, listed: datetime | None) -> None:
     """Guarded by the generation of the consumer, from what was judged to what is written."""
-    read = allocation.show(client, mend.consumer.uuid)
-    there, judged = read.value, mend.consumer
+    read = allocation.show(client, repair.consumer.uuid)
+    there, judged = read.value, repair.consumer
     if (there.allocations, there.generation) != (judged.allocations, judged.generation):
         raise Changed(f'What consumer {judged.uuid} holds has changed since')
     if listed is not None:
@@ -75,6 +75,6 @@ def _free(client: Client, mend: Free, listed: datetime | None) -> None:
     left = {
         uuid: resources
         for uuid, resources in there.allocations.items()
-        if uuid not in mend.provider_uuids
+        if uuid not in repair.provider_uuids
     }
     allocation.set(client, replace(there, allocations=left))

@@ -17,7 +17,7 @@ START = {
     'fish': ['fish', '--no-config', '-i'],
 }
 #: How long a shell may take to show something, in seconds: generous, for nothing is timed.
-PATIENCE = 30
+TIMEOUT = 30
 
 
 class Terminal:
@@ -33,7 +33,7 @@ class Terminal:
     def wait_for(self, expected: str) -> str:
         """What is shown until a text appears."""
         shown = ''
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT
         while time.monotonic() < until:
             if not select.select([self._descriptor], [], [], 0.1)[0]:
                 continue

@@ -324,7 +324,7 @@ def test_a_conf_that_does_not_do(text, reason, tmp_path):
         connect(direct.Direct(placement_conf=str(path))).get('/')
 
 
-# Side by side
+# Phase by side
 
 
 def test_two_databases_in_one_session():

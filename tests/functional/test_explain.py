@@ -79,13 +79,13 @@ class Planted:
 
     :param conflicts: the sets of requirements, each a kind and a value
     :param enough: what is said to be enough, and for how many trees
-    :param lacks: what the nearest tree lacks
+    :param shortages: what the nearest tree lacks
     """
 
     request: str
     conflicts: list[list[tuple[str, str]]]
     enough: str
-    lacks: str
+    shortages: str
 
 
 PLANTED = {
@@ -200,7 +200,7 @@ def test_the_planted_reason_is_named(
     assert shown.stdout.startswith('The request cannot be met.\n')
     enough = shown.stdout.partition('Would be enough')[2].partition('Nearest trees')
     assert planted.enough in enough[0], shown.stdout
-    assert planted.lacks in enough[2], shown.stdout
+    assert planted.shortages in enough[2], shown.stdout
     assert ('calculated' in enough[0]) == bool(where)
     asked = [url for _, url in requests if 'allocation_candidates' in url]
     assert len(asked) <= (0 if where else inquiry.ASKED)
@@ -274,11 +274,11 @@ def _request(chance: random.Random) -> CandidateRequest:
 
 
 def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> None:
-    world, met = snapshot_index.world(capture.capture(client)), 0
+    index, met = snapshot_index.index(capture.capture(client)), 0
     for seed in range(120):
         request = _request(random.Random(seed))
         offer = inquiry.Inquiry(client).offer(request)
-        matcher = Matcher(world, requirements(request))
+        matcher = Matcher(index, requirements(request))
         assert offer is not None
         assert (offer.trees > 0) == matcher.possible(frozenset(matcher.requirements)), request
         met += offer.trees > 0

@@ -288,7 +288,7 @@ def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
 
 def test_every_end_is_explained() -> None:
     verified = inspect.getsource(verify)
-    kinds = re.findall(r"Difference\(\s*tree\.root_provider_name,\s*'([a-z]+)'", verified)
+    kinds = re.findall(r"Deviation\(\s*tree\.root_provider_name,\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
     for word in (*State, *Status, *kinds):
         assert f'``{word}``' in guide.RESHAPE, word

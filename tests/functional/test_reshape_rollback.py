@@ -160,7 +160,7 @@ def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:
     bad = replace(change, after=replace(change.after, inventories=small))
     tree = replace(plan.trees[0], providers=(plan.trees[0].providers[0], bad))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(executor.check, 'check', lambda plan: None)
+        patch.setattr(executor.invariants, 'check', lambda plan: None)
         result = rehearse.rehearse(replace(plan, trees=(tree,)), snapshot)
     assert result.applied.trees[0].state is State.FAILED
     assert 'violate inventory constraints' in result.applied.trees[0].reason

@@ -83,7 +83,7 @@ def test_a_service_that_is_gone_stops_the_run(
         ('compute0', 'applied'), ('compute1', 'failed'), ('compute2', 'not started')
     ]  # fmt: skip
     assert outcome.exit_status is ExitStatus.PARTIAL
-    assert isinstance(outcome.stopped, tree_executor.Unanswered)
+    assert isinstance(outcome.stopped, tree_executor.OutcomeUnknown)
     assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 

@@ -17,7 +17,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import capture, restore
-from placementclient.snapshot.capture import Restless
+from placementclient.snapshot.capture import UnstableRead
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -122,7 +122,10 @@ def test_a_tree_that_never_holds_still(client: Client) -> None:
         same = {name: value.to_json() for name, value in read.value.items()}
         inventory.set_all(client, uuid_of('compute0'), same, read.generation)
 
-    with clouds.disturbed(client, 'GET', '/usages', churn, 1000), pytest.raises(Restless) as caught:
+    with (
+        clouds.disturbed(client, 'GET', '/usages', churn, 1000),
+        pytest.raises(UnstableRead) as caught,
+    ):
         capture.capture(client)
     assert caught.value.provider == 'compute0'
 

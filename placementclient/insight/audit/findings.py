@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.model.repairs import Mend
+from placementclient.model.repairs import Repair
 
 
 class Severity(enum.Enum):
@@ -30,14 +30,14 @@ class Fault:
     :param roots: the UUIDs of the roots of the trees that it concerns
     :param evidence: the facts that show it
     :param remedy: what mends it: a command, or a word to the operator where there is none
-    :param mend: the same as something that can be done at once; only where it is safe
+    :param repair: the same as something that can be done at once; only where it is safe
     """
 
     subject: str
     roots: tuple[str, ...]
     evidence: Mapping[str, Any]
     remedy: str
-    mend: Mend | None = None
+    repair: Repair | None = None
 
 
 @dataclass(frozen=True, slots=True)

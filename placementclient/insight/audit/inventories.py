@@ -74,7 +74,7 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
     """More is reserved than there is: capacity is below nothing, and updates are refused."""
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.reserved > inventory.total:
-            mend = LowerReserved(state.uuid, state.name, resource_class, inventory.total)
+            repair = LowerReserved(state.uuid, state.name, resource_class, inventory.total)
             yield Fault(
                 state.name,
                 (cloud.root_of(state),),
@@ -83,8 +83,8 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
                     'reserved': inventory.reserved,
                     'total': inventory.total,
                 },
-                mend.command,
-                mend,
+                repair.command,
+                repair,
             )
 
 

@@ -110,13 +110,13 @@ def missing_owner(cloud: Cloud) -> Iterator[Fault]:
             continue
         for state in cloud.topology.trees[root.uuid]:
             if OWNER_NOVA not in state.traits and not _is_others(cloud, state):
-                mend = AddTrait(state.uuid, state.name, OWNER_NOVA)
+                repair = AddTrait(state.uuid, state.name, OWNER_NOVA)
                 yield Fault(
                     state.name,
                     (root.uuid,),
                     {'root': root.name, 'missing': OWNER_NOVA},
-                    mend.command,
-                    mend,
+                    repair.command,
+                    repair,
                 )
 
 

@@ -9,11 +9,11 @@ from typing import TypeVar
 T = TypeVar('T')
 
 #: How many sets are tried before what has been found has to do.
-PATIENCE = 3000
+MAX_STEPS = 3000
 #: The largest sets that are looked for by trying all of a size.
 LARGEST = 4
 #: How many sets to give up are looked for.
-WAYS = 8
+MAX_CORRECTION_SETS = 8
 
 Possible = Callable[[frozenset[T]], bool]
 
@@ -27,7 +27,7 @@ def conflicts(requirements: Sequence[T], possible: Possible[T]) -> list[frozense
     :param possible: whether some of them can be met together; fewer never are harder to meet
     """
     found: list[frozenset[T]] = []
-    left = PATIENCE
+    left = MAX_STEPS
     for size in range(1, LARGEST + 1):
         for chosen in combinations(requirements, size):
             subset = frozenset(chosen)
@@ -53,7 +53,7 @@ def minimized(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
     return frozenset(kept)
 
 
-def concessions(
+def correction_sets(
     requirements: Sequence[T], found: Sequence[frozenset[T]], possible: Possible[T]
 ) -> Iterator[frozenset[T]]:
     """Minimal sets of requirements without which the others are possible, smallest first.
@@ -74,7 +74,7 @@ def concessions(
             if possible(frozenset(requirements) - subset):
                 given_up.append(subset)
                 yield subset
-            if len(given_up) == WAYS:
+            if len(given_up) == MAX_CORRECTION_SETS:
                 return
         if given_up:
             # Who can do with giving up one thing need not hear of two.

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from placementclient.insight.candidates.conflicts import concessions, conflicts, minimized
+from placementclient.insight.candidates.conflicts import conflicts, correction_sets, minimized
 from placementclient.insight.candidates.matching import Matcher
-from placementclient.insight.candidates.provider_index import Offer, World
+from placementclient.insight.candidates.provider_index import Offer, ProviderIndex
 from placementclient.insight.candidates.requirements import (
     Kind,
     Requirement,
@@ -20,7 +20,7 @@ from placementclient.insight.candidates.requirements import (
     requirements,
     restricted,
 )
-from placementclient.insight.candidates.shortages import Lack, lacks
+from placementclient.insight.candidates.shortages import Shortage, shortages
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
@@ -32,7 +32,7 @@ CLOSE = 50
 #: Asks the service; None where it will not be asked any more.
 Ask = Callable[[CandidateRequest], Offer | None]
 #: Reads the providers of some trees, and the sharing ones that reach them, by the trees' roots.
-Look = Callable[[Sequence[str]], Mapping[str, Sequence[ProviderState]]]
+ReadTrees = Callable[[Sequence[str]], Mapping[str, Sequence[ProviderState]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Host:
 
     name: str
     root_uuid: str
-    lacks: tuple[Lack, ...]
+    shortages: tuple[Shortage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +86,42 @@ class Explanation:
 
 
 def explain(
-    request: CandidateRequest, world: World, look: Look, ask: Ask | None = None, hosts: int = 5
+    request: CandidateRequest,
+    index: ProviderIndex,
+    read_trees: ReadTrees,
+    ask: Ask | None = None,
+    hosts: int = 5,
 ) -> Explanation:
     """Explain why a request has no candidates.
 
-    :param look: reads providers closely, for what the nearest trees lack
+    :param read_trees: reads providers closely, for what the nearest trees lack
     :param ask: asks the service; without it, nothing is asked
     :param hosts: how many of the nearest trees to look at
     """
     wanted = requirements(request)
     offer = ask(request) if ask else None
-    matcher = Matcher(world, wanted)
+    matcher = Matcher(index, wanted)
     alone = {each: len(roots) for each, roots in matcher.alone.items()}
     if offer is None:
         offer = Offer(matcher.count(frozenset(wanted)))
     trees = len(matcher.trees)
     if offer.trees:
         return Explanation(offer, trees, alone)
-    return _Inquest(request, matcher, look, ask).explanation(alone, hosts)
+    return _Diagnosis(request, matcher, read_trees, ask).explanation(alone, hosts)
 
 
-class _Inquest:
+class _Diagnosis:
     """Looks into a request that has no candidates."""
 
     def __init__(
-        self, request: CandidateRequest, matcher: Matcher, look: Look, ask: Ask | None
+        self, request: CandidateRequest, matcher: Matcher, read_trees: ReadTrees, ask: Ask | None
     ) -> None:
-        self._request, self._matcher, self._look, self._ask = request, matcher, look, ask
+        self._request, self._matcher, self._read_trees, self._ask = (
+            request,
+            matcher,
+            read_trees,
+            ask,
+        )
         self._wanted = matcher.requirements
         self._all = frozenset(matcher.requirements)
 
@@ -125,7 +134,7 @@ class _Inquest:
         else:
             found = conflicts(self._wanted, possible)
         missing = self._nearest(hosts)
-        seen = self._look(list(missing))
+        seen = self._read_trees(list(missing))
         return Explanation(
             Offer(0),
             len(self._matcher.trees),
@@ -148,7 +157,7 @@ class _Inquest:
             root: frozenset(each for each in self._wanted if root not in alone[each])
             for root in self._matcher.trees
         }
-        providers = self._matcher.world.providers
+        providers = self._matcher.index.providers
         order = sorted(short, key=lambda root: (len(short[root]), providers[root].name))
         near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}
         found = sorted(near, key=lambda root: (len(near[root]), providers[root].name))
@@ -175,12 +184,12 @@ class _Inquest:
                 rest = [other for other in self._wanted if other not in lacking or other == each]
                 joint[each] = minimized(rest, lambda kept: matcher.satisfies(root, kept))
         found = tuple(
-            lack
+            shortage
             for each in self._wanted
             if each in lacking
-            for lack in lacks(each, joint.get(each, frozenset()), seen, self._wanted)
+            for shortage in shortages(each, joint.get(each, frozenset()), seen, self._wanted)
         )
-        return Host(matcher.world.providers[root].name, root, found)
+        return Host(matcher.index.providers[root].name, root, found)
 
     def _relaxations(
         self,
@@ -188,9 +197,9 @@ class _Inquest:
         seen: Mapping[str, Sequence[ProviderState]],
     ) -> Iterator[Relaxation]:
         without: list[frozenset[Requirement]] = []
-        for conceded in concessions(self._wanted, found, self._matcher.possible):
-            kept, lowered = self._all - conceded, dict[Requirement, int]()
-            for each in [each for each in self._wanted if each in conceded]:
+        for given_up in correction_sets(self._wanted, found, self._matcher.possible):
+            kept, lowered = self._all - given_up, dict[Requirement, int]()
+            for each in [each for each in self._wanted if each in given_up]:
                 amount = self._enough(each, kept, seen)
                 if amount:
                     lowered[each] = amount

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from placementclient.insight.candidates.provider_index import World
+from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.candidates.requirements import Kind, Requirement
 
 #: How many ways to serve a request are tried on one tree before it is taken for possible.
-PATIENCE = 20000
+MAX_STEPS = 20000
 #: What everybody has to satisfy who serves the common group.
 _OF_EACH = (Kind.NOT_TRAIT, Kind.AGGREGATE, Kind.NOT_AGGREGATE, Kind.IN_TREE)
 
@@ -31,11 +31,11 @@ class _Slot:
 class Matcher:
     """Tells for each tree whether it satisfies some of the requirements of a request."""
 
-    def __init__(self, world: World, requirements: Sequence[Requirement]) -> None:
-        self.world, self.requirements = world, requirements
-        self.trees = world.trees()
+    def __init__(self, index: ProviderIndex, requirements: Sequence[Requirement]) -> None:
+        self.index, self.requirements = index, requirements
+        self.trees = index.trees()
         self._pool = {
-            root: [*members, *world.reach.get(root, ())] for root, members in self.trees.items()
+            root: [*members, *index.reach.get(root, ())] for root, members in self.trees.items()
         }
         self._groups = list(dict.fromkeys(r.group for r in requirements if r.group))
         self._common = [r for r in requirements if r.kind is Kind.RESOURCE and not r.group]
@@ -51,7 +51,7 @@ class Matcher:
         """Who satisfies a requirement of single providers; of what is forbidden, who has it."""
         asked = requirement.filter()
         assert asked is not None
-        return self.world.matches(asked)
+        return self.index.matches(asked)
 
     def possible(self, kept: frozenset[Requirement]) -> bool:
         """Whether any tree satisfies these."""
@@ -142,7 +142,7 @@ class Matcher:
             return uuid not in matches and root not in matches
         if requirement.kind is Kind.AGGREGATE and uuid not in matches:
             # What is shared from another tree has to be a member itself.
-            return root in matches and self.world.providers[uuid].root_provider_uuid == root
+            return root in matches and self.index.providers[uuid].root_provider_uuid == root
         return uuid in matches
 
 
@@ -152,14 +152,14 @@ class _Search:
     def __init__(
         self, matcher: Matcher, root: str, kept: frozenset[Requirement], slots: Sequence[_Slot]
     ) -> None:
-        self._matcher, self._world, self._root = matcher, matcher.world, root
+        self._matcher, self._index, self._root = matcher, matcher.index, root
         # The one with the least choice first.
         self._slots = sorted(slots, key=lambda slot: len(slot.options))
         self._isolated = any(r.kind is Kind.ISOLATE for r in kept)
         self._subtrees = [set(r.value.split(',')) for r in kept if r.kind is Kind.SAME_SUBTREE]
         self._traits = matcher.covering(kept)
         self._all_used = matcher.is_complete(kept)
-        self._left = PATIENCE
+        self._left = MAX_STEPS
         self._chosen: list[str] = []
 
     def succeeds(self) -> bool:
@@ -204,7 +204,7 @@ class _Search:
                     return False
         for suffixes in self._subtrees:
             together = {uuid for slot, uuid in pairs if slot.group in suffixes}
-            above = [set(self._world.lineage(uuid)) for uuid in together]
+            above = [set(self._index.lineage(uuid)) for uuid in together]
             if above and set.intersection(*above).isdisjoint(together):
                 return False
         return True

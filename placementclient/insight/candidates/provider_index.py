@@ -22,7 +22,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ProviderIndex:
     """The providers, and what can be asked about them.
 
     :param providers: all of them, by UUID

@@ -37,7 +37,7 @@ _BY_KIND = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class Shortage:
     """Why a tree does not satisfy a requirement.
 
     :param provider: the name of the one that comes nearest, for a resource
@@ -52,12 +52,12 @@ class Lack:
     others: tuple[Requirement, ...] = ()
 
 
-def lacks(
+def shortages(
     requirement: Requirement,
     joint: frozenset[Requirement],
     providers: Sequence[ProviderState],
     wanted: Sequence[Requirement] = (),
-) -> Iterator[Lack]:
+) -> Iterator[Shortage]:
     """Why a tree does not satisfy a requirement.
 
     :param joint: where it would, were it not for others: these together are too much
@@ -66,7 +66,7 @@ def lacks(
     """
     if joint:
         others = tuple(sorted(joint - {requirement}, key=str))
-        yield Lack(requirement, Reason.SHAPE, others=others)
+        yield Shortage(requirement, Reason.SHAPE, others=others)
     elif requirement.kind is Kind.RESOURCE:
         traits = [
             set(each.value.split(','))
@@ -75,12 +75,12 @@ def lacks(
         ]
         yield from _of_resource(requirement, providers, traits)
     else:
-        yield Lack(requirement, _BY_KIND.get(requirement.kind, Reason.SHAPE))
+        yield Shortage(requirement, _BY_KIND.get(requirement.kind, Reason.SHAPE))
 
 
 def _of_resource(
     requirement: Requirement, providers: Sequence[ProviderState], traits: Sequence[set[str]]
-) -> Iterator[Lack]:
+) -> Iterator[Shortage]:
     """What the provider lacks that comes nearest."""
 
     def distance(pair: tuple[ProviderState, list[tuple[Reason, int]]]) -> tuple[int, int, int, str]:
@@ -90,12 +90,12 @@ def _of_resource(
 
     able = [state for state in providers if requirement.value in state.inventories]
     if not able:
-        yield Lack(requirement, Reason.INVENTORY)
+        yield Shortage(requirement, Reason.INVENTORY)
         return
     found = [(state, list(_shortcomings(requirement, state))) for state in able]
     state, nearest = min(found, key=distance)
     for reason, amount in nearest:
-        yield Lack(requirement, reason, state.name, amount)
+        yield Shortage(requirement, reason, state.name, amount)
 
 
 def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[tuple[Reason, int]]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from placementclient.insight.candidates.provider_index import World
+from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.topology import Topology
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def world(snapshot: Snapshot) -> World:
+def index(snapshot: Snapshot) -> ProviderIndex:
     """What can be asked about the providers of a snapshot."""
     topology = Topology(snapshot)
-    return World(
+    return ProviderIndex(
         {uuid: state.provider for uuid, state in snapshot.providers.items()},
         {root: [state.uuid for state in topology.reached(root)] for root in topology.trees},
         lambda asked: [
@@ -22,7 +22,7 @@ def world(snapshot: Snapshot) -> World:
     )
 
 
-def look(snapshot: Snapshot, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
+def read_trees(snapshot: Snapshot, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
     """The providers that can serve each of some trees."""
     topology = Topology(snapshot)
     return {root: [*topology.trees[root], *topology.reached(root)] for root in roots}

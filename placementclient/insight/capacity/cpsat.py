@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from placementclient import errors
 
 
-class Buyer(Protocol):
+class DemandSite(Protocol):
     """What takes servers: for some it has enough itself, for others it needs pools."""
 
     @property
@@ -25,7 +25,7 @@ class Buyer(Protocol):
 
 
 def most(
-    sites: Sequence[Buyer], limits: Sequence[int], stock: Mapping[str, Mapping[str, int]]
+    sites: Sequence[DemandSite], limits: Sequence[int], stock: Mapping[str, Mapping[str, int]]
 ) -> int:
     """How many servers fit on all sites together.
 

@@ -51,7 +51,7 @@ class Site:
     offers: frozenset[str]
 
 
-class Market:
+class Supply:
     """All sites for servers of one shape, and the pools that they share.
 
     :param shape: what one server takes
@@ -139,23 +139,23 @@ class Market:
 
 def by_tree(snapshot: Snapshot, shape: Resources) -> list[Fits]:
     """For each tree how many fit there if they all go there; then how many fit in all."""
-    market = Market(Topology(snapshot), shape)
-    trees = [market.fits(site.name, [site]) for site in market.sites if site.offers >= set(shape)]
-    return [*trees, market.fits(ALL)]
+    supply = Supply(Topology(snapshot), shape)
+    trees = [supply.fits(site.name, [site]) for site in supply.sites if site.offers >= set(shape)]
+    return [*trees, supply.fits(ALL)]
 
 
 def by_aggregate(snapshot: Snapshot, shape: Resources) -> list[Fits]:
     """For each aggregate how many fit if a server asks for membership; then how many in all."""
     topology = Topology(snapshot)
     aggregates = [
-        Market(topology, shape, aggregate).fits(aggregate) for aggregate in sorted(topology.members)
+        Supply(topology, shape, aggregate).fits(aggregate) for aggregate in sorted(topology.members)
     ]
-    return [*aggregates, Market(topology, shape).fits(ALL)]
+    return [*aggregates, Supply(topology, shape).fits(ALL)]
 
 
 def by_class(snapshot: Snapshot, shape: Resources) -> list[Fits]:
     """For each class how many fit if it alone counts; then how many fit of the whole shape."""
-    fits = Market(Topology(snapshot), shape).fits(ALL)
+    fits = Supply(Topology(snapshot), shape).fits(ALL)
     alone = [
         Fits(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()

@@ -14,7 +14,7 @@ ALL = '(all)'
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Amounts:
     """What some providers have of a class.
 
     :param capacity: what can be allocated in all
@@ -29,13 +29,13 @@ class Room:
     largest_fit: int = 0
 
     @classmethod
-    def of(cls, inventory: Inventory, used: int) -> Room:
+    def of(cls, inventory: Inventory, used: int) -> Amounts:
         """The room in one inventory."""
         free = max(0, inventory.capacity - used)
         return cls(inventory.capacity, used, free, _largest(inventory, free))
 
-    def __add__(self, other: Room) -> Room:
-        return Room(
+    def __add__(self, other: Amounts) -> Amounts:
+        return Amounts(
             self.capacity + other.capacity,
             self.used + other.used,
             self.free + other.free,
@@ -55,7 +55,7 @@ class Line:
 
     name: str
     resource_class: str
-    room: Room
+    amounts: Amounts
     shared_by: str | None = None
     providers: int = 1
 
@@ -105,13 +105,13 @@ def _within(topology: Topology, aggregate: str) -> list[ProviderState]:
 def _lines(
     name: str, states: Iterable[ProviderState], shared_by: str | None = None
 ) -> Iterator[Line]:
-    rooms: dict[str, list[Room]] = {}
+    amounts_of: dict[str, list[Amounts]] = {}
     for state in states:
         for resource_class, inventory in state.inventories.items():
-            room = Room.of(inventory, state.usages.get(resource_class, 0))
-            rooms.setdefault(resource_class, []).append(room)
-    for resource_class, found in sorted(rooms.items()):
-        yield Line(name, resource_class, sum(found, Room()), shared_by, len(found))
+            amounts = Amounts.of(inventory, state.usages.get(resource_class, 0))
+            amounts_of.setdefault(resource_class, []).append(amounts)
+    for resource_class, found in sorted(amounts_of.items()):
+        yield Line(name, resource_class, sum(found, Amounts()), shared_by, len(found))
 
 
 def _largest(inventory: Inventory, free: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from placementclient import errors
-from placementclient.planner.solve.problem import Decision, Kind, Placement, Problem
+from placementclient.planner.solve.problem import Decision, ItemGroup, Placement, Problem
 from placementclient.planner.solve.symmetry import Symmetry
 
 #: How much deterministic work a preference is worth, in the solver's own unit (about a second).
@@ -16,12 +16,12 @@ EFFORT = 0.3
 
 
 def place(problem: Problem) -> list[list[Placement]] | None:
-    """A solution with the fewest divisions, then the earlier ways; ``None``: there is none."""
+    """A solution with the fewest divisions, then the earlier options; ``None``: there is none."""
     return _Model(problem).best()
 
 
 def complete(problem: Problem, decision: Decision, symmetry: Symmetry) -> None:
-    """Find every way that is possible, and prove that the others are not.
+    """Find every option that is possible, and prove that the others are not.
 
     :param decision: a solution and what is known to be possible; both facts are extended
     """
@@ -34,21 +34,21 @@ def complete(problem: Problem, decision: Decision, symmetry: Symmetry) -> None:
 def core(problem: Problem) -> Problem:
     """A part of an infeasible problem that is infeasible, and from which no item can be spared.
 
-    :return: the same kinds, some of them with fewer items or none
+    :return: the same groups, some of them with fewer items or none
     """
-    kinds = list(problem.kinds)
+    groups = list(problem.groups)
 
     def infeasible() -> bool:
-        return place_any(Problem(problem.bins, tuple(kinds))) is None
+        return place_any(Problem(problem.bins, tuple(groups))) is None
 
-    for index, kind in enumerate(kinds):
-        low, high = 0, kind.count
+    for index, group in enumerate(groups):
+        low, high = 0, group.count
         while low < high:
             middle = (low + high) // 2
-            kinds[index] = Kind(kind.item, middle)
+            groups[index] = ItemGroup(group.item, middle)
             low, high = (low, middle) if infeasible() else (middle + 1, high)
-        kinds[index] = Kind(kind.item, high)
-    return Problem(problem.bins, tuple(kinds))
+        groups[index] = ItemGroup(group.item, high)
+    return Problem(problem.bins, tuple(groups))
 
 
 def place_any(problem: Problem) -> list[list[Placement]] | None:
@@ -78,22 +78,22 @@ class _Model:
         self._problem = problem
         self._model = self._cp.CpModel()
         self._loads: list[list[Any]] = [[] for _ in problem.bins]
-        #: of each kind: how many of its items go each way; empty for kinds that may be divided
+        #: of each group: how many of its items go each option; empty for groups that may be divided
         self._counts: list[list[Any]] = []
-        #: of each kind that may be divided, of each item: (amount, whether any) of each way
+        #: of each group that may be divided, of each item: (amount, whether any) of each option
         self._parts: list[list[list[tuple[Any, Any]]]] = []
         self._coupled = {
-            (index, way, where) for _, where, users in problem.owned() for index, way in users
+            (index, option, where) for _, where, users in problem.owned() for index, option in users
         }
-        for index, kind in enumerate(problem.kinds):
-            divisible = kind.item.divisible
-            self._counts.append([] if divisible else self._whole(kind))
+        for index, group in enumerate(problem.groups):
+            divisible = group.item.divisible
+            self._counts.append([] if divisible else self._whole(group))
             self._parts.append(
-                [self._divided(index, kind) for _ in range(kind.count)] if divisible else []
+                [self._divided(index, group) for _ in range(group.count)] if divisible else []
             )
-        for load, room in zip(self._loads, problem.bins, strict=True):
+        for load, bin_ in zip(self._loads, problem.bins, strict=True):
             if load:
-                self._model.add(sum(load) <= room.room)
+                self._model.add(sum(load) <= bin_.free)
         for _, where, users in problem.owned():
             self._couple(where, users)
 
@@ -110,7 +110,12 @@ class _Model:
             if status == self._cp.OPTIMAL:
                 self._model.add(sum(divisions) <= sum(map(len, _flat(found, self._parts))))
         choices = [*self._counts, *([used for _, used in item] for item in self._items())]
-        order = [way * chosen for ways in choices for way, chosen in enumerate(ways) if way]
+        order = [
+            option * chosen
+            for options in choices
+            for option, chosen in enumerate(options)
+            if option
+        ]
         if order:
             self._model.minimize(sum(order))
             found = self._solve(EFFORT)[1] or found
@@ -138,17 +143,19 @@ class _Model:
 
     def _news(self, decision: Decision) -> list[Any]:
         news = []
-        for index, kind in enumerate(self._problem.kinds):
-            unknown = set(range(len(kind.item.ways))) - decision.possible[index]
-            if not kind.item.divisible:
-                news += [self._at_least(self._counts[index][way], 1) for way in sorted(unknown)]
+        for index, group in enumerate(self._problem.groups):
+            unknown = set(range(len(group.item.options))) - decision.possible[index]
+            if not group.item.divisible:
+                news += [
+                    self._at_least(self._counts[index][option], 1) for option in sorted(unknown)
+                ]
                 continue
-            # Items of a kind can change their roles: what one can do, each of them can.
+            # Items of a group can change their roles: what one can do, each of them can.
             first = self._parts[index][0]
-            news += [first[way][1] for way in sorted(unknown)]
+            news += [first[option][1] for option in sorted(unknown)]
             if decision.fixed[index]:
                 amounts = dict(decision.placements[index][0])
-                news += [self._less(first[way][0], amount) for way, amount in amounts.items()]
+                news += [self._less(first[option][0], amount) for option, amount in amounts.items()]
         return news
 
     def _at_least(self, variable: Any, amount: int) -> Any:
@@ -161,64 +168,64 @@ class _Model:
         self._model.add(variable < amount).only_enforce_if(literal)
         return literal
 
-    def _whole(self, kind: Kind) -> list[Any]:
-        counts = [self._model.new_int_var(0, kind.count, '') for _ in kind.item.ways]
-        self._model.add(sum(counts) == kind.count)
-        for variable, demands in zip(counts, kind.item.ways, strict=True):
+    def _whole(self, group: ItemGroup) -> list[Any]:
+        counts = [self._model.new_int_var(0, group.count, '') for _ in group.item.options]
+        self._model.add(sum(counts) == group.count)
+        for variable, demands in zip(counts, group.item.options, strict=True):
             for where, amount, _ in demands:
                 self._loads[where].append(amount * variable)
         return counts
 
-    def _divided(self, index: int, kind: Kind) -> list[tuple[Any, Any]]:
+    def _divided(self, index: int, group: ItemGroup) -> list[tuple[Any, Any]]:
         parts = []
-        for way, ((where, size, held),) in enumerate(kind.item.ways):
+        for option, ((where, size, held),) in enumerate(group.item.options):
             amount = self._model.new_int_var(0, size, '')
             used = self._model.new_bool_var('')
             self._model.add(amount >= 1).only_enforce_if(used)
             self._model.add(amount == 0).only_enforce_if(~used)
-            if (index, way, where) not in self._coupled:
+            if (index, option, where) not in self._coupled:
                 self._units(where, amount, used, held)
             self._loads[where].append(amount)
             parts.append((amount, used))
-        self._model.add(sum(amount for amount, _ in parts) == kind.item.size)
+        self._model.add(sum(amount for amount, _ in parts) == group.item.size)
         return parts
 
     def _units(self, where: int, amount: Any, used: Any, held: int) -> None:
         """Where anything is placed, it and what is held are an allocation that the bin admits."""
-        room = self._problem.bins[where]
-        steps = self._model.new_int_var(0, room.max_unit // room.step_size, '')
-        self._model.add(amount + held == room.step_size * steps).only_enforce_if(used)
-        self._model.add(amount + held >= room.min_unit).only_enforce_if(used)
-        self._model.add(amount + held <= room.max_unit).only_enforce_if(used)
+        bin_ = self._problem.bins[where]
+        steps = self._model.new_int_var(0, bin_.max_unit // bin_.step_size, '')
+        self._model.add(amount + held == bin_.step_size * steps).only_enforce_if(used)
+        self._model.add(amount + held >= bin_.min_unit).only_enforce_if(used)
+        self._model.add(amount + held <= bin_.max_unit).only_enforce_if(used)
 
     def _couple(self, where: int, users: list[tuple[int, int]]) -> None:
         """The units of a bin count for all that one owner gets there."""
         amounts, useds, held = [], [], 0
-        for index, way in users:
-            kind = self._problem.kinds[index]
-            for demand_where, amount, held_there in kind.item.ways[way]:
+        for index, option in users:
+            group = self._problem.groups[index]
+            for demand_where, amount, held_there in group.item.options[option]:
                 if demand_where != where:
                     continue
                 held = held_there
-                if kind.item.divisible:
-                    amounts.append(self._parts[index][0][way][0])
-                    useds.append(self._parts[index][0][way][1])
+                if group.item.divisible:
+                    amounts.append(self._parts[index][0][option][0])
+                    useds.append(self._parts[index][0][option][1])
                 else:
-                    amounts.append(amount * self._counts[index][way])
-                    useds.append(self._counts[index][way])
+                    amounts.append(amount * self._counts[index][option])
+                    useds.append(self._counts[index][option])
         used = self._model.new_bool_var('')
         self._model.add_max_equality(used, useds)
         self._units(where, sum(amounts), used, held)
 
     def _hint(self, placements: Sequence[Sequence[Placement]]) -> None:
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):
-            for way, variable in enumerate(counts):
-                self._model.add_hint(variable, sum(item[0][0] == way for item in placed))
+            for option, variable in enumerate(counts):
+                self._model.add_hint(variable, sum(item[0][0] == option for item in placed))
             for item, placement in zip(parts, placed if parts else (), strict=True):
                 amounts = dict(placement)
-                for way, (amount, used) in enumerate(item):
-                    self._model.add_hint(amount, amounts.get(way, 0))
-                    self._model.add_hint(used, way in amounts)
+                for option, (amount, used) in enumerate(item):
+                    self._model.add_hint(amount, amounts.get(option, 0))
+                    self._model.add_hint(used, option in amounts)
 
     def _solve(self, effort: float | None = None) -> tuple[int, list[list[Placement]] | None]:
         solver = self._cp.CpSolver()
@@ -235,13 +242,17 @@ class _Model:
 
     def _read(self, solver: Any) -> list[list[Placement]]:
         result: list[list[Placement]] = []
-        for kind, counts, parts in zip(self._problem.kinds, self._counts, self._parts, strict=True):
+        for group, counts, parts in zip(
+            self._problem.groups, self._counts, self._parts, strict=True
+        ):
             placed: list[Placement] = []
-            for way, variable in enumerate(counts):
-                amount = sum(demand[1] for demand in kind.item.ways[way])
-                placed += [((way, amount),)] * solver.value(variable)
+            for option, variable in enumerate(counts):
+                amount = sum(demand[1] for demand in group.item.options[option])
+                placed += [((option, amount),)] * solver.value(variable)
             for item in parts:
-                amounts = [(way, solver.value(amount)) for way, (amount, _) in enumerate(item)]
+                amounts = [
+                    (option, solver.value(amount)) for option, (amount, _) in enumerate(item)
+                ]
                 placed.append(tuple(part for part in amounts if part[1]))
             result.append(placed)
         return result
@@ -250,5 +261,5 @@ class _Model:
 def _flat(
     placements: Sequence[Sequence[Placement]], parts: Sequence[Sequence[Any]]
 ) -> list[Placement]:
-    """The placements of all kinds that may be divided."""
+    """The placements of all groups that may be divided."""
     return [item for placed, own in zip(placements, parts, strict=True) if own for item in placed]

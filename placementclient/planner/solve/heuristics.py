@@ -10,17 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from placementclient.planner.solve.problem import Decision, Demand, Item, Placement, Problem
 
-#: How many exchanges of two items are tried for each way before it is left to the solver.
+#: How many exchanges of two items are tried for each option before it is left to the solver.
 EXCHANGES = 8
 
 
 def place(problem: Problem) -> list[list[Placement]] | None:
     """A solution with the fewest divisions; ``None``: none was found, there may be one."""
-    if any(kind.item.owner >= 0 for kind in problem.kinds):
+    if any(group.item.owner >= 0 for group in problem.groups):
         return None
-    by_size = sorted(range(len(problem.kinds)), key=lambda kind: -_weight(problem, kind))
-    by_ways = sorted(by_size, key=lambda kind: len(problem.kinds[kind].item.ways))
-    for order in (by_size, by_ways):
+    by_size = sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group))
+    by_options = sorted(by_size, key=lambda group: len(problem.groups[group].item.options))
+    for order in (by_size, by_options):
         placements = _first_fit(problem, order)
         if placements is not None:
             return placements
@@ -32,7 +32,7 @@ def exchange(problem: Problem, decision: Decision) -> None:
 
     An item may go where there is room for it, or change places with another.
     """
-    if any(kind.item.owner >= 0 for kind in problem.kinds):
+    if any(group.item.owner >= 0 for group in problem.groups):
         return
     _exchange(problem, decision, decision.placements)
     if decision.is_open(problem) and (balanced := _balanced(problem)) is not None:
@@ -44,36 +44,36 @@ def _exchange(
     problem: Problem, decision: Decision, placements: Sequence[Sequence[Placement]]
 ) -> None:
     state = _State(problem, placements)
-    for index, kind in enumerate(problem.kinds):
-        for way in range(len(kind.item.ways)):
-            if way not in decision.possible[index] and state.can_change(index, way):
-                decision.possible[index].add(way)
+    for index, group in enumerate(problem.groups):
+        for option in range(len(group.item.options)):
+            if option not in decision.possible[index] and state.can_change(index, option):
+                decision.possible[index].add(option)
                 decision.fixed[index] = False
 
 
-def _weight(problem: Problem, kind: int) -> float:
+def _weight(problem: Problem, group: int) -> float:
     """How much of the place that suits it best an item takes."""
     return min(
-        max(amount / max(problem.bins[where].room, 1) for where, amount, _ in demands)
-        for demands in problem.kinds[kind].item.ways
+        max(amount / max(problem.bins[where].free, 1) for where, amount, _ in demands)
+        for demands in problem.groups[group].item.options
     )
 
 
 def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[Placement]] | None:
-    rooms = [room.room for room in problem.bins]
-    placements: list[list[Placement]] = [[] for _ in problem.kinds]
+    free = [bin_.free for bin_ in problem.bins]
+    placements: list[list[Placement]] = [[] for _ in problem.groups]
     for index in order:
-        kind = problem.kinds[index]
+        group = problem.groups[index]
         placed = placements[index]
-        for way, demands in enumerate(kind.item.ways):
-            if len(placed) < kind.count and _admits(problem, demands):
-                fitting = min(rooms[where] // amount for where, amount, _ in demands)
-                number = min(fitting, kind.count - len(placed))
-                placed += [((way, sum(amount for _, amount, _ in demands)),)] * number
+        for option, demands in enumerate(group.item.options):
+            if len(placed) < group.count and _admits(problem, demands):
+                fitting = min(free[where] // amount for where, amount, _ in demands)
+                number = min(fitting, group.count - len(placed))
+                placed += [((option, sum(amount for _, amount, _ in demands)),)] * number
                 for where, amount, _ in demands:
-                    rooms[where] -= amount * number
-        while len(placed) < kind.count:
-            parts = _divide(problem, kind.item, rooms)
+                    free[where] -= amount * number
+        while len(placed) < group.count:
+            parts = _divide(problem, group.item, free)
             if parts is None:
                 return None
             placed.append(parts)
@@ -82,36 +82,36 @@ def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[Placement]] 
 
 def _balanced(problem: Problem) -> list[list[Placement]] | None:
     """A solution that leaves some room everywhere and divides nothing; ``None``: none was found."""
-    rooms = [room.room for room in problem.bins]
-    sizes = [max(room.room, 1) for room in problem.bins]
-    placements: list[list[Placement]] = [[] for _ in problem.kinds]
-    for index in sorted(range(len(problem.kinds)), key=lambda kind: -_weight(problem, kind)):
-        kind = problem.kinds[index]
-        ways = [
-            (way, demands)
-            for way, demands in enumerate(kind.item.ways)
+    free = [bin_.free for bin_ in problem.bins]
+    sizes = [max(bin_.free, 1) for bin_ in problem.bins]
+    placements: list[list[Placement]] = [[] for _ in problem.groups]
+    for index in sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group)):
+        group = problem.groups[index]
+        options = [
+            (option, demands)
+            for option, demands in enumerate(group.item.options)
             if _admits(problem, demands)
         ]
-        for _ in range(kind.count if ways else 0):
-            left, way, demands = max(
+        for _ in range(group.count if options else 0):
+            left, option, demands = max(
                 (
-                    min((rooms[where] - amount) / sizes[where] for where, amount, _ in demands),
-                    -way,
+                    min((free[where] - amount) / sizes[where] for where, amount, _ in demands),
+                    -option,
                     demands,
                 )
-                for way, demands in ways
+                for option, demands in options
             )
             if left < 0:
                 return None
             for where, amount, _ in demands:
-                rooms[where] -= amount
-            placements[index].append(((-way, sum(amount for _, amount, _ in demands)),))
-        if len(placements[index]) < kind.count:
+                free[where] -= amount
+            placements[index].append(((-option, sum(amount for _, amount, _ in demands)),))
+        if len(placements[index]) < group.count:
             return None
     return placements
 
 
-def _divide(problem: Problem, item: Item, rooms: list[int]) -> Placement | None:
+def _divide(problem: Problem, item: Item, free: list[int]) -> Placement | None:
     """Divide an item into as few parts as it can have; ``None`` where that fails.
 
     It can have no fewer parts than what the largest empty bins would need.
@@ -119,12 +119,12 @@ def _divide(problem: Problem, item: Item, rooms: list[int]) -> Placement | None:
     if not item.divisible:
         return None
     left, parts = item.size, []
-    empty = sorted((problem.bins[where].room for ((where, _, _),) in item.ways), reverse=True)
-    for way, ((where, _, held),) in enumerate(item.ways):
-        part = problem.bins[where].largest_part(min(left, rooms[where]), held)
+    empty = sorted((problem.bins[where].free for ((where, _, _),) in item.options), reverse=True)
+    for option, ((where, _, held),) in enumerate(item.options):
+        part = problem.bins[where].largest_part(min(left, free[where]), held)
         if part:
-            parts.append((way, part))
-            rooms[where] -= part
+            parts.append((option, part))
+            free[where] -= part
             left -= part
     if left or sum(empty[: len(parts) - 1]) >= item.size:
         return None
@@ -140,50 +140,50 @@ class _State:
 
     def __init__(self, problem: Problem, placements: Sequence[Sequence[Placement]]) -> None:
         self._problem = problem
-        self._rooms = [room.room for room in problem.bins]
-        #: of each kind the ways that whole items of it go; divided ones stay where they are
+        self._free = [bin_.free for bin_ in problem.bins]
+        #: of each group the options that whole items of it go; divided ones stay where they are
         self._used: list[list[int]] = []
-        #: of each bin, who of those uses it, the smallest first: (amount, kind, way)
+        #: of each bin, who of those uses it, the smallest first: (amount, group, option)
         self._users: list[list[tuple[int, int, int]]] = [[] for _ in problem.bins]
         for index, placed in enumerate(placements):
             self._used.append(sorted({item[0][0] for item in placed if len(item) == 1}))
-            for way in self._used[index]:
-                for where, amount, _ in self._ways(index)[way]:
-                    self._users[where].append((amount, index, way))
+            for option in self._used[index]:
+                for where, amount, _ in self._options(index)[option]:
+                    self._users[where].append((amount, index, option))
             for item in placed:
                 self._occupy(index, item)
         for users in self._users:
             users.sort()
 
-    def can_change(self, index: int, way: int) -> bool:
-        """Whether some item of a kind that goes elsewhere could go this way."""
-        return any(self._fits_after(index, way, used) for used in self._used[index])
+    def can_change(self, index: int, option: int) -> bool:
+        """Whether some item of a group that goes elsewhere could take this option."""
+        return any(self._fits_after(index, option, used) for used in self._used[index])
 
     def _occupy(self, index: int, item: Placement) -> None:
         if len(item) == 1:
-            self._add(self._ways(index)[item[0][0]], -1)
+            self._add(self._options(index)[item[0][0]], -1)
             return
-        for way, amount in item:
-            ((where, _, _),) = self._ways(index)[way]
-            self._rooms[where] -= amount
+        for option, amount in item:
+            ((where, _, _),) = self._options(index)[option]
+            self._free[where] -= amount
 
-    def _fits_after(self, index: int, way: int, used: int) -> bool:
-        demands = self._ways(index)[way]
+    def _fits_after(self, index: int, option: int, used: int) -> bool:
+        demands = self._options(index)[option]
         if not _admits(self._problem, demands):
             return False
-        self._add(self._ways(index)[used], 1)
+        self._add(self._options(index)[used], 1)
         self._add(demands, -1)
         fits = self._holds(demands) or any(
             self._moves_away(*other, demands) for other in self._others(index, demands)
         )
         self._add(demands, 1)
-        self._add(self._ways(index)[used], -1)
+        self._add(self._options(index)[used], -1)
         return fits
 
     def _others(self, index: int, demands: Sequence[Demand]) -> Iterator[tuple[int, int]]:
         """Whoever could make room where it is missing, the smallest that is large enough first."""
         for where, _, _ in demands:
-            missing = -self._rooms[where]
+            missing = -self._free[where]
             if missing <= 0:
                 continue
             users = self._users[where]
@@ -193,24 +193,24 @@ class _State:
                     yield other, used
 
     def _moves_away(self, index: int, used: int, wanted: Sequence[Demand]) -> bool:
-        """Whether a whole item can leave its way for another, and what is wanted then has room."""
-        ways = self._ways(index)
-        self._add(ways[used], 1)
+        """Whether a whole item can take another option, and what is wanted then has room."""
+        options = self._options(index)
+        self._add(options[used], 1)
         moves = False
-        for way, demands in enumerate(ways):
-            if not moves and way != used and _admits(self._problem, demands):
+        for option, demands in enumerate(options):
+            if not moves and option != used and _admits(self._problem, demands):
                 self._add(demands, -1)
-                moves = self._holds(wanted) and self._holds(demands) and self._holds(ways[used])
+                moves = self._holds(wanted) and self._holds(demands) and self._holds(options[used])
                 self._add(demands, 1)
-        self._add(ways[used], -1)
+        self._add(options[used], -1)
         return moves
 
-    def _ways(self, index: int) -> Sequence[Sequence[Demand]]:
-        return self._problem.kinds[index].item.ways
+    def _options(self, index: int) -> Sequence[Sequence[Demand]]:
+        return self._problem.groups[index].item.options
 
     def _add(self, demands: Sequence[Demand], sign: int) -> None:
         for where, amount, _ in demands:
-            self._rooms[where] += sign * amount
+            self._free[where] += sign * amount
 
     def _holds(self, demands: Sequence[Demand]) -> bool:
-        return all(self._rooms[where] >= 0 for where, _, _ in demands)
+        return all(self._free[where] >= 0 for where, _, _ in demands)

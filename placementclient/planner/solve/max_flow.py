@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from placementclient.planner.solve.problem import Decision, Kind, Placement, Problem
+from placementclient.planner.solve.problem import Decision, ItemGroup, Placement, Problem
 
 
 def applies(problem: Problem) -> bool:
     """Whether all items are whole, of one class, of one size, and independent of each other."""
     sizes = {
-        amount for kind in problem.kinds for demands in kind.item.ways for _, amount, _ in demands
+        amount
+        for group in problem.groups
+        for demands in group.item.options
+        for _, amount, _ in demands
     }
     return len(sizes) == 1 and all(
-        not kind.item.divisible
-        and kind.item.owner < 0
-        and all(len(demands) == 1 for demands in kind.item.ways)
-        for kind in problem.kinds
+        not group.item.divisible
+        and group.item.owner < 0
+        and all(len(demands) == 1 for demands in group.item.options)
+        for group in problem.groups
     )
 
 
 def decide(problem: Problem) -> Decision | None:
     """A solution and all that is possible; ``None``: proof that there is none."""
     flow = _Flow(problem)
-    if not all(flow.send(index) for index in range(len(problem.kinds))):
+    if not all(flow.send(index) for index in range(len(problem.groups))):
         return None
     return flow.decision()
 
@@ -31,32 +34,34 @@ def core(problem: Problem) -> Problem:
 
     It is the first item for which no room can be made, with all that fill the bins it could use.
 
-    :return: the same kinds, some of them with fewer items or none
+    :return: the same groups, some of them with fewer items or none
     """
     flow = _Flow(problem)
-    stuck = next(index for index in range(len(problem.kinds)) if not flow.send(index))
+    stuck = next(index for index in range(len(problem.groups)) if not flow.send(index))
     counts = flow.rivals(stuck)
     return Problem(
         problem.bins,
         tuple(
-            Kind(kind.item, counts.get(index, 0) + (index == stuck))
-            for index, kind in enumerate(problem.kinds)
+            ItemGroup(group.item, counts.get(index, 0) + (index == stuck))
+            for index, group in enumerate(problem.groups)
         ),
     )
 
 
 class _Flow:
     def __init__(self, problem: Problem) -> None:
-        self._kinds = problem.kinds
-        self._size = problem.kinds[0].item.ways[0][0][1]
-        self._free = [max(room.room, 0) // self._size for room in problem.bins]
-        #: of each kind the bins that it may use, in the order of its ways
-        self._wheres = [[demands[0][0] for demands in kind.item.ways] for kind in problem.kinds]
-        #: of each bin, how many items of each kind are in it
+        self._kinds = problem.groups
+        self._size = problem.groups[0].item.options[0][0][1]
+        self._free = [max(bin_.free, 0) // self._size for bin_ in problem.bins]
+        #: of each group the bins that it may use, in the order of its options
+        self._wheres = [
+            [demands[0][0] for demands in group.item.options] for group in problem.groups
+        ]
+        #: of each bin, how many items of each group are in it
         self._inside: list[dict[int, int]] = [{} for _ in problem.bins]
 
     def send(self, index: int) -> bool:
-        """Place all items of a kind, the earlier ways first; whether that succeeds."""
+        """Place all items of a group, the earlier options first; whether that succeeds."""
         left = self._kinds[index].count
         for where in self._wheres[index]:
             number = min(left, self._free[where])
@@ -67,7 +72,7 @@ class _Flow:
         return all(self._augment(index) for _ in range(left))
 
     def rivals(self, index: int) -> dict[int, int]:
-        """How many items of each kind fill the bins that a kind could use."""
+        """How many items of each group fill the bins that a group could use."""
         counts: dict[int, int] = {}
         for where in self._reach(self._wheres[index]):
             for other, number in self._inside[where].items():
@@ -82,20 +87,20 @@ class _Flow:
             used = {where for where in wheres if self._inside[where].get(index)}
             placements.append(
                 [
-                    ((way, self._size),)
-                    for way, where in enumerate(wheres)
+                    ((option, self._size),)
+                    for option, where in enumerate(wheres)
                     for _ in range(self._inside[where].get(index, 0))
                 ]
             )
             possible.append(
                 {
-                    way
-                    for way, where in enumerate(wheres)
+                    option
+                    for option, where in enumerate(wheres)
                     if not used.isdisjoint(reach[where])
                     or any(self._free[other] for other in reach[where])
                 }
             )
-        return Decision(placements, possible, [len(ways) == 1 for ways in possible])
+        return Decision(placements, possible, [len(options) == 1 for options in possible])
 
     def _augment(self, index: int) -> bool:
         """Place one item more, if need be by moving others out of its way."""
@@ -120,7 +125,7 @@ class _Flow:
 
     def _reach(self, starts: list[int]) -> dict[int, tuple[int, int] | None]:
         """The bins into which room can be made for by moving items on, each with the bin and the
-        kind of the last move.
+        group of the last move.
 
         Bins without any capacity are never reached: no item could be moved there.
         """

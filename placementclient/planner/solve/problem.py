@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-#: A way's demand of one bin: the bin's index, the amount, and what its consumer has there anyway.
+#: What an option demands of a bin: its index, the amount, what the consumer has there anyway.
 Demand = tuple[int, int, int]
-#: The amounts that an item gets, by the index of the way.
+#: The amounts that an item gets, by the index of the option.
 Placement = tuple[tuple[int, int], ...]
 
 
@@ -19,10 +19,10 @@ Placement = tuple[tuple[int, int], ...]
 class Bin:
     """The inventory of one class on one provider.
 
-    :param room: what is free for the items
+    :param free: what is free for the items
     """
 
-    room: int
+    free: int
     min_unit: int
     max_unit: int
     step_size: int
@@ -39,26 +39,26 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What has to be placed: as a whole in one way, or divided over several.
+    """What has to be placed: as a whole by one option, or divided over several.
 
-    :param ways: the demands of each way, in the order of preference
-    :param divisible: whether it may be divided; then each way has one demand, of the whole
+    :param options: the demands of each option, in the order of preference
+    :param divisible: whether it may be divided; then each option has one demand, of the whole
     :param owner: the consumer's number, from 0, where another of its items may get into the same
         bin, so that the units count for both together; -1 where none may
     """
 
-    ways: tuple[tuple[Demand, ...], ...]
+    options: tuple[tuple[Demand, ...], ...]
     divisible: bool = False
     owner: int = -1
 
     @property
     def size(self) -> int:
         """How much of an item that may be divided there is."""
-        return self.ways[0][0][1]
+        return self.options[0][0][1]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ItemGroup:
     """So many items that are all alike; one, where it has an owner."""
 
     item: Item
@@ -70,17 +70,17 @@ class Problem:
     """Bins, and what has to get into them."""
 
     bins: tuple[Bin, ...]
-    kinds: tuple[Kind, ...]
+    groups: tuple[ItemGroup, ...]
 
     def owned(self) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
-        """Each bin that several items of one owner may use: owner, bin, ``[(kind, way)]``."""
+        """Each bin that several items of one owner may use: owner, bin, ``[(group, option)]``."""
         users: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for index, kind in enumerate(self.kinds):
-            if kind.item.owner < 0 or not kind.count:
+        for index, group in enumerate(self.groups):
+            if group.item.owner < 0 or not group.count:
                 continue
-            for way, demands in enumerate(kind.item.ways):
+            for option, demands in enumerate(group.item.options):
                 for where, _, _ in demands:
-                    users.setdefault((kind.item.owner, where), []).append((index, way))
+                    users.setdefault((group.item.owner, where), []).append((index, option))
         return ((*key, value) for key, value in users.items())
 
 
@@ -88,9 +88,9 @@ class Problem:
 class Decision:
     """How a problem is solved, and what else would have been possible.
 
-    :param placements: of each kind, one for each of its items
-    :param possible: of each kind, the ways that some solution uses
-    :param fixed: of each kind, whether every solution has the same placement for its items
+    :param placements: of each group, one for each of its items
+    :param possible: of each group, the options that some solution uses
+    :param fixed: of each group, whether every solution has the same placement for its items
     """
 
     placements: list[list[Placement]]
@@ -101,13 +101,15 @@ class Decision:
         """Learn from a solution what is possible."""
         for index, others in enumerate(placements):
             for placement in others:
-                self.possible[index].update(way for way, _ in placement)
+                self.possible[index].update(option for option, _ in placement)
                 if placement != self.placements[index][0]:
                     self.fixed[index] = False
 
     def is_open(self, problem: Problem) -> bool:
         """Whether something is neither known to be possible nor proved not to be."""
         return any(
-            len(possible) < len(kind.item.ways) or (kind.item.divisible and fixed)
-            for kind, possible, fixed in zip(problem.kinds, self.possible, self.fixed, strict=True)
+            len(possible) < len(group.item.options) or (group.item.divisible and fixed)
+            for group, possible, fixed in zip(
+                problem.groups, self.possible, self.fixed, strict=True
+            )
         )

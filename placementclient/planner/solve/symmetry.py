@@ -9,7 +9,7 @@ class Symmetry:
     """The places of a problem that can be exchanged without changing it.
 
     A place is a set of bins that are demanded together, such as the classes of one provider. Two
-    places are alike if their bins are equal and every kind demands the same of both.
+    places are alike if their bins are equal and every group demands the same of both.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -18,30 +18,30 @@ class Symmetry:
         for where, place in enumerate(place_of):
             members.setdefault(place, []).append(where)
         position = {where: number for bins in members.values() for number, where in enumerate(bins)}
-        #: of each place, of each kind: its ways, as (demands, index of the way), in a fixed order
-        ways: dict[int, list[list[tuple[object, int]]]] = {
-            place: [[] for _ in problem.kinds] for place in members
+        #: of each place and group: its options, as (demands, index of the option), in a fixed order
+        options: dict[int, list[list[tuple[object, int]]]] = {
+            place: [[] for _ in problem.groups] for place in members
         }
-        for index, kind in enumerate(problem.kinds):
-            for way, demands in enumerate(kind.item.ways):
+        for index, group in enumerate(problem.groups):
+            for option, demands in enumerate(group.item.options):
                 alike = tuple((position[where], amount, held) for where, amount, held in demands)
-                ways[place_of[demands[0][0]]][index].append((alike, way))
-        groups: dict[object, list[int]] = {}
+                options[place_of[demands[0][0]]][index].append((alike, option))
+        interchangeable: dict[object, list[int]] = {}
         for place, bins in members.items():
             signature = (
                 tuple(problem.bins[where] for where in bins),
-                tuple(tuple(alike for alike, _ in of_kind) for of_kind in ways[place]),
+                tuple(tuple(alike for alike, _ in of_kind) for of_kind in options[place]),
             )
-            groups.setdefault(signature, []).append(place)
-        #: of each kind, sets of ways that can be exchanged
+            interchangeable.setdefault(signature, []).append(place)
+        #: of each group, sets of options that can be exchanged
         self._orbits: list[list[tuple[int, ...]]] = [
             [
-                tuple(way for _, way in several)
-                for group in groups.values()
-                if len(group) > 1
-                for several in zip(*(ways[place][index] for place in group), strict=True)
+                tuple(option for _, option in several)
+                for alike_places in interchangeable.values()
+                if len(alike_places) > 1
+                for several in zip(*(options[place][index] for place in alike_places), strict=True)
             ]
-            for index in range(len(problem.kinds))
+            for index in range(len(problem.groups))
         ]
 
     def spread(self, decision: Decision) -> None:
@@ -52,7 +52,7 @@ class Symmetry:
             for orbit in orbits:
                 if not possible.isdisjoint(orbit):
                     possible.update(orbit)
-                if len({amounts.get(way, 0) for way in orbit}) > 1:
+                if len({amounts.get(option, 0) for option in orbit}) > 1:
                     decision.fixed[index] = False
 
 
@@ -65,8 +65,8 @@ def _places(problem: Problem) -> list[int]:
             parents[where] = where = parents[parents[where]]
         return where
 
-    for kind in problem.kinds:
-        for demands in kind.item.ways:
+    for group in problem.groups:
+        for demands in group.item.options:
             for where, _, _ in demands[1:]:
                 parents[find(where)] = find(demands[0][0])
     return [find(where) for where in range(len(problem.bins))]

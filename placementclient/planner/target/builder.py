@@ -13,41 +13,46 @@ from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.spec import specification as specs
 from placementclient.planner.spec.specification import Move, ProviderSpec, Spec
-from placementclient.planner.target.overlay import World
-from placementclient.planner.target.target_state import Flow, Layout, Place, Site
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import (
+    InventoryFlow,
+    Place,
+    TargetProvider,
+    TargetState,
+)
 
 
-def lay_out(world: World, spec: Spec, root: ProviderState) -> Layout:
+def build_target_state(overlay: SnapshotOverlay, spec: Spec, root: ProviderState) -> TargetState:
     """Lay out one tree.
 
     :raises Refused: if the specification does not suit it
     """
-    architect = _Architect(world, spec, root)
-    architect.draw()
-    if architect.causes:
-        raise Refused(architect.causes)
-    return architect.layout
+    builder = _Builder(overlay, spec, root)
+    builder.build()
+    if builder.causes:
+        raise Refused(builder.causes)
+    return builder.target_state
 
 
-class _Architect:
-    def __init__(self, world: World, spec: Spec, root: ProviderState) -> None:
-        self._world, self._spec, self._root = world, spec, root
+class _Builder:
+    def __init__(self, overlay: SnapshotOverlay, spec: Spec, root: ProviderState) -> None:
+        self._overlay, self._spec, self._root = overlay, spec, root
         self._members = {
-            state.uuid: state for state in map(world.state, _uuids(world, root)) if state
+            state.uuid: state for state in map(overlay.state, _uuids(overlay, root)) if state
         }
         self._names = {state.name: state for state in self._members.values()}
-        self._made: dict[str, Site] = {}
+        self._made: dict[str, TargetProvider] = {}
         self._pending: set[str] = set()
         self._entries = {
             specs.filled(entry.name, root=root.name): entry for entry in spec.providers
         }
         self.causes: list[Cause] = []
-        self.layout = Layout(root)
+        self.target_state = TargetState(root)
 
-    def draw(self) -> None:
+    def build(self) -> None:
         for name in self._entries:
             if not specs.has_placeholder(name):
-                self._site(name)
+                self._provider(name)
         moves = [(move, source) for move in self._spec.moves for source in self._sources(move)]
         taken = self._explicit(moves)
         for move, source in moves:
@@ -57,8 +62,8 @@ class _Architect:
         self._find_places()
         kept = dict(self._shrink())
         self._fill(kept)
-        for site in self.layout.sites.values():
-            self._state_rest(site)
+        for target_provider in self.target_state.providers.values():
+            self._state_rest(target_provider)
         self._check_reserved(kept)
         self._parents_first()
 
@@ -75,7 +80,7 @@ class _Architect:
                     resource_class in state.inventories for resource_class in move.resources
                 ):
                     yield state
-        elif move.source != name or self._world.find(name) is None:
+        elif move.source != name or self._overlay.find(name) is None:
             self.causes.append(infeasibility.NoSource(self._root.name, name))
 
     def _entry(self, name: str, source: ProviderState | None) -> ProviderSpec | None:
@@ -87,43 +92,43 @@ class _Architect:
                     return entry
         return None
 
-    def _site(self, name: str, source: ProviderState | None = None) -> Site | None:
+    def _provider(self, name: str, source: ProviderState | None = None) -> TargetProvider | None:
         """The provider of a name or UUID, to be made if there is none; ``None``: impossible."""
         if name in self._made:
             return self._made[name]
         there = self._members.get(name) or self._names.get(name)
         entry = self._entry(there.name if there else name, source)
-        if there is None and (elsewhere := self._world.find(name)) is not None:
+        if there is None and (elsewhere := self._overlay.find(name)) is not None:
             there = elsewhere
             if SHARING_TRAIT not in there.traits:
-                self._refuse_foreign(there.name, self._world.root_of(there))
+                self._refuse_foreign(there.name, self._overlay.root_of(there))
                 return None
-        site = self._existing(there, entry) if there else self._new(name, entry, source)
-        if site is not None:
-            self._made[name] = self.layout.sites[site.uuid] = site
+        target_provider = self._existing(there, entry) if there else self._new(name, entry, source)
+        if target_provider is not None:
+            self._made[name] = self.target_state.providers[target_provider.uuid] = target_provider
             if entry is not None:
-                site.traits.update(entry.traits)
-                site.aggregates.update(entry.aggregates)
-                site.stated.update(entry.inventories)
-        return site
+                target_provider.traits.update(entry.traits)
+                target_provider.aggregates.update(entry.aggregates)
+                target_provider.stated.update(entry.inventories)
+        return target_provider
 
     def _refuse_foreign(self, name: str, root: str) -> None:
-        state = self._world.state(root)
+        state = self._overlay.state(root)
         self.causes.append(
             infeasibility.ForeignTarget(self._root.name, name, state.name if state else root)
         )
 
-    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> Site:
-        known = self.layout.sites.get(state.uuid)
+    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider:
+        known = self.target_state.providers.get(state.uuid)
         if known is not None:
             return known
         if entry is not None and entry.parent is not None and state.uuid in self._members:
             self._check_parent(state, entry.parent)
-        return Site(
+        return TargetProvider(
             state.uuid,
             state.name,
             state.provider.parent_provider_uuid,
-            self._world.root_of(state),
+            self._overlay.root_of(state),
             state,
             dict(state.inventories),
             set(state.traits),
@@ -142,11 +147,11 @@ class _Architect:
 
     def _new(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None
-    ) -> Site | None:
+    ) -> TargetProvider | None:
         if is_uuid(name):
             self.causes.append(infeasibility.NoTarget(self._root.name, name))
             return None
-        if (owner := self._world.created_in(name)) is not None:
+        if (owner := self._overlay.created_in(name)) is not None:
             self.causes.append(infeasibility.ForeignTarget(self._root.name, name, owner))
             return None
         parent_name = self._root.name if entry or source is None else source.name
@@ -162,7 +167,7 @@ class _Architect:
             self.causes.append(infeasibility.NoParent(self._root.name, name, parent_name))
             return None
         own = uuid.uuid5(uuid.UUID(self._root.uuid), name)
-        return Site(str(own), name, parent, self._root.uuid, None)
+        return TargetProvider(str(own), name, parent, self._root.uuid, None)
 
     def _parent_uuid(self, parent: str, source: ProviderState | None) -> str | None:
         there = self._members.get(parent) or self._names.get(parent)
@@ -170,17 +175,20 @@ class _Architect:
             return there.uuid
         if parent in self._pending or self._entry(parent, source) is None:
             return None
-        site = self._site(parent, source)
-        return site.uuid if site else None
+        target_provider = self._provider(parent, source)
+        return target_provider.uuid if target_provider else None
 
     def _parents_first(self) -> None:
-        sites = self.layout.sites
+        providers = self.target_state.providers
 
-        def depth(site: Site) -> int:
-            parent = sites.get(site.parent_provider_uuid or '')
+        def depth(target_provider: TargetProvider) -> int:
+            parent = providers.get(target_provider.parent_provider_uuid or '')
             return 0 if parent is None else 1 + depth(parent)
 
-        self.layout.sites = {site.uuid: site for site in sorted(sites.values(), key=depth)}
+        self.target_state.providers = {
+            target_provider.uuid: target_provider
+            for target_provider in sorted(providers.values(), key=depth)
+        }
 
     # Inventories
 
@@ -194,7 +202,7 @@ class _Architect:
 
     def _flow(self, move: Move, source: ProviderState, taken: dict[tuple[str, str], int]) -> None:
         target_name = specs.filled(move.target, root=self._root.name, source=source.name)
-        target, origin = self._site(target_name, source), self._site(source.name)
+        target, origin = self._provider(target_name, source), self._provider(source.name)
         if target is None or origin is None:
             return
         gone = [trait for trait in move.traits if trait in source.traits]
@@ -216,22 +224,22 @@ class _Architect:
             if target is origin and target_class == name:
                 self.causes.append(infeasibility.SamePlace(self._root.name, source.name, name))
                 continue
-            self.layout.flows.append(
-                Flow(source.uuid, name, target.uuid, target_class, amount, move)
+            self.target_state.flows.append(
+                InventoryFlow(source.uuid, name, target.uuid, target_class, amount, move)
             )
 
     def _find_places(self) -> None:
         moved: dict[tuple[str, str], int] = {}
-        for flow in self.layout.flows:
+        for flow in self.target_state.flows:
             key = (flow.source, flow.resource_class)
             moved[key] = moved.get(key, 0) + flow.amount
         for key, amount in moved.items():
-            source = self.layout.sites[key[0]]
+            source = self.target_state.providers[key[0]]
             left = source.inventories[key[1]].total > amount
             places: dict[tuple[str, str], Place] = {}
-            for flow in self.layout.flows:
+            for flow in self.target_state.flows:
                 if (flow.source, flow.resource_class) == key:
-                    target = self.layout.sites[flow.target]
+                    target = self.target_state.providers[flow.target]
                     places[flow.target, flow.target_class] = Place(
                         target.uuid,
                         target.name,
@@ -240,13 +248,13 @@ class _Architect:
                     )
             if left:
                 places[key] = Place(source.uuid, source.name, key[1], stays=True)
-            self.layout.places[key] = list(places.values())
+            self.target_state.places[key] = list(places.values())
 
     def _shrink(self) -> Iterator[tuple[tuple[str, str], Inventory]]:
         """Take what moves off the sources; yields what they had."""
-        for flow in self.layout.flows:
-            inventories = self.layout.sites[flow.source].inventories
-            before = self.layout.sites[flow.source].before
+        for flow in self.target_state.flows:
+            inventories = self.target_state.providers[flow.source].inventories
+            before = self.target_state.providers[flow.source].before
             assert before is not None
             inventory = inventories.get(flow.resource_class)
             if inventory is not None:
@@ -259,14 +267,14 @@ class _Architect:
 
     def _fill(self, sources: Mapping[tuple[str, str], Inventory]) -> None:
         """Give the targets what moves, with what the specification leaves out filled in."""
-        received: dict[tuple[str, str], list[Flow]] = {}
-        for flow in self.layout.flows:
+        received: dict[tuple[str, str], list[InventoryFlow]] = {}
+        for flow in self.target_state.flows:
             received.setdefault((flow.target, flow.target_class), []).append(flow)
         for (target_uuid, name), flows in received.items():
-            site = self.layout.sites[target_uuid]
-            there = site.inventories.get(name)
+            target_provider = self.target_state.providers[target_uuid]
+            there = target_provider.inventories.get(name)
             origins = [sources[flow.source, flow.resource_class] for flow in flows]
-            stated = site.stated.pop(name, {})
+            stated = target_provider.stated.pop(name, {})
             total = sum(flow.amount for flow in flows) + (there.total if there else 0)
             total = int(stated.get('total', total))
             base = there or Inventory(
@@ -276,22 +284,24 @@ class _Architect:
                 step_size=origins[0].step_size,
                 allocation_ratio=origins[0].allocation_ratio,
             )
-            site.inventories[name] = _with(base, **{'total': total, **stated})
+            target_provider.inventories[name] = _with(base, **{'total': total, **stated})
 
-    def _state_rest(self, site: Site) -> None:
+    def _state_rest(self, target_provider: TargetProvider) -> None:
         """What the specification says of inventories that nothing is moved into."""
-        for name, stated in site.stated.items():
-            there = site.inventories.get(name)
+        for name, stated in target_provider.stated.items():
+            there = target_provider.inventories.get(name)
             if there is not None:
-                site.inventories[name] = _with(there, **stated)
+                target_provider.inventories[name] = _with(there, **stated)
             elif 'total' in stated:
-                site.inventories[name] = _with(Inventory(int(stated['total'])), **stated)
+                target_provider.inventories[name] = _with(Inventory(int(stated['total'])), **stated)
             else:
-                self.causes.append(infeasibility.NoTotal(self._root.name, site.name, name))
+                self.causes.append(
+                    infeasibility.NoTotal(self._root.name, target_provider.name, name)
+                )
 
     def _check_reserved(self, sources: Mapping[tuple[str, str], Inventory]) -> None:
         for (source_uuid, name), inventory in sources.items():
-            source = self.layout.sites[source_uuid]
+            source = self.target_state.providers[source_uuid]
             left = source.inventories.get(name)
             kept = min(inventory.reserved, left.total) if left else 0
             if kept < inventory.reserved and not self._says_reserved(source_uuid, name):
@@ -302,10 +312,10 @@ class _Architect:
                 )
 
     def _says_reserved(self, source_uuid: str, name: str) -> bool:
-        for flow in self.layout.flows:
+        for flow in self.target_state.flows:
             if (flow.source, flow.resource_class) == (source_uuid, name):
-                target = self.layout.sites[flow.target]
-                source = self.layout.sites[flow.source].before
+                target = self.target_state.providers[flow.target]
+                source = self.target_state.providers[flow.source].before
                 entry = self._entry(target.name, source)
                 if entry and 'reserved' in entry.inventories.get(flow.target_class, {}):
                     return True
@@ -316,5 +326,5 @@ def _with(inventory: Inventory, **fields: int | float) -> Inventory:
     return Inventory.from_json({**inventory.to_json(), **fields})
 
 
-def _uuids(world: World, root: ProviderState) -> Iterator[str]:
-    return (state.uuid for state in world.snapshot.tree(root.uuid))
+def _uuids(overlay: SnapshotOverlay, root: ProviderState) -> Iterator[str]:
+    return (state.uuid for state in overlay.snapshot.tree(root.uuid))

@@ -9,8 +9,8 @@ from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Spec
-from placementclient.planner.target.overlay import World
-from placementclient.planner.target.target_state import Layout, Place
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import Place, TargetState
 
 #: What a consumer holds on a source: consumer, source UUID, class.
 Holding = tuple[str, str, str]
@@ -26,7 +26,7 @@ class Known:
     evidence: str | None = None
 
 
-class Register:
+class KnownAssignments:
     """All rows that were given, and which of them were of use."""
 
     def __init__(self, spec: Spec, rows: Sequence[Row]) -> None:
@@ -45,24 +45,28 @@ class Register:
         }
         self._index = {id(move): index for index, move in enumerate(spec.moves)}
 
-    def match(self, world: World, layout: Layout) -> dict[Holding, list[Known]]:
+    def match(
+        self, overlay: SnapshotOverlay, target_state: TargetState
+    ) -> dict[Holding, list[Known]]:
         """The rows that concern one tree.
 
         :raises errors.BadFile: for a row that does not suit what its consumer holds
         """
         result: dict[Holding, list[Known]] = {}
-        for (source, name), places in layout.places.items():
-            for consumer in world.consumers_on(source):
+        for (source, name), places in target_state.places.items():
+            for consumer in overlay.consumers_on(source):
                 amount = consumer.allocations.get(source, {}).get(name)
                 if amount:
                     self._seen.add((consumer.uuid, name))
-                    pairs = self._pairs(layout, (consumer.uuid, source, name), places)
+                    pairs = self._pairs(target_state, (consumer.uuid, source, name), places)
                     if pairs:
                         known = self._known(pairs, amount, places)
                         result[consumer.uuid, source, name] = known
         return result
 
-    def check(self, world: World, *, partial: bool, left_out: Sequence[str] = ()) -> None:
+    def check(
+        self, overlay: SnapshotOverlay, *, partial: bool, left_out: Sequence[str] = ()
+    ) -> None:
         """Refuse rows that were of no use in any tree.
 
         :param partial: whether only some of the trees that the specification selects are planned,
@@ -74,7 +78,7 @@ class Register:
         for row in (*self._inline.values(), *rows):
             if id(row) in self._used:
                 continue
-            consumer = world.snapshot.consumers.get(row.consumer_uuid)
+            consumer = overlay.snapshot.consumers.get(row.consumer_uuid)
             if consumer is None:
                 if not partial:
                     raise row.error(f'unknown consumer {row.consumer_uuid}')
@@ -83,14 +87,14 @@ class Register:
                     f'{row.to_provider} is not a target for the {row.resource_class} of '
                     f'{row.consumer_uuid}'
                 )
-            elif not partial and not _is_in(world, consumer.allocations, left_out):
+            elif not partial and not _is_in(overlay, consumer.allocations, left_out):
                 raise row.error(
                     f'{row.consumer_uuid} holds no {row.resource_class} on a source; if that has '
                     'moved already, plan the other trees with --tree'
                 )
 
     def _pairs(
-        self, layout: Layout, holding: Holding, places: Sequence[Place]
+        self, target_state: TargetState, holding: Holding, places: Sequence[Place]
     ) -> list[tuple[Row, Place]]:
         consumer, source, name = holding
         pairs = []
@@ -103,7 +107,7 @@ class Register:
             if matching:  # of a class renamed in place the target comes before what stays
                 pairs.append((row, matching[0]))
         if self._inline:
-            for flow in layout.flows:
+            for flow in target_state.flows:
                 inline = self._inline.get((self._index[id(flow.move)], consumer, name))
                 if inline is not None and (flow.source, flow.resource_class) == (source, name):
                     target = (flow.target, flow.target_class)
@@ -135,6 +139,6 @@ class Register:
         return known
 
 
-def _is_in(world: World, allocations: Allocations, roots: Sequence[str]) -> bool:
-    states = (world.state(provider_uuid) for provider_uuid in allocations)
-    return any(world.root_of(state) in roots for state in states if state is not None)
+def _is_in(overlay: SnapshotOverlay, allocations: Allocations, roots: Sequence[str]) -> bool:
+    states = (overlay.state(provider_uuid) for provider_uuid in allocations)
+    return any(overlay.root_of(state) in roots for state in states if state is not None)

@@ -10,7 +10,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 
 
-class World:
+class SnapshotOverlay:
     """What there is when a tree's turn comes.
 
     Trees are planned one after the other. A sharing provider or a consumer that several of them

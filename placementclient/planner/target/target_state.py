@@ -32,7 +32,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Site:
+class TargetProvider:
     """A provider while its tree is laid out.
 
     :param before: ``None`` if it is to be created
@@ -65,7 +65,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class InventoryFlow:
     """An amount of inventory that moves; ``source`` and ``target`` are UUIDs of sites."""
 
     source: str
@@ -77,18 +77,18 @@ class Flow:
 
 
 @dataclass(slots=True)
-class Layout:
+class TargetState:
     """A tree as it shall be.
 
-    :param sites: every provider concerned, by UUID, parents first
+    :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
     :param places: of each ``(source UUID, class)`` that moves, the places in order of preference
     :param limited: of some of these, the only amounts that move, by consumer; all else stays
     """
 
     root: ProviderState
-    sites: dict[str, Site] = field(default_factory=dict)
-    flows: list[Flow] = field(default_factory=list)
+    providers: dict[str, TargetProvider] = field(default_factory=dict)
+    flows: list[InventoryFlow] = field(default_factory=list)
     places: dict[tuple[str, str], list[Place]] = field(default_factory=dict)
     limited: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.render.style import PLAIN, Look, level, part
+from placementclient.render.style import PLAIN, Style, level, part
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,10 @@ def test_how_full(used: int, capacity: int, share: float, colour: str) -> None:
 
 @pytest.mark.parametrize(('used', 'drawn'), [(0, ''), (1, '▏'), (500, '██████'), (1000, '█' * 12)])
 def test_a_bar_has_always_the_same_width(used: int, drawn: str) -> None:
-    assert Look(bars=True).bar(used, 1000) == f'▕{drawn:<12}▏'
+    assert Style(bars=True).bar(used, 1000) == f'▕{drawn:<12}▏'
 
 
 def test_what_is_plain_has_no_escapes() -> None:
     assert PLAIN.paint('text', 'red') == 'text'
-    assert Look(colours=True).paint('text', 'red') == '\x1b[31mtext\x1b[0m'
-    assert Look(colours=True).paint('', 'red') == ''
+    assert Style(colours=True).paint('text', 'red') == '\x1b[31mtext\x1b[0m'
+    assert Style(colours=True).paint('', 'red') == ''

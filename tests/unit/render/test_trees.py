@@ -12,7 +12,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render import graphs, pictures, trees
-from placementclient.render.style import Look
+from placementclient.render.style import Style
 
 SVG = '{http://www.w3.org/2000/svg}'
 
@@ -50,7 +50,7 @@ def test_plain_text_has_a_line_for_each_provider() -> None:
 
 
 def test_with_bars_each_class_has_a_line() -> None:
-    lines = list(trees.detailed(WHOLE, Look(bars=True)))
+    lines = list(trees.detailed(WHOLE, Style(bars=True)))
     assert lines[:3] == [
         'root',
         '│  MEMORY_MB ▕███         ▏  3/12  2 reserved, ratio 1.5',
@@ -63,10 +63,10 @@ def test_with_bars_each_class_has_a_line() -> None:
 
 
 def test_colours_change_nothing_else() -> None:
-    plain = list(trees.detailed(WHOLE, Look(bars=True)))
+    plain = list(trees.detailed(WHOLE, Style(bars=True)))
     coloured = [
         re.sub(r'\x1b\[\d+m', '', line)
-        for line in trees.detailed(WHOLE, Look(bars=True, colours=True))
+        for line in trees.detailed(WHOLE, Style(bars=True, colours=True))
     ]
     assert coloured == plain
 

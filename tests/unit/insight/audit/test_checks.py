@@ -35,7 +35,7 @@ def test_what_is_sound_has_no_findings() -> None:
 def test_over_capacity() -> None:
     host = provider('host', VCPU=Inventory(8, reserved=2, allocation_ratio=1.5))
     found = only([host], [consumer('s', host={'VCPU': 10})])
-    assert (found.id, found.severity, found.fault.mend) == ('over-capacity', 'error', None)
+    assert (found.id, found.severity, found.fault.repair) == ('over-capacity', 'error', None)
     assert found.fault.evidence == {'resource_class': 'VCPU', 'used': 10, 'capacity': 9}
     assert found.fault.remedy == (
         f'{PREFIX} inventory set host --amend --resource VCPU:allocation_ratio=1.667'
@@ -73,7 +73,7 @@ def test_broken_units(inventory: Inventory, amount: int, fields: str) -> None:
 def test_reserved_above_total() -> None:
     found = only([provider('host', VCPU=Inventory(8, reserved=9))], [])
     assert found.id == 'reserved-above-total'
-    assert found.fault.mend == LowerReserved('host', 'host', 'VCPU', 8)
+    assert found.fault.repair == LowerReserved('host', 'host', 'VCPU', 8)
     assert found.fault.remedy == f'{PREFIX} inventory set host --amend --resource VCPU:reserved=8'
     assert findings([provider('host', VCPU=Inventory(8, reserved=8))]) == []
 
@@ -144,7 +144,7 @@ def test_many_siblings(count: int, found: int) -> None:
 def test_missing_owner() -> None:
     host = provider('host', traits=['OWNER_NOVA'])
     found = only([host, provider('host_gpu', 'host', VGPU=1)])
-    assert found.fault.mend == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
+    assert found.fault.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
     assert found.fault.remedy == f'{PREFIX} trait add host_gpu OWNER_NOVA'
 
 

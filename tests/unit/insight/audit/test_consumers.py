@@ -44,7 +44,7 @@ def test_consumers_on_several_trees_are_told_apart(
     held = consumer('s', **BOTH)
     found = only(HOSTS, [held], servers, migrations)
     assert (found.id, found.fault.subject) == (id, 's')
-    assert found.fault.mend == (Free(held, freed) if freed else None)
+    assert found.fault.repair == (Free(held, freed) if freed else None)
     assert found.fault.evidence['holds'] == BOTH
     if freed:
         assert found.fault.remedy == f'{PREFIX} allocation unset s --provider {freed[0]}'
@@ -59,7 +59,7 @@ def test_an_evacuated_server_keeps_what_is_shared() -> None:
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     held = consumer('s', **BOTH, nfs={'DISK_GB': 1})
     found = only(states, [held], {'s': 'b'}, [migration('evacuation', 'done')])
-    assert found.fault.mend == Free(held, ('a',))
+    assert found.fault.repair == Free(held, ('a',))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_orphans(kind: str | None, migrations: Any, is_safe: bool) -> None:
     found = only(HOSTS, [consumer('s', kind, a={'VCPU': 1})], {}, migrations)
     assert found.id == 'orphan'
     assert found.fault.remedy == f'{PREFIX} allocation delete s'
-    assert (found.fault.mend is not None) == is_safe
+    assert (found.fault.repair is not None) == is_safe
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_a_list_that_knows_next_to_nobody_makes_no_orphan_safe() -> None:
     hosts = [provider('a', VCPU=100)]
     held = [consumer(f's{n:02}', a={'VCPU': 1}) for n in range(20)]
     few = findings(hosts, held, {f's{n:02}': 'a' for n in range(9)}, [])
-    assert [finding.fault.mend for finding in few] == [None] * 11
+    assert [finding.fault.repair for finding in few] == [None] * 11
     enough = findings(hosts, held, {f's{n:02}': 'a' for n in range(10)}, [])
     assert len(enough) == 10
-    assert all(finding.fault.mend for finding in enough)
+    assert all(finding.fault.repair for finding in enough)
 
 
 @pytest.mark.parametrize(
@@ -120,5 +120,5 @@ def test_what_a_migration_holds(status: str, found: bool, command: str, kind: st
     result = findings(HOSTS, [held], {'s': 'b'}, [migration('resize', status)])
     assert [finding.id for finding in result] == ['left-by-migration'] * found
     for finding in result:
-        assert finding.fault.mend is None
+        assert finding.fault.repair is None
         assert finding.fault.remedy == command

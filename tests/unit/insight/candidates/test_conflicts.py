@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placementclient.insight.candidates import conflicts
-from placementclient.insight.candidates.conflicts import concessions, minimized
+from placementclient.insight.candidates.conflicts import correction_sets, minimized
 
 ALL = 'ABCDEF'
 SETS = st.sets(st.frozensets(st.sampled_from(ALL), min_size=1, max_size=6), max_size=4)
@@ -44,7 +44,7 @@ def test_what_is_minimized_is_one_of_them(planted: set[frozenset[str]]) -> None:
 @given(SETS)
 def test_concessions_are_the_smallest_that_suffice(planted: set[frozenset[str]]) -> None:
     possible = possible_but_for(planted)
-    given_up = list(concessions(ALL, conflicts.conflicts(ALL, possible), possible))
+    given_up = list(correction_sets(ALL, conflicts.conflicts(ALL, possible), possible))
     if not planted:
         assert given_up == []
         return
@@ -54,13 +54,13 @@ def test_concessions_are_the_smallest_that_suffice(planted: set[frozenset[str]])
         for chosen in combinations(ALL, size)
         if possible(frozenset(ALL) - frozenset(chosen))
     }
-    assert set(given_up) == suffice or len(given_up) == conflicts.WAYS
+    assert set(given_up) == suffice or len(given_up) == conflicts.MAX_CORRECTION_SETS
     assert not any(
         possible(frozenset(ALL) - frozenset(chosen)) for chosen in combinations(ALL, size - 1)
     )
 
 
 def test_without_patience_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conflicts, 'PATIENCE', 3)
+    monkeypatch.setattr(conflicts, 'MAX_STEPS', 3)
     planted = [frozenset('EF')]
     assert conflicts.conflicts(ALL, possible_but_for(planted)) == planted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from placementclient.insight.candidates.requirements import Kind, Requirement
-from placementclient.insight.candidates.shortages import Lack, Reason, lacks
+from placementclient.insight.candidates.shortages import Reason, Shortage, shortages
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState
@@ -38,25 +38,25 @@ def wanted(amount: int) -> Requirement:
 def test_the_limits_of_an_inventory(
     amount: int, inventory: Inventory, reasons: list[tuple[Reason, int]]
 ) -> None:
-    found = list(lacks(wanted(amount), frozenset(), [state('gpu', inventory, 6)]))
-    assert [(lack.reason, lack.amount) for lack in found] == reasons
-    assert {lack.provider for lack in found} == {'gpu'}
+    found = list(shortages(wanted(amount), frozenset(), [state('gpu', inventory, 6)]))
+    assert [(shortage.reason, shortage.amount) for shortage in found] == reasons
+    assert {shortage.provider for shortage in found} == {'gpu'}
 
 
 def test_who_has_the_trait_of_the_group_is_nearer_than_who_has_more() -> None:
     providers = [state('a', Inventory(3)), state('b', Inventory(1), 0, 'CUSTOM_A40')]
     trait = Requirement(Kind.TRAIT, 'CUSTOM_T4,CUSTOM_A40', '1')
-    [lack] = lacks(wanted(4), frozenset(), providers, [wanted(4), trait])
-    assert (lack.provider, lack.amount) == ('b', 1)
-    [lack] = lacks(wanted(4), frozenset(), providers, [wanted(4)])
-    assert (lack.provider, lack.amount) == ('a', 3)
+    [shortage] = shortages(wanted(4), frozenset(), providers, [wanted(4), trait])
+    assert (shortage.provider, shortage.amount) == ('b', 1)
+    [shortage] = shortages(wanted(4), frozenset(), providers, [wanted(4)])
+    assert (shortage.provider, shortage.amount) == ('a', 3)
 
 
 def test_no_inventory_at_all() -> None:
-    assert list(lacks(wanted(1), frozenset(), [])) == [Lack(wanted(1), Reason.INVENTORY)]
+    assert list(shortages(wanted(1), frozenset(), [])) == [Shortage(wanted(1), Reason.INVENTORY)]
 
 
 def test_what_is_there_but_not_together() -> None:
     trait = Requirement(Kind.TRAIT, 'CUSTOM_A40', '1')
-    [lack] = lacks(trait, frozenset({trait, wanted(1)}), [])
-    assert (lack.reason, lack.others) == (Reason.SHAPE, (wanted(1),))
+    [shortage] = shortages(trait, frozenset({trait, wanted(1)}), [])
+    assert (shortage.reason, shortage.others) == (Reason.SHAPE, (wanted(1),))

@@ -12,42 +12,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient.planner.solve.problem import Bin, Item, Placement
-from placementclient.planner.solve.search import Found, Impossible, search
+from placementclient.planner.solve.search import Impossible, ItemDecision, search
 
 pytest.importorskip('ortools')
 
 UNLIMITED = 2147483647
 
 
-def divisions(size: int, ways: int) -> Iterator[tuple[int, ...]]:
-    if ways == 1:
+def divisions(size: int, options: int) -> Iterator[tuple[int, ...]]:
+    if options == 1:
         yield (size,)
         return
     for first in range(size + 1):
-        for rest in divisions(size - first, ways - 1):
+        for rest in divisions(size - first, options - 1):
             yield (first, *rest)
 
 
 def options(item: Item) -> list[Placement]:
     if item.divisible:
         return [
-            tuple((way, amount) for way, amount in enumerate(amounts) if amount)
-            for amounts in divisions(item.size, len(item.ways))
+            tuple((option, amount) for option, amount in enumerate(amounts) if amount)
+            for amounts in divisions(item.size, len(item.options))
         ]
-    return [((way, sum(demand[1] for demand in way_)),) for way, way_ in enumerate(item.ways)]
+    return [
+        ((option, sum(demand[1] for demand in demands)),)
+        for option, demands in enumerate(item.options)
+    ]
 
 
 def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[Placement]) -> bool:
     loads: dict[int, int] = {}
     owned: dict[tuple[object, int], int] = {}
     for index, (item, placement) in enumerate(zip(items, solution, strict=True)):
-        for way, part in placement:
-            for where, amount, held in item.ways[way]:
+        for option, part in placement:
+            for where, amount, held in item.options[option]:
                 amount = part if item.divisible else amount
                 loads[where] = loads.get(where, 0) + amount
                 owner = (item.owner if item.owner >= 0 else ('item', index), where)
                 owned[owner] = owned.get(owner, held) + amount
-    return all(bins[where].room >= load for where, load in loads.items()) and all(
+    return all(bins[where].free >= load for where, load in loads.items()) and all(
         bins[where].admits(amount) for (_, where), amount in owned.items()
     )
 
@@ -81,13 +84,13 @@ def problems(draw: st.DrawFn) -> tuple[list[Bin], list[Item]]:
         wheres = draw(st.permutations(range(len(bins))))[: draw(st.integers(1, len(bins)))]
         divisible, size = draw(st.booleans()), draw(st.integers(1, 4))
         other = draw(st.integers(1, 3)) if not divisible and len(bins) > 1 else 0
-        ways = []
+        options = []
         for where in wheres:
             held = 0 if is_owned else draw(st.sampled_from([0, 0, 0, 1]))
             second = ((where + 1) % len(bins), other, 0)
-            ways.append(((where, size, held), second) if other else ((where, size, held),))
+            options.append(((where, size, held), second) if other else ((where, size, held),))
         owner = draw(st.sampled_from([0, 0, 1])) if is_owned else -1
-        items.append(Item(tuple(ways), divisible, owner))
+        items.append(Item(tuple(options), divisible, owner))
     return bins, items
 
 
@@ -103,7 +106,7 @@ def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> Non
         assert core
         alone = len(found.items) == 1  # what has no choice may have taken its room
         assert alone or not solutions(
-            [replace(room, room=left) for room, left in zip(bins, found.rooms, strict=True)], core
+            [replace(bin_, free=left) for bin_, left in zip(bins, found.free, strict=True)], core
         )
         return
     assert not isinstance(found, Impossible)
@@ -112,16 +115,16 @@ def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> Non
     assert sum(len(one.placement) for one in found) == fewest
     for index, one in enumerate(found):
         placements = {solution[index] for solution in every}
-        assert one.possible == tuple(sorted({way for each in placements for way, _ in each}))
+        assert one.possible == tuple(sorted({option for each in placements for option, _ in each}))
         assert one.forced == (len(placements) == 1)
 
 
 def alike(
-    sizes: Sequence[int], rooms: Sequence[int], divisible: bool = False
+    sizes: Sequence[int], free: Sequence[int], divisible: bool = False
 ) -> tuple[list[Bin], list[Item]]:
-    bins = [Bin(room, 1, UNLIMITED, 1) for room in rooms]
+    bins = [Bin(bin_, 1, UNLIMITED, 1) for bin_ in free]
     return bins, [
-        Item(tuple(((where, size, 0),) for where in range(len(rooms))), divisible) for size in sizes
+        Item(tuple(((where, size, 0),) for where in range(len(free))), divisible) for size in sizes
     ]
 
 
@@ -191,7 +194,7 @@ def test_what_is_forced_by_what_is_left() -> None:
     both = (((0, 1, 0),), ((1, 1, 0),))
     found = search(bins, [Item((both[0],)), Item(both), Item(both)])
     assert found == [
-        Found(((0, 1),), (0,), True),
-        Found(((1, 1),), (1,), True),
-        Found(((1, 1),), (1,), True),
+        ItemDecision(((0, 1),), (0,), True),
+        ItemDecision(((1, 1),), (1,), True),
+        ItemDecision(((1, 1),), (1,), True),
     ]
