@@ -138,7 +138,7 @@ def test_a_table_can_be_read(large: Site, placement: Placement) -> None:
 
 def test_room_agrees_with_a_count_by_hand(large: Site) -> None:
     rooms = {
-        line.resource_class: line.room
+        line.resource_class: line.amounts
         for line in totals.by_class(files.read_snapshot(large.snapshot))
     }
     # Every second host has a server with a disk; two pools of the faults have none.
