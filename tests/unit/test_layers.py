@@ -1,9 +1,11 @@
-"""The layers of the package: which part may import which, walked in the source."""
+"""The layers of the package: which part may import which, walked in the source of every file."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,52 +14,54 @@ import placementclient
 
 PACKAGE = Path(placementclient.__file__).parent
 MODULES = sorted(PACKAGE.rglob('*.py'))
+ARCHITECTURE = PACKAGE.parent / 'doc' / 'source' / 'contributor' / 'architecture.rst'
 
-EVERYONE = {'model', 'errors', 'microversion'}
-#: What each part stands on; what those stand on is below it too.
-ARROWS = {
-    'model': set(),
+#: Of each part the parts that it may import, and whatever these may import. A part is a folder or
+#: a file; one inside another has rules of its own. The documentation has the same table.
+MAY_IMPORT: dict[str, set[str]] = {
     'errors': set(),
-    'microversion': set(),
-    'endpoints': set(),
-    'planner': set(),
-    'insight': set(),
-    'nova.records': set(),
-    'nova.service': {'http'},
-    'render': {'planner', 'insight'},
+    'microversion': {'errors'},
+    'model': {'errors'},
+    'endpoints': {'microversion'},
     'http': {'endpoints'},
-    'api': {'http'},
-    'direct': set(),
-    'files': {'planner'},
+    'api': {'http', 'model'},
+    'nova': {'http', 'model'},
+    'nova.records': {'model'},
+    'direct': {'errors'},
+    'planner.spec': {'model'},
+    'planner.plan': {'planner.spec'},
+    'planner.infeasibility': {'model'},
+    'planner.solve': {'errors'},
+    'planner.target': {'planner.plan', 'planner.solve', 'planner.infeasibility'},
+    'planner.warnings': {'planner.target'},
+    'planner': {'planner.target', 'planner.warnings'},
+    'insight.topology': {'model'},
+    'insight.capacity': {'insight.topology'},
+    'insight.candidates': {'insight.topology'},
+    'insight.audit': {'insight.topology'},
+    'insight': {'insight.capacity'},
+    'files': {'planner.plan'},
     'snapshot': {'api'},
     'reshape': {'snapshot', 'planner', 'direct'},
-    'workflows': {'snapshot', 'insight'},
+    'workflows': {'snapshot', 'insight', 'insight.candidates'},
+    'render': {'planner.plan', 'insight', 'insight.candidates', 'insight.audit', 'microversion'},
     'cli.coexistence': set(),
     'plugin': {'http', 'cli.coexistence'},
-    'cli.connection': {'plugin'},
-    'cli.command_help': set(),
-    'cli.entry_points': set(),
     'completion': {'cli.command_help', 'cli.entry_points'},
     'commands': {
         'files',
-        'workflows',
         'reshape',
-        'snapshot',
-        'insight',
-        'nova.records',
-        'nova.service',
+        'workflows',
         'render',
-        'api',
+        'nova',
+        'nova.records',
         'plugin',
         'completion',
     },
-    'cli.shell': {'cli.connection', 'cli.command_help', 'cli.entry_points'},
-    '__main__': {'cli.shell', 'completion'},
-}
-FOUNDATION = {
-    'model': {'errors', 'model'},
-    'errors': set(),
-    'microversion': {'errors'},
+    'cli': {'plugin', 'cli.command_help', 'cli.entry_points'},
+    'cli.command_help': set(),
+    'cli.entry_points': set(),
+    '__main__': {'cli', 'completion'},
 }
 #: The demo types commands and shows what they print.
 TYPES_COMMANDS = 'placementclient.commands.demo'
@@ -68,80 +72,88 @@ IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}
 
 
-def part(module: str) -> str:
-    """The row that a module belongs to: ``'api'`` of ``'placementclient.api.trait'``."""
-    names = module.split('.')[1:]
-    for length in range(len(names), 0, -1):
-        if '.'.join(names[:length]) in ARROWS:
-            return '.'.join(names[:length])
-    return ''
-
-
 def name_of(path: Path) -> str:
     names = path.relative_to(PACKAGE.parent).with_suffix('').parts
     return '.'.join(names).removesuffix('.__init__')
 
 
-def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All of a module, but for what only a type checker reads."""
-    yield tree
-    for child in ast.iter_child_nodes(tree):
-        if not (isinstance(child, ast.If) and ast.unparse(child.test) == 'TYPE_CHECKING'):
-            yield from nodes(child)
+NAMES = {name_of(path): path for path in MODULES}
+
+
+def part(module: str) -> str:
+    """The row that a module belongs to: ``'api'`` of ``'placementclient.api.trait'``."""
+    names = module.split('.')[1:]
+    rows = ('.'.join(names[:length]) for length in range(len(names), 0, -1))
+    return next((row for row in rows if row in MAY_IMPORT), '')
 
 
 def imports(path: Path) -> Iterator[str]:
-    """All that a module imports, at its top or in a function, by its full name."""
-    for node in nodes(ast.parse(path.read_text())):
+    """All that a module imports, anywhere in it, by its full name; also what only types need."""
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f'{path}:{node.lineno}: a relative import'
-            yield node.module or ''
-            yield from (f'{node.module}.{alias.name}' for alias in node.names)
+            for alias in node.names:
+                full = f'{node.module}.{alias.name}'
+                yield full if full in NAMES else node.module or ''
 
 
-def below(name: str) -> set[str]:
-    if name in FOUNDATION:
-        return FOUNDATION[name]
-    deeper = set().union(*(below(arrow) for arrow in ARROWS[name]))
-    return ARROWS[name] | deeper | EVERYONE | {name}
+def allowed(row: str) -> set[str]:
+    """All rows that one may import."""
+    return {row}.union(MAY_IMPORT[row], *(allowed(below) for below in MAY_IMPORT[row]))
 
 
-def parts_imported(path: Path) -> set[str]:
-    ours = {part(module) for module in imports(path) if module.startswith('placementclient')}
-    return ours - {''}
-
-
-def test_the_walk_sees_the_whole_package_and_imports_in_functions() -> None:
-    unknown = {name_of(path) for path in MODULES if not part(name_of(path))}
-    assert unknown <= {'placementclient', 'placementclient.cli', 'placementclient.nova'}
-    source = PACKAGE / 'commands' / 'reshaper.py'
-    assert 'placementclient.files' in set(imports(source))
+def ours(path: Path) -> set[str]:
+    """The modules of the package that a module imports."""
+    return {module for module in imports(path) if module.startswith('placementclient')}
 
 
 @pytest.mark.parametrize('path', MODULES, ids=name_of)
-def test_imports_point_downwards(path: Path) -> None:
-    name = part(name_of(path))
-    allowed = below(name) if name else set()
-    if name_of(path) == TYPES_COMMANDS:
-        allowed = allowed | {'cli.shell'}
-    assert parts_imported(path) <= allowed
+def test_every_file_has_a_row_and_imports_what_the_row_allows(path: Path) -> None:
+    name = name_of(path)
+    found = {module: part(module) for module in ours(path)} if name in NAMES else {}
+    if path.name == '__init__.py' and not part(name):
+        # Of the package itself, or of a folder whose files all have rows of their own.
+        assert not found
+        return
+    permitted = allowed(part(name))
+    if name == TYPES_COMMANDS:
+        permitted |= allowed('cli')
+    assert {module for module, row in found.items() if row and row not in permitted} == set()
+
+
+def test_the_walk_sees_what_functions_and_types_import() -> None:
+    seen = set(imports(PACKAGE / 'commands' / 'reshape_run.py'))
+    assert 'placementclient.reshape.executor' in seen, 'imported in a function'
+    assert 'placementclient.model.outcomes' in seen, 'imported for types alone'
+
+
+def test_no_row_is_left_over() -> None:
+    assert {part(name) for name in NAMES} - {''} == set(MAY_IMPORT)
+
+
+def test_no_file_imports_itself_by_a_detour() -> None:
+    graph = {name: ours(path) & NAMES.keys() - {name} for name, path in NAMES.items()}
+    graph[TYPES_COMMANDS] -= {'placementclient.cli.shell'}
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_no_part_is_below_itself() -> None:
+    assert list(TopologicalSorter(MAY_IMPORT).static_order())
 
 
 @pytest.mark.parametrize('path', MODULES, ids=name_of)
-def test_a_whole_package_is_not_imported_for_its_parts(path: Path) -> None:
-    assert 'placementclient.*' not in set(imports(path))
+def test_pure_parts_reach_neither_the_service_nor_the_world(path: Path) -> None:
+    row = part(name_of(path))
+    if any(row == pure or row.startswith(f'{pure}.') for pure in PURE):
+        assert not allowed(row) & {'api', 'http', 'endpoints', 'direct', 'snapshot', 'reshape'}
+        assert not {module.split('.')[0] for module in imports(path)} & IMPURE
 
 
-@pytest.mark.parametrize('pure', PURE)
-def test_pure_parts_reach_neither_the_service_nor_the_world(pure: str) -> None:
-    assert not below(pure) & {'api', 'http', 'endpoints', 'direct', 'reshape', 'commands'}
-    for path in (path for path in MODULES if part(name_of(path)) == pure):
-        outside = {module.split('.')[0] for module in imports(path)}
-        assert not outside & IMPURE, path
-
-
-def test_no_part_is_below_itself_by_a_detour() -> None:
-    for name, arrows in ARROWS.items():
-        assert all(name not in below(arrow) for arrow in arrows)
+def test_the_documentation_has_the_same_table() -> None:
+    rows = re.findall(
+        r'^   \* - ``(\S+)``\n     - (.*(?:\n       .*)*)$', ARCHITECTURE.read_text(), re.MULTILINE
+    )
+    documented = {name: set(re.findall(r'``(\S+)``', cell)) for name, cell in rows}
+    assert documented == MAY_IMPORT
