@@ -71,7 +71,7 @@ class AuditProvider(base.Lister):
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
         if any((done or {}).get(place) != _FIXED for place in range(len(findings))):
             self.exit_status = errors.ExitStatus.DIFFERS
-        return tables.rows(findings, done)
+        return tables.rows(findings, self.program, done)
 
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
         for id in given:
@@ -107,6 +107,7 @@ class AuditProvider(base.Lister):
 
     def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
         """Run what is safe; what came of it, by the finding's place."""
+        from placementclient.render import repairs
         from placementclient.workflows import repair
 
         safe = {
@@ -116,8 +117,9 @@ class AuditProvider(base.Lister):
         }
         if not safe:
             return {}
-        commands = '\n'.join(f'  {fix.command}' for fix in safe.values())
-        self.confirm(f'Run these {len(safe)} commands?\n{commands}\n', parsed_args)
+        commands = {place: repairs.command(fix, self.program) for place, fix in safe.items()}
+        shown = '\n'.join(f'  {command}' for command in commands.values())
+        self.confirm(f'Run these {len(safe)} commands?\n{shown}\n', parsed_args)
         listed = _listed(parsed_args)
         done = {}
         for place, fix in safe.items():
@@ -126,7 +128,7 @@ class AuditProvider(base.Lister):
                 done[place] = _FIXED
             except errors.PlacementError as failure:
                 done[place] = f'failed: {failure}'
-            self.log.info(f'{fix.command}: {done[place]}')
+            self.log.info(f'{commands[place]}: {done[place]}')
         return done
 
 

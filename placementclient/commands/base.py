@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -25,6 +26,9 @@ T = TypeVar('T')
 
 #: What cliff says of a command that another package than the program's has.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
+
+#: An example of a command of ours in a docstring: it is written for OpenStackClient.
+_EXAMPLE = re.compile(r'^( +)openstack(?= (?:resource|allocation|trait) )', re.MULTILINE)
 
 #: Where the operator leaves the microversion to the client, commands ask for and print what they
 #: did up to this one, whatever the service knows: 1.38 made an option required and changed tables,
@@ -150,6 +154,16 @@ class _Placement(command.Command):
 
     def _lean_formatters(self, group: str) -> Any:
         return self.app.formatters(group) if self._is_lean else None
+
+    @property
+    def program(self) -> str:
+        """The name of the program that is running, as commands are typed."""
+        return 'placement' if self._is_lean else 'openstack'
+
+    def get_description(self) -> str:
+        """The docstring, with examples of the program that is running."""
+        description: str = super().get_description()
+        return _EXAMPLE.sub(rf'\1{self.program}', description)
 
     def get_epilog(self) -> str:
         """Where the command comes from; cliff reads the metadata of all packages to tell."""

@@ -28,6 +28,8 @@ WORSE = (
     ExitStatus.ERROR,
     ExitStatus.USAGE,
 )
+#: What a line may begin with: no command does.
+_PROGRAMS = ('openstack', 'placement')
 #: Of a command that Ctrl-C has ended.
 INTERRUPTED = 130
 
@@ -46,10 +48,10 @@ class Line:
 class Batch(base.Command):
     """Run one command a line, in one process and on one authenticated connection.
 
-    A line is what would be typed after the program's name, quoted as for a shell; # begins a
-    comment. Each may have --os-placement-api-version, --debug and --timing of its own. Each is
-    printed with its number and its exit status, then what it prints. The first that fails is the
-    last; the exit status is the worst.
+    A line is what would be typed, with the program's name, openstack or placement, or without it;
+    quoted as for a shell; # begins a comment. Each may have --os-placement-api-version, --debug and
+    --timing of its own. Each is printed with its number and its exit status, then what it prints.
+    The first that fails is the last; the exit status is the worst.
 
     Example:
 
@@ -89,6 +91,8 @@ class Batch(base.Command):
             except ValueError as unreadable:
                 yield Line(number, command, ExitStatus.USAGE, '', f'{unreadable}\n')
                 continue
+            if words and words[0] in _PROGRAMS:
+                del words[0]
             if not words:
                 continue
             status = self.app.type(words, stdout, stderr)

@@ -1,13 +1,12 @@
-"""What makes a fault good without anybody losing anything; each can be typed as a command."""
+"""What makes a fault good, as facts; :mod:`placementclient.render.repairs` writes the commands."""
 
 from __future__ import annotations
 
-import shlex
+import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placementclient.model.consumers import Consumer
-
-_PREFIX = 'openstack resource provider'
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +17,6 @@ class AddTrait:
     provider_name: str
     trait: str
 
-    @property
-    def command(self) -> str:
-        """What an operator types for it."""
-        return f'{_PREFIX} trait add {shlex.quote(self.provider_name)} {self.trait}'
-
 
 @dataclass(frozen=True, slots=True)
 class LowerReserved:
@@ -32,13 +26,6 @@ class LowerReserved:
     provider_name: str
     resource_class: str
     total: int
-
-    @property
-    def command(self) -> str:
-        """What an operator types for it."""
-        name = shlex.quote(self.provider_name)
-        field = f'{self.resource_class}:reserved={self.total}'
-        return f'{_PREFIX} inventory set {name} --amend --resource {field}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +44,77 @@ class Free:
         """Whether nothing is left to it."""
         return set(self.provider_uuids) == set(self.consumer.allocations)
 
-    @property
-    def command(self) -> str:
-        """What an operator types for it."""
-        if self.is_all:
-            return f'{_PREFIX} allocation delete {self.consumer.uuid}'
-        chosen = ' '.join(f'--provider {uuid}' for uuid in self.provider_uuids)
-        return f'{_PREFIX} allocation unset {self.consumer.uuid} {chosen}'
+
+@dataclass(frozen=True, slots=True)
+class AmendInventory:
+    """Change some fields of the inventory of a class."""
+
+    provider_name: str
+    resource_class: str
+    fields: Mapping[str, int | float]
 
 
+@dataclass(frozen=True, slots=True)
+class JoinAggregate:
+    """Put a provider into an aggregate.
+
+    :param provider_name: ``None`` where only the operator knows which one
+    :param aggregate: ``None`` likewise
+    """
+
+    provider_name: str | None
+    aggregate: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveAggregate:
+    """Take a provider out of an aggregate."""
+
+    provider_name: str
+    aggregate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """Give a provider another name."""
+
+    provider_name: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeProvider:
+    """Look at what it would take to take a provider out."""
+
+    provider_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtMigrations:
+    """Ask Nova what becomes of a server."""
+
+    server_uuid: str
+
+
+class Administration(enum.Enum):
+    """What only who runs the service can do."""
+
+    #: Give consumers from before there were any their records.
+    RECORD_CONSUMERS = enum.auto()
+    #: Let the service end a search for candidates before it has all of them.
+    LIMIT_CANDIDATES = enum.auto()
+
+
+#: What can be carried out at once, without anybody losing anything that it uses.
 Repair = AddTrait | LowerReserved | Free
+#: What is left to the operator.
+Advice = (
+    AmendInventory
+    | JoinAggregate
+    | LeaveAggregate
+    | Rename
+    | PurgeProvider
+    | LookAtMigrations
+    | Administration
+)
+Remedy = Repair | Advice

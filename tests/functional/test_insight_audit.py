@@ -126,7 +126,7 @@ def test_one_tree_is_looked_at(large: Site, placement: Placement) -> None:
     rows = by_id(large.audit(placement, *large.files, '--tree', 'owner_gpu'))
     assert list(rows) == ['missing-owner']
     assert rows['missing-owner']['command'] == (
-        'openstack resource provider trait add owner_gpu OWNER_NOVA'
+        'placement resource provider trait add owner_gpu OWNER_NOVA'
     )
 
 

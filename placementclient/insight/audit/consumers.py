@@ -10,7 +10,7 @@ from typing import Any
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.model.consumers import Consumer
-from placementclient.model.repairs import Free
+from placementclient.model.repairs import Free, LookAtMigrations
 from placementclient.model.servers import INSTANCE, MIGRATION, ServerMigration
 
 _EVACUATION = 'evacuation'
@@ -187,13 +187,12 @@ def _in(
             continue
         case = _Case(cloud, consumer)
         providers = superfluous(case)
-        free = Free(consumer, tuple(providers)) if providers else None
         yield Fault(
             uuid,
             tuple(cloud.roots_of(consumer)),
             _evidence(case),
-            free.command if free else f'openstack server migration list --server {case.server}',
-            free if free and is_safe(case) else None,
+            Free(consumer, tuple(providers)) if providers else LookAtMigrations(case.server),
+            bool(providers) and is_safe(case),
         )
 
 

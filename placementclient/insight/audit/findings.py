@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.model.repairs import Repair
+from placementclient.model.repairs import Remedy, Repair
 
 
 class Severity(enum.Enum):
@@ -29,15 +29,20 @@ class Fault:
     :param subject: the name of a provider, or the UUID of a consumer or of an aggregate
     :param roots: the UUIDs of the roots of the trees that it concerns
     :param evidence: the facts that show it
-    :param remedy: what mends it: a command, or a word to the operator where there is none
-    :param repair: the same as something that can be done at once; only where it is safe
+    :param remedy: what mends it
+    :param is_safe: whether that can be done at once, without asking
     """
 
     subject: str
     roots: tuple[str, ...]
     evidence: Mapping[str, Any]
-    remedy: str
-    repair: Repair | None = None
+    remedy: Remedy
+    is_safe: bool = False
+
+    @property
+    def repair(self) -> Repair | None:
+        """The remedy, where it can be carried out at once."""
+        return self.remedy if self.is_safe and isinstance(self.remedy, Repair) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.model.inventories import Inventory
-from placementclient.model.repairs import LowerReserved
+from placementclient.model.repairs import Administration, AmendInventory, LowerReserved
 from placementclient.model.snapshots import ProviderState
-
-#: Where usage came from that no consumer lists: allocations from before consumers were recorded.
-_RECORD_CONSUMERS = 'placement-manage db online_data_migrations'
 
 
 def over_capacity(cloud: Cloud) -> Iterator[Fault]:
@@ -30,7 +26,7 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
                     'used': used,
                     'capacity': inventory.capacity,
                 },
-                _amend(state, f'{resource_class}:allocation_ratio={ratio}'),
+                AmendInventory(state.name, resource_class, {'allocation_ratio': ratio}),
             )
 
 
@@ -44,8 +40,12 @@ def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
             if used > listed[name]
         }
         if unlisted:
+            # From before consumers were recorded.
             yield Fault(
-                state.name, (cloud.root_of(state),), {'unlisted': unlisted}, _RECORD_CONSUMERS
+                state.name,
+                (cloud.root_of(state),),
+                {'unlisted': unlisted},
+                Administration.RECORD_CONSUMERS,
             )
 
 
@@ -66,7 +66,7 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
                             'amount': amount,
                             **{field: getattr(inventory, field) for field in wanted},
                         },
-                        _amend(state, *(f'{resource_class}:{f}={n}' for f, n in wanted.items())),
+                        AmendInventory(state.name, resource_class, wanted),
                     )
 
 
@@ -74,7 +74,6 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
     """More is reserved than there is: capacity is below nothing, and updates are refused."""
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.reserved > inventory.total:
-            repair = LowerReserved(state.uuid, state.name, resource_class, inventory.total)
             yield Fault(
                 state.name,
                 (cloud.root_of(state),),
@@ -83,8 +82,8 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
                     'reserved': inventory.reserved,
                     'total': inventory.total,
                 },
-                repair.command,
-                repair,
+                LowerReserved(state.uuid, state.name, resource_class, inventory.total),
+                is_safe=True,
             )
 
 
@@ -100,7 +99,7 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
                     'allocation_ratio': inventory.allocation_ratio,
                     'total': inventory.total,
                 },
-                _amend(state, f'{resource_class}:allocation_ratio=1.0'),
+                AmendInventory(state.name, resource_class, {'allocation_ratio': 1.0}),
             )
 
 
@@ -120,9 +119,3 @@ def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:
     if amount % inventory.step_size:
         wanted['step_size'] = math.gcd(amount, inventory.step_size)
     return wanted
-
-
-def _amend(state: ProviderState, *fields: str) -> str:
-    resources = ' '.join(f'--resource {field}' for field in fields)
-    name = shlex.quote(state.name)
-    return f'openstack resource provider inventory set {name} --amend {resources}'

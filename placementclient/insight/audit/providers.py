@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.topology import is_sharing
-from placementclient.model.repairs import AddTrait
+from placementclient.model.repairs import (
+    AddTrait,
+    Administration,
+    JoinAggregate,
+    LeaveAggregate,
+    PurgeProvider,
+    Rename,
+)
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
 
@@ -19,10 +25,6 @@ OWNER_NOVA, _OWNER = 'OWNER_NOVA', 'OWNER_'
 MANY = 8
 #: The classes that Neutron reports below the providers of Nova.
 _NETWORK = 'NET_'
-_BREADTH_FIRST = (
-    'set allocation_candidates_generation_strategy = breadth-first and max_allocation_candidates '
-    'in [placement] of placement.conf'
-)
 
 
 def doubled_host(cloud: Cloud) -> Iterator[Fault]:
@@ -41,12 +43,11 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
     """A sharing provider in no aggregate: nobody can use it."""
     for state in filter(is_sharing, cloud.states()):
         if not state.aggregates:
-            name = shlex.quote(state.name)
             yield Fault(
                 state.name,
                 (cloud.root_of(state),),
                 {'aggregates': [], 'resource_classes': sorted(state.inventories)},
-                f'openstack resource provider aggregate add {name} <aggregate of its hosts>',
+                JoinAggregate(state.name, None),
             )
 
 
@@ -59,7 +60,7 @@ def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
                 state.name,
                 (cloud.root_of(state),),
                 {'aggregates': aggregates, 'resource_classes': sorted(state.inventories)},
-                f'openstack resource provider aggregate add <host> {aggregates[0]}',
+                JoinAggregate(None, aggregates[0]),
             )
 
 
@@ -67,12 +68,11 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
     """An aggregate with a single member, but for those of a sharing provider that is alone."""
     for aggregate, members in sorted(cloud.topology.members.items()):
         if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
-            name = shlex.quote(members[0].name)
             yield Fault(
                 aggregate,
                 (cloud.root_of(members[0]),),
                 {'provider': members[0].name},
-                f'openstack resource provider aggregate remove {name} {aggregate}',
+                LeaveAggregate(members[0].name, aggregate),
             )
 
 
@@ -84,13 +84,11 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
         alike = [child for child in children if child.name.startswith(root_name)]
         for child in children if alike else ():
             if child not in alike:
-                name = shlex.quote(child.name)
-                wanted = shlex.quote(f'{root_name}_{child.name}')
                 yield Fault(
                     child.name,
                     (root_uuid,),
                     {'root': root_name, 'siblings': [sibling.name for sibling in alike]},
-                    f'openstack resource provider set {name} --name {wanted}',
+                    Rename(child.name, f'{root_name}_{child.name}'),
                 )
 
 
@@ -100,7 +98,12 @@ def many_siblings(cloud: Cloud) -> Iterator[Fault]:
         offering = Counter(name for child in children for name in child.inventories)
         many = {name: count for name, count in sorted(offering.items()) if count >= MANY}
         if many:
-            yield Fault(parent.name, (cloud.root_of(parent),), {'siblings': many}, _BREADTH_FIRST)
+            yield Fault(
+                parent.name,
+                (cloud.root_of(parent),),
+                {'siblings': many},
+                Administration.LIMIT_CANDIDATES,
+            )
 
 
 def missing_owner(cloud: Cloud) -> Iterator[Fault]:
@@ -110,13 +113,12 @@ def missing_owner(cloud: Cloud) -> Iterator[Fault]:
             continue
         for state in cloud.topology.trees[root.uuid]:
             if OWNER_NOVA not in state.traits and not _is_others(cloud, state):
-                repair = AddTrait(state.uuid, state.name, OWNER_NOVA)
                 yield Fault(
                     state.name,
                     (root.uuid,),
                     {'root': root.name, 'missing': OWNER_NOVA},
-                    repair.command,
-                    repair,
+                    AddTrait(state.uuid, state.name, OWNER_NOVA),
+                    is_safe=True,
                 )
 
 
@@ -153,5 +155,5 @@ def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Fault:
         short.name,
         (short.uuid, full.uuid),
         {'short': short.uuid, 'full': full.uuid, 'full_name': full.name, 'consumers': consumers},
-        f'openstack resource provider purge {shlex.quote(superfluous.name)} --dry-run',
+        PurgeProvider(superfluous.name),
     )

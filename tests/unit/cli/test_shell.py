@@ -225,7 +225,7 @@ def test_the_help_of_a_command_has_its_example_as_it_is(
 ) -> None:
     result = placement(argv)
     assert result.status == 0
-    assert '\n  openstack resource provider set compute1_numa0 --parent-provider compute2\n' in (
+    assert '\n  placement resource provider set compute1_numa0 --parent-provider compute2\n' in (
         result.stdout
     )
     assert service.requests == []

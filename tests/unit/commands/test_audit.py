@@ -17,7 +17,7 @@ from tests.unit.conftest import Placement, Result, Service
 
 AUDIT = 'resource provider audit --snapshot {} '
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
-UNSET = 'openstack resource provider allocation unset s --provider host2'
+UNSET = 'placement resource provider allocation unset s --provider host2'
 
 
 def listing(folder: Path) -> str:

@@ -50,6 +50,13 @@ def test_each_line_is_printed_with_its_number_its_status_and_its_output(
     )
 
 
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_a_line_may_begin_with_the_program(batch: Batch, service: Service, program: str) -> None:
+    service.answer(CLASSES)
+    line = f'{program} {LIST}'
+    assert batch([line]) == Result(0, f'# line 1, exit status 0: {line}\nVCPU\n', '')
+
+
 def test_it_stops_at_the_first_failure(batch: Batch, service: Service) -> None:
     service.answer(GONE, CLASSES)
     assert batch([SHOW, LIST]) == Result(1, f'# line 1, exit status 1: {SHOW}\n', SENTENCE)

@@ -10,6 +10,7 @@ from placementclient.insight.audit.findings import Finding
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import ProviderState
 from placementclient.nova import records
+from placementclient.render import repairs
 from tests.unit.insight.clouds import cloud
 
 States = list[ProviderState]
@@ -45,6 +46,11 @@ def ids(*args: Any) -> list[tuple[str, str]]:
 def only(*args: Any) -> Finding:
     [finding] = findings(*args)
     return finding
+
+
+def typed(finding: Finding) -> str:
+    """What an operator types against it."""
+    return repairs.command(finding.fault.remedy, 'openstack')
 
 
 def migration(kind: str, status: str, source: str = 'a', server: str = 's') -> dict[str, Any]:

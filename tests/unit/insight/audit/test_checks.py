@@ -10,7 +10,7 @@ from placementclient.insight.audit.checks import CHECKS, audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, LowerReserved
-from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only
+from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only, typed
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
@@ -37,7 +37,7 @@ def test_over_capacity() -> None:
     found = only([host], [consumer('s', host={'VCPU': 10})])
     assert (found.id, found.severity, found.fault.repair) == ('over-capacity', 'error', None)
     assert found.fault.evidence == {'resource_class': 'VCPU', 'used': 10, 'capacity': 9}
-    assert found.fault.remedy == (
+    assert typed(found) == (
         f'{PREFIX} inventory set host --amend --resource VCPU:allocation_ratio=1.667'
     )
     mended = replace(host.inventories['VCPU'], allocation_ratio=1.667)
@@ -48,7 +48,7 @@ def test_unlisted_usage() -> None:
     host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
     found = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])
     assert (found.id, found.fault.evidence) == ('unlisted-usage', {'unlisted': {'VCPU': 2}})
-    assert found.fault.remedy == 'placement-manage db online_data_migrations'
+    assert typed(found) == 'placement-manage db online_data_migrations'
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,7 @@ def test_broken_units(inventory: Inventory, amount: int, fields: str) -> None:
     held = consumer('s', **{'a host': {'VGPU': amount}})
     found = only([provider('a host', VGPU=inventory)], [held])
     assert (found.id, found.fault.subject) == ('broken-units', 's')
-    assert found.fault.remedy == (
-        f"{PREFIX} inventory set 'a host' --amend --resource VGPU:{fields}"
-    )
+    assert typed(found) == (f"{PREFIX} inventory set 'a host' --amend --resource VGPU:{fields}")
     assert found.fault.evidence['amount'] == amount
 
 
@@ -74,7 +72,7 @@ def test_reserved_above_total() -> None:
     found = only([provider('host', VCPU=Inventory(8, reserved=9))], [])
     assert found.id == 'reserved-above-total'
     assert found.fault.repair == LowerReserved('host', 'host', 'VCPU', 8)
-    assert found.fault.remedy == f'{PREFIX} inventory set host --amend --resource VCPU:reserved=8'
+    assert typed(found) == f'{PREFIX} inventory set host --amend --resource VCPU:reserved=8'
     assert findings([provider('host', VCPU=Inventory(8, reserved=8))]) == []
 
 
@@ -103,7 +101,7 @@ def test_of_a_doubled_host_the_one_goes_that_nobody_uses() -> None:
     states = [provider('host', VCPU=1), provider('host.example.com', VCPU=1)]
     for used, other in (('host', 'host.example.com'), ('host.example.com', 'host')):
         found = only(states, [consumer('s', **{used: {'VCPU': 1}})])
-        assert found.fault.remedy == f'{PREFIX} purge {other} --dry-run'
+        assert typed(found) == f'{PREFIX} purge {other} --dry-run'
 
 
 def test_sharing_providers_that_share_with_nobody() -> None:
@@ -145,7 +143,7 @@ def test_missing_owner() -> None:
     host = provider('host', traits=['OWNER_NOVA'])
     found = only([host, provider('host_gpu', 'host', VGPU=1)])
     assert found.fault.repair == AddTrait('host_gpu', 'host_gpu', 'OWNER_NOVA')
-    assert found.fault.remedy == f'{PREFIX} trait add host_gpu OWNER_NOVA'
+    assert typed(found) == f'{PREFIX} trait add host_gpu OWNER_NOVA'
 
 
 def test_what_is_not_novas_needs_no_mark_of_its() -> None:

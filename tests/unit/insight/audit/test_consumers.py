@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from placementclient.model.repairs import Free
-from tests.unit.insight.audit.auditing import PREFIX, findings, migration, only
+from tests.unit.insight.audit.auditing import PREFIX, findings, migration, only, typed
 from tests.unit.insight.clouds import consumer, pool, provider
 
 HOSTS = [provider(name, VCPU=8) for name in 'ab']
@@ -47,7 +47,7 @@ def test_consumers_on_several_trees_are_told_apart(
     assert found.fault.repair == (Free(held, freed) if freed else None)
     assert found.fault.evidence['holds'] == BOTH
     if freed:
-        assert found.fault.remedy == f'{PREFIX} allocation unset s --provider {freed[0]}'
+        assert typed(found) == f'{PREFIX} allocation unset s --provider {freed[0]}'
 
 
 def test_what_is_shared_is_no_other_tree() -> None:
@@ -76,7 +76,7 @@ def test_an_evacuated_server_keeps_what_is_shared() -> None:
 def test_orphans(kind: str | None, migrations: Any, is_safe: bool) -> None:
     found = only(HOSTS, [consumer('s', kind, a={'VCPU': 1})], {}, migrations)
     assert found.id == 'orphan'
-    assert found.fault.remedy == f'{PREFIX} allocation delete s'
+    assert typed(found) == f'{PREFIX} allocation delete s'
     assert (found.fault.repair is not None) == is_safe
 
 
@@ -121,4 +121,4 @@ def test_what_a_migration_holds(status: str, found: bool, command: str, kind: st
     assert [finding.id for finding in result] == ['left-by-migration'] * found
     for finding in result:
         assert finding.fault.repair is None
-        assert finding.fault.remedy == command
+        assert typed(finding) == command
