@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from placementclient import errors
 from placementclient.model.consumers import Consumer, Resources
@@ -145,3 +145,15 @@ class Snapshot:
             )
         except (KeyError, TypeError, AttributeError, ValueError) as reason:
             raise errors.BadFile(path, f'damaged snapshot: {reason!r}') from None
+
+
+class SnapshotReader(Protocol):
+    """What reads many trees at once, all of them as they were at one moment."""
+
+    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
+        """Some trees, or everything.
+
+        :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
+            ``None``: everything
+        :param types: whether to read the consumers' types, as from microversion 1.38 on
+        """
