@@ -9,11 +9,11 @@ Each host has as many VGPU as its future children together, in use by single con
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import time
 import uuid
 
+from placementclient import files
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -101,8 +101,7 @@ def main() -> None:
     arguments = parser.parse_args()
     snapshot = cloud(arguments.hosts)
     if arguments.write:
-        with open(arguments.write, 'w') as file:
-            json.dump(snapshot.to_json(), file)
+        files.write_snapshot(arguments.write, snapshot)
         return
     known = rows(arguments.hosts) if arguments.mapped else []
     start = time.perf_counter()

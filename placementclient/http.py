@@ -5,14 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from placementclient import endpoints, errors, microversion
 from placementclient.endpoints import Endpoint
 from placementclient.microversion import Microversion
-
-if TYPE_CHECKING:
-    from placementclient.model.snapshots import SnapshotReader
 
 #: Query parameters; a list sends its parameter once for each element.
 Query = Mapping[str, str | int | list[str] | None]
@@ -113,24 +110,13 @@ class Client:
         )
         return url
 
-    @property
-    def snapshot_reader(self) -> SnapshotReader | None:
-        """What reads many trees at once; ``None`` where there are only the endpoints.
-
-        It knows neither microversions nor policy: that a request is granted has to be seen first.
-        """
-        if self.endpoint_override is not None:
-            return None
-        reader: SnapshotReader | None = getattr(self.session.auth, 'snapshot_reader', None)
-        return reader
-
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
         """Refuse what the microversion in use lacks, before anything is sent.
 
         Where the version is still open the highest is assumed, and the requirement is checked
         again when it is settled.
 
-        :param what: an option, as the operator knows it; empty for the command as a whole
+        :param what: an option or a command, as the operator knows it
         :param since: the first version that has it
         :param until: the last one, where a later version took it away
         :raises errors.UnsupportedVersion: if the version in use is not one of them
@@ -235,14 +221,13 @@ def _check(
     version: Microversion, what: str, since: Microversion, until: Microversion | None = None
 ) -> None:
     if version < since:
-        needed = f'at least version {since}'
-    elif until is not None and version > until:
-        needed = f'at most version {until}'
-    else:
-        return
-    # Scripts look for this sentence, which is osc-placement's.
-    sentence = f'Operation or argument is not supported with version {version}; requires {needed}'
-    raise errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)
+        raise errors.UnsupportedVersion(
+            f'{what} is not supported with version {version}; requires at least version {since}'
+        )
+    if until is not None and version > until:
+        raise errors.UnsupportedVersion(
+            f'{what} is not supported with version {version}; requires at most version {until}'
+        )
 
 
 def _pairs(query: Query) -> Iterable[tuple[str, str]]:

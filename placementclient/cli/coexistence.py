@@ -20,9 +20,7 @@ NOTICE = (
 
 def is_needed() -> bool:
     """Whether osc-placement is installed."""
-    package = util.find_spec(PEER)
-    # What an uninstalled package has left is a folder without code.
-    return package is not None and package.origin is not None
+    return util.find_spec(PEER) is not None
 
 
 def is_loaded() -> bool:

@@ -78,20 +78,18 @@ class ClaimAllocation(base.Lister):
         claimed = self._claim(pending, parsed_args)
         # Of the same host, it would be no alternative to a host that fails.
         alternates = _of_other_trees(claimed, pending, summaries, parsed_args.alternates)
-        shown = [claimed, *alternates]
-        uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
-        names = api.resource_provider.names(self.client, uuids)
-        return columns.claimed(shown, summaries, names, self.client.microversion)
+        return columns.candidates(
+            [claimed, *alternates], summaries, self.client.microversion, long=True, first=0
+        )
 
     def _claim(self, candidates: Iterator[Candidate], parsed_args: argparse.Namespace) -> Candidate:
-        refusals: list[errors.Conflict] = []
+        refusals = []
         for candidate in candidates:
             try:
                 retried(lambda candidate=candidate: self._write(candidate, parsed_args))  # type: ignore[misc]
             except errors.Conflict as refusal:
-                names = api.resource_provider.names(self.client, candidate.allocations)
-                refusals.append(refusal.with_names(names))
-                self.log.info(f'Next candidate: {refusals[-1]}')
+                self.log.info(f'Next candidate: {refusal}')
+                refusals.append(refusal)
             else:
                 return candidate
         raise Unclaimed(refusals)

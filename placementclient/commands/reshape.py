@@ -102,8 +102,9 @@ class PlanReshape(base.ShowOne):
                 )
             raise
         files.write_plan(parsed_args.output, plan)
-        for line in plans.warnings(plan):
-            self.log.warning(line)
+        for tree in plan.trees:
+            for warning in tree.warnings:
+                self.log.warning(f'{tree.root_provider_name}: {warning.message}')
         fields = {'plan': parsed_args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
 
@@ -121,12 +122,13 @@ class ShowReshape(Document):
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient import files
+        from placementclient.codec import plans as codec
         from placementclient.render import plans
 
         plan = files.read_plan(parsed_args.plan)
         if parsed_args.tree:
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
-        return Text(plan.to_json(), plans.lines(plan))
+        return Text(codec.document(plan), plans.lines(plan))
 
 
 class RehearseReshape(base.Lister):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from placementclient.model.providers import SHARING_TRAIT
 
@@ -36,31 +35,6 @@ class Consumer:
     generation: int | None = None
     type: str | None = None
     provider_generations: Mapping[str, int] = field(default_factory=dict, compare=False)
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {
-            'allocations': {
-                provider: dict(sorted(resources.items()))
-                for provider, resources in sorted(self.allocations.items())
-            },
-            'project_id': self.project_id,
-            'user_id': self.user_id,
-            'generation': self.generation,
-            'type': self.type,
-        }
-
-    @classmethod
-    def from_json(cls, uuid: str, record: Mapping[str, Any]) -> Consumer:
-        """What :meth:`to_json` wrote."""
-        return cls(
-            uuid,
-            record['allocations'],
-            record['project_id'],
-            record['user_id'],
-            record['generation'],
-            record['type'],
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 #: The largest integer that the service stores; what it takes for a max_unit that is left out.
 UNLIMITED = 2147483647
+
+#: A number of units as the service stores it.
+Count = Annotated[int, msgspec.Meta(ge=0, le=UNLIMITED)]
+#: One that is not nothing.
+Amount = Annotated[int, msgspec.Meta(ge=1, le=UNLIMITED)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +29,11 @@ class Inventory:
     :param allocation_ratio: what is left after ``reserved`` counts so many times
     """
 
-    total: int
-    reserved: int = 0
-    min_unit: int = 1
-    max_unit: int = UNLIMITED
-    step_size: int = 1
+    total: Count
+    reserved: Count = 0
+    min_unit: Count = 1
+    max_unit: Count = UNLIMITED
+    step_size: Amount = 1
     allocation_ratio: float = 1.0
 
     @property

@@ -16,8 +16,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from placementclient import errors
-from placementclient.planner.plan import digest
+from placementclient.codec import operations, plans
+from placementclient.codec.encoding import encoded
+from placementclient.planner.plan.operations import Operation
 from placementclient.planner.plan.plan import Plan, TreePlan
 
 FORMAT = 'placementclient/reshape-journal'
@@ -68,12 +72,14 @@ class Journal:
         """What is known of a tree."""
         return self.records.setdefault(root_provider_uuid, Record())
 
-    def intend(self, root_provider_uuid: str, operation: Mapping[str, Any]) -> None:
+    def intend(self, root_provider_uuid: str, operation: Operation) -> None:
         """Note a request that is to be sent; when this returns, it is on the disk.
 
         :raises JournalFailed: if that is impossible; the request must not be sent then
         """
-        self._write({'tree': root_provider_uuid, 'intent': operation}, synced=True)
+        self._write(
+            {'tree': root_provider_uuid, 'intent': operations.record(operation)}, synced=True
+        )
 
     def note(self, root_provider_uuid: str, outcome: str) -> None:
         """Note what became of the intent before.
@@ -87,7 +93,8 @@ class Journal:
 
         :raises JournalFailed: if that is impossible
         """
-        self._write({'tree': tree.root_provider_uuid, 'plan': tree.to_json()}, synced=True)
+        record = plans.tree_record(tree)
+        self._write({'tree': tree.root_provider_uuid, 'plan': record}, synced=True)
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Note that a tree has ended.
@@ -99,13 +106,13 @@ class Journal:
 
     def _write(self, record: Mapping[str, Any], *, synced: bool = False) -> None:
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
-        line = json.dumps({'at': now, **record}, ensure_ascii=False) + '\n'
+        line = encoded({'at': now, **record}) + b'\n'
         with self._writing:
             if self._failure is not None:
                 # What comes now would continue a line that is not complete.
                 raise self._failure
             try:
-                _write_all(self._descriptor, line.encode())
+                _write_all(self._descriptor, line)
                 if synced:
                     os.fsync(self._descriptor)
             except OSError as reason:
@@ -179,7 +186,7 @@ def _begun(path: str, descriptor: int, plan: Plan) -> Journal:
         raise errors.BadFile(path, reason.strerror or str(reason)) from None
     if records is None:
         journal._write(
-            {'journal': FORMAT, 'version': VERSION, 'plan': digest.of(plan)}, synced=True
+            {'journal': FORMAT, 'version': VERSION, 'plan': plans.identity(plan)}, synced=True
         )
         _sync_folder(path)
     return journal
@@ -215,7 +222,7 @@ def _check(path: str, header: Mapping[str, Any], plan: Plan) -> None:
         raise errors.BadFile(path, 'not a journal')
     if header.get('version') != VERSION:
         raise errors.BadFile(path, f'journal version {header.get("version")} is not known')
-    if header.get('plan') != digest.of(plan):
+    if header.get('plan') != plans.identity(plan):
         raise errors.BadFile(
             path,
             'belongs to another plan than the one in the file beside it; apply that one, or move '
@@ -230,7 +237,9 @@ def _learn(records: dict[str, Record], entry: Mapping[str, Any]) -> None:
     if 'intent' in entry:
         record.begun, record.ended = True, None
     elif 'plan' in entry:
-        record.plan = TreePlan.from_json(entry['plan'])
+        record.plan = plans.tree_plan(
+            msgspec.convert(msgspec.to_builtins(entry['plan']), plans.TreeRecord)
+        )
     elif 'end' in entry:
         record.ended = entry['end']
 

@@ -65,7 +65,7 @@ class OperationRunner:
         """
         if self._is_done(operation):
             return
-        self._journal.intend(self._root_uuid, operation.to_json())
+        self._journal.intend(self._root_uuid, operation)
         try:
             self._perform(operation)
         except errors.HTTPError as refusal:

@@ -11,6 +11,8 @@ from typing import Any
 from keystoneauth1.session import Session
 
 from placementclient import errors
+from placementclient.codec.encoding import builtins
+from placementclient.codec.snapshots import consumer_record, provider_record
 from placementclient.direct import Direct
 from placementclient.http import Client
 from placementclient.microversion import HIGHEST
@@ -148,9 +150,11 @@ def _differences(before: Snapshot, after: Snapshot) -> Iterator[Deviation]:
                 )
 
 
-def _content(item: Any) -> dict[str, Any] | None:
+def _content(item: ProviderState | Consumer | None) -> dict[str, Any] | None:
     if item is None:
         return None
-    content: dict[str, Any] = item.to_json()
+    content = builtins(
+        provider_record(item) if isinstance(item, ProviderState) else consumer_record(item)
+    )
     del content['generation']
     return content

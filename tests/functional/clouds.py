@@ -18,6 +18,7 @@ from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
 from placementclient.planner.spec.assignments import Row
 from placementclient.snapshot import capture, restore
+from tests import documents
 
 #: All UUIDs of these clouds come from here, so that a failure can be repeated.
 _NAMESPACE = uuid.UUID('3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10')
@@ -170,7 +171,7 @@ def disturbed(
 
 def content(snapshot: Snapshot) -> dict[str, Any]:
     """A snapshot without what moves by itself: generations."""
-    document = snapshot.to_json()
+    document = documents.document(snapshot)
     for record in document['providers']:
         del record['generation']
         if not record['inventories']:

@@ -19,16 +19,17 @@ from keystoneauth1.session import Session
 import placementclient
 from placementclient import files, http, microversion
 from placementclient.cli import shell
+from placementclient.codec import plans as codec
 from placementclient.direct import Direct
 from placementclient.errors import ExitStatus
 from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, warnings
-from placementclient.planner.infeasibility import SpecFault
 from placementclient.planner.spec import assignments, specification
 from placementclient.reshape import live_state, preconditions, tree_executor, verify
 from placementclient.reshape.verify import Status
 from placementclient.snapshot import capture, restore
+from tests.documents import document
 from tests.functional import guide
 from tests.functional.conftest import Placement, Result
 
@@ -235,18 +236,21 @@ def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
     plan = planner.make(
         snapshot, files.read_spec('vgpu.yaml'), files.read_assignments('gpu-map.csv')
     )
-    tree = plan.trees[0]
+    shown = codec.document(plan)
+    tree = shown['trees'][0]
+    cloud = document(snapshot)
     records: list[Any] = [
-        plan.to_json(),
-        plan.to_json()['options'],
-        tree.to_json(),
-        tree.rows[0].to_json(),
-        tree.moves[0].to_json(),
-        tree.providers[0].to_json(),
-        tree.providers[0].after.to_json(),
-        tree.consumers[0].to_json(),
-        next(iter(snapshot.providers.values())).to_json(),
-        next(iter(snapshot.consumers.values())).to_json(),
+        shown,
+        shown['options'],
+        tree,
+        tree['rows'][0],
+        tree['moves'][0],
+        tree['providers'][0],
+        tree['providers'][0]['after'],
+        next(iter(tree['consumers'].values())),
+        cloud,
+        cloud['providers'][0],
+        next(iter(cloud['consumers'].values())),
         dict.fromkeys(assignments.COLUMNS),
     ]
     for record in records:
@@ -270,8 +274,7 @@ def test_every_message_that_is_explained_exists() -> None:
 def test_every_reason_is_explained() -> None:
     kinds = {
         cause('tree', *[()] * (len(cause.__match_args__) - 1)).kind
-        for cause in (*infeasibility.Cause.__subclasses__(), *SpecFault.__subclasses__())
-        if cause.__name__ != SpecFault.__name__
+        for cause in infeasibility.Cause.__subclasses__()
     }
     kinds |= set(re.findall(r"Notice\(\s*'([a-z-]+)'", inspect.getsource(warnings)))
     assert len(kinds) > 20
@@ -364,5 +367,7 @@ def _of_the_guide() -> Snapshot:
 
 
 def _content(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-    items: list[Any] = [*snapshot.providers.values(), *snapshot.consumers.values()]
-    return {item.uuid: {**item.to_json(), 'generation': None} for item in items}
+    content = document(snapshot)
+    providers = {record['uuid']: record for record in content['providers']}
+    items = (providers | content['consumers']).items()
+    return {uuid: {**record, 'generation': None} for uuid, record in items}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from placementclient import errors, files
+from placementclient.codec import plans
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
@@ -20,6 +21,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
+from tests.documents import document
 
 ROOT, SERVER = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7', '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
 
@@ -50,7 +52,7 @@ def plan(snapshot: Snapshot) -> Plan:
 def test_a_snapshot_comes_back(tmp_path: Path, snapshot: Snapshot, name: str) -> None:
     path = tmp_path / name
     files.write_snapshot(str(path), snapshot)
-    assert files.read_snapshot(str(path)).to_json() == snapshot.to_json()
+    assert document(files.read_snapshot(str(path))) == document(snapshot)
     assert (path.read_bytes()[:2] == b'\x1f\x8b') == name.endswith('.gz')
     first = path.read_bytes()
     files.write_snapshot(str(path), snapshot)
@@ -63,9 +65,10 @@ def test_any_layout_of_the_json_is_read(
     tmp_path: Path, snapshot: Snapshot, plan: Plan, indent: int | None
 ) -> None:
     path = tmp_path / 'file.json'
-    path.write_text(json.dumps(snapshot.to_json(), indent=indent))
-    assert files.read_snapshot(str(path)).to_json() == snapshot.to_json()
-    path.write_text(json.dumps(plan.to_json(), indent=indent))
+    path.write_text(json.dumps(document(snapshot), indent=indent))
+    assert document(files.read_snapshot(str(path))) == document(snapshot)
+    files.write_plan(str(path), plan)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=indent, sort_keys=True))
     assert files.read_plan(str(path)) == plan
 
 
@@ -74,12 +77,14 @@ def test_a_file_is_json_with_one_item_to_a_line(
 ) -> None:
     path = tmp_path / 'file.json'
     files.write_snapshot(str(path), snapshot)
-    assert json.loads(path.read_text()) == snapshot.to_json()
+    assert json.loads(path.read_text()) == document(snapshot)
     assert [line for line in path.read_text().splitlines() if SERVER in line[:40]]
     files.write_plan(str(path), plan)
+    shown = plans.document(plan)
+    assert shown['trees'][0].pop('inverse')
     written = json.loads(path.read_text())
     assert written.pop('digest').startswith('sha256:')
-    assert written == plan.to_json()
+    assert written == shown
     assert len(path.read_text().splitlines()) == 3
     assert files.read_plan(str(path)) == plan
 
@@ -87,17 +92,21 @@ def test_a_file_is_json_with_one_item_to_a_line(
 def test_an_edited_plan_is_refused(tmp_path: Path, plan: Plan) -> None:
     path = tmp_path / 'plan.json'
     files.write_plan(str(path), plan)
-    document = json.loads(path.read_text())
-    document['trees'][0]['root_provider_name'] += 'x'
-    path.write_text(json.dumps(document))
+    content = json.loads(path.read_text())
+    content['trees'][0]['root_provider_name'] += 'x'
+    path.write_text(json.dumps(content))
     with pytest.raises(errors.BadFile, match='was edited'):
+        files.read_plan(str(path))
+    del content['digest']
+    path.write_text(json.dumps(content))
+    with pytest.raises(errors.BadFile, match='missing required field digest'):
         files.read_plan(str(path))
 
 
 def test_nothing_in_it(tmp_path: Path) -> None:
     path = str(tmp_path / 'file.json')
     files.write_snapshot(path, Snapshot([], []))
-    assert files.read_snapshot(path).to_json() == Snapshot([], []).to_json()
+    assert document(files.read_snapshot(path)) == document(Snapshot([], []))
 
 
 def test_every_truncation_is_noticed(tmp_path: Path, snapshot: Snapshot, plan: Plan) -> None:
@@ -140,7 +149,7 @@ def test_a_link_stays_one(tmp_path: Path, snapshot: Snapshot) -> None:
     (tmp_path / 'link').symlink_to(tmp_path / 'target')
     files.write_snapshot(str(tmp_path / 'link'), snapshot)
     assert (tmp_path / 'link').is_symlink()
-    assert files.read_snapshot(str(tmp_path / 'target')).to_json() == snapshot.to_json()
+    assert document(files.read_snapshot(str(tmp_path / 'target'))) == document(snapshot)
 
 
 def test_a_device_is_written_to(snapshot: Snapshot) -> None:
@@ -155,7 +164,7 @@ def test_standard_input_and_output(snapshot: Snapshot, monkeypatch: pytest.Monke
     files.write_snapshot('-', snapshot)
     written: Any = io.BytesIO(raw.getvalue())
     monkeypatch.setattr(sys, 'stdin', io.TextIOWrapper(io.BufferedReader(written)))
-    assert files.read_snapshot('-').to_json() == snapshot.to_json()
+    assert document(files.read_snapshot('-')) == document(snapshot)
 
 
 BAD = {

@@ -23,11 +23,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     'microversion': {'errors'},
     'model': {'errors'},
     'endpoints': {'microversion'},
-    'http': {'endpoints', 'model'},
+    'http': {'endpoints'},
     'api': {'http', 'model'},
     'nova': {'http', 'model'},
     'nova.records': {'model'},
-    'direct': {'model'},
+    'direct': {'errors'},
     'planner.spec': {'model'},
     'planner.plan': {'planner.spec'},
     'planner.infeasibility': {'model'},
@@ -40,9 +40,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     'insight.candidates': {'insight.topology'},
     'insight.audit': {'insight.topology'},
     'insight': {'insight.capacity'},
-    'files': {'planner.plan'},
+    'codec': {'planner.plan'},
+    'files': {'codec'},
     'snapshot': {'api'},
-    'reshape': {'snapshot', 'planner', 'direct'},
+    'reshape': {'snapshot', 'planner', 'codec', 'direct'},
     'workflows': {'snapshot', 'insight', 'insight.candidates'},
     'render': {'planner.plan', 'insight', 'insight.candidates', 'insight.audit', 'microversion'},
     'cli.coexistence': set(),
@@ -66,7 +67,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: The demo types commands and shows what they print.
 TYPES_COMMANDS = 'placementclient.commands.demo'
 #: What must be testable without a service, and so usable on a file.
-PURE = ('planner', 'insight', 'nova.records', 'render', 'model')
+PURE = ('planner', 'codec', 'insight', 'nova.records', 'render', 'model')
 #: What would be I/O, a clock or chance there.
 IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket', 'subprocess'}
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from placementclient.model.inventories import Inventory
 from placementclient.planner.plan.state_changes import ConsumerChange
@@ -23,10 +22,6 @@ class EnsureClass:
         """Nothing: by then others may use the class."""
         return ()
 
-    def to_json(self) -> dict[str, Any]:
-        """For a reader of the plan."""
-        return {'operation': 'ensure-class', 'name': self.name}
-
 
 @dataclass(frozen=True, slots=True)
 class EnsureTrait:
@@ -37,10 +32,6 @@ class EnsureTrait:
     def inverse(self) -> tuple[Operation, ...]:
         """Nothing: by then others may use the trait."""
         return ()
-
-    def to_json(self) -> dict[str, Any]:
-        """For a reader of the plan."""
-        return {'operation': 'ensure-trait', 'name': self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +46,6 @@ class CreateProvider:
         """Delete it."""
         return (DeleteProvider(self.uuid, self.name, self.parent_provider_uuid),)
 
-    def to_json(self) -> dict[str, Any]:
-        """For a reader of the plan."""
-        return {
-            'operation': 'create-provider',
-            'uuid': self.uuid,
-            'name': self.name,
-            'parent_provider_uuid': self.parent_provider_uuid,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class DeleteProvider:
@@ -76,10 +58,6 @@ class DeleteProvider:
     def inverse(self) -> tuple[Operation, ...]:
         """Make it again."""
         return (CreateProvider(self.uuid, self.name, self.parent_provider_uuid),)
-
-    def to_json(self) -> dict[str, Any]:
-        """For a reader of the plan."""
-        return {'operation': 'delete-provider', 'uuid': self.uuid, 'name': self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,27 +82,11 @@ class SetTraits(_SetNames):
 
     __slots__ = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """For a reader of the plan."""
-        return {
-            'operation': 'set-traits',
-            'provider_uuid': self.provider_uuid,
-            'traits': sorted(self.after),
-        }
-
 
 class SetAggregates(_SetNames):
     """Replace the aggregates of a provider."""
 
     __slots__ = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """For a reader of the plan."""
-        return {
-            'operation': 'set-aggregates',
-            'provider_uuid': self.provider_uuid,
-            'aggregates': sorted(self.after),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +132,6 @@ class Reshape:
                 not self.forward,
             ),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """For a reader of the plan, who finds the states with the providers and consumers."""
-        return {
-            'operation': 'reshape',
-            'state': 'after' if self.forward else 'before',
-            'providers': [change.provider_uuid for change in self.inventories],
-            'consumers': [change.uuid for change in self.consumers],
-        }
 
 
 Operation = (

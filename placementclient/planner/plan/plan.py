@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from placementclient import errors
+from placementclient.model.origin import Origin
 from placementclient.planner.plan.operations import (
     CreateProvider,
     EnsureClass,
@@ -25,9 +26,6 @@ from placementclient.planner.plan.operations import (
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 from placementclient.planner.spec import specification as specs
 from placementclient.planner.spec.assignments import Row
-
-FORMAT = 'placementclient/reshape-plan'
-VERSION = 1
 
 
 class Label(enum.StrEnum):
@@ -59,24 +57,6 @@ class PlannedRow:
     label: Label
     evidence: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {
-            'consumer_uuid': self.consumer_uuid,
-            'resource_class': self.resource_class,
-            'amount': self.amount,
-            'from_provider': self.from_provider,
-            'to_provider': self.to_provider,
-            'to_resource_class': self.to_resource_class,
-            'label': self.label.value,
-            'evidence': self.evidence,
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> PlannedRow:
-        """What :meth:`to_json` wrote."""
-        return cls(**{**record, 'label': Label(record['label'])})
-
 
 @dataclass(frozen=True, slots=True)
 class InventoryMove:
@@ -87,10 +67,6 @@ class InventoryMove:
     to_provider: str
     to_resource_class: str
     amount: int
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +81,6 @@ class Notice:
     kind: str
     message: str
     facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {'kind': self.kind, 'message': self.message, 'facts': dict(self.facts)}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Notice:
-        """What :meth:`to_json` wrote."""
-        return cls(record['kind'], record['message'], record['facts'])
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,72 +188,14 @@ class TreePlan:
         if inventories or self.consumers:
             yield Reshape(inventories, self.consumers)
 
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file, in a fixed order."""
-        return {
-            'root_provider_uuid': self.root_provider_uuid,
-            'root_provider_name': self.root_provider_name,
-            'follows': list(self.follows),
-            'residents': list(self.residents),
-            'moves': [move.to_json() for move in self.moves],
-            'resource_classes': list(self.resource_classes),
-            'traits': list(self.traits),
-            'providers': [change.to_json() for change in self.providers],
-            'consumers': {change.uuid: change.to_json() for change in self.consumers},
-            'rows': [row.to_json() for row in self.rows],
-            'warnings': [warning.to_json() for warning in self.warnings],
-            'inverse': [operation.to_json() for operation in self.inverse()],
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> TreePlan:
-        """What :meth:`to_json` wrote.
-
-        :raises ValueError: if the inverse that the file has is not the one of this plan
-        """
-        tree = cls(
-            record['root_provider_uuid'],
-            record['root_provider_name'],
-            tuple(record['resource_classes']),
-            tuple(record['traits']),
-            tuple(ProviderChange.from_json(item) for item in record['providers']),
-            tuple(ConsumerChange.from_json(*item) for item in record['consumers'].items()),
-            tuple(PlannedRow.from_json(item) for item in record['rows']),
-            tuple(Notice.from_json(item) for item in record['warnings']),
-            tuple(record['follows']),
-            tuple(record['residents']),
-            tuple(InventoryMove(**item) for item in record['moves']),
-        )
-        if record['inverse'] != [operation.to_json() for operation in tree.inverse()]:
-            raise ValueError(f'the inverse of {tree.root_provider_name} is not that of its plan')
-        return tree
-
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A tree that is not in the plan, with the reasons.
-
-    :param reasons: each the ``kind`` of a cause, its ``message`` and its ``facts``
-    """
+    """A tree that is not in the plan, with the reasons."""
 
     root_provider_uuid: str
     root_provider_name: str
-    reasons: tuple[Mapping[str, Any], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {
-            'root_provider_uuid': self.root_provider_uuid,
-            'root_provider_name': self.root_provider_name,
-            'reasons': list(self.reasons),
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> LeftOut:
-        """What :meth:`to_json` wrote."""
-        return cls(
-            record['root_provider_uuid'], record['root_provider_name'], tuple(record['reasons'])
-        )
+    reasons: tuple[Notice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +205,8 @@ class Plan:
     :param assignments: the rows that were given, as they were given
     :param allow_inferred: whether rows that had a choice were given a place
     :param left_out: trees that could not be planned, where that was allowed
+    :param origin: where the snapshot was read that it was made on, and what made the plan
+    :param digest: what its file says that identifies it; ``None`` before it is in a file
     """
 
     spec: specs.Spec
@@ -304,6 +215,8 @@ class Plan:
     allow_inferred: bool = False
     skip_infeasible: bool = False
     left_out: tuple[LeftOut, ...] = ()
+    origin: Origin | None = None
+    digest: str | None = field(default=None, compare=False)
 
     def tree(self, name_or_uuid: str) -> TreePlan | None:
         """The plan of the tree whose root has this UUID or name."""
@@ -326,47 +239,6 @@ class Plan:
             for tree in self.trees
             if not names or tree.root_provider_name in names or tree.root_provider_uuid in names
         )
-
-    def header(self) -> dict[str, Any]:
-        """Everything of the file but ``trees``, which may be too many to be held twice."""
-        return {
-            'format': FORMAT,
-            'version': VERSION,
-            'spec': self.spec.to_json(),
-            'assignments': [row.to_json() for row in self.assignments],
-            'options': {
-                'allow_inferred': self.allow_inferred,
-                'skip_infeasible': self.skip_infeasible,
-            },
-            'left_out': [tree.to_json() for tree in self.left_out],
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        """The content of a plan file, in a fixed order."""
-        return {**self.header(), 'trees': [tree.to_json() for tree in self.trees]}
-
-    @classmethod
-    def from_json(cls, document: Any, path: str) -> Plan:
-        """What :meth:`to_json` wrote.
-
-        :param path: the file that the document came from, for the error
-        :raises errors.BadFile: if it is something else
-        """
-        if not isinstance(document, Mapping) or document.get('format') != FORMAT:
-            raise errors.BadFile(path, 'not a plan')
-        if document.get('version') != VERSION:
-            raise errors.BadFile(path, f'plan version {document.get("version")} is not known')
-        try:
-            return cls(
-                specs.from_document(document['spec'], path),
-                tuple(TreePlan.from_json(record) for record in document['trees']),
-                tuple(Row.from_json(record) for record in document['assignments']),
-                document['options']['allow_inferred'],
-                document['options']['skip_infeasible'],
-                tuple(LeftOut.from_json(record) for record in document['left_out']),
-            )
-        except (KeyError, TypeError, AttributeError, ValueError) as reason:
-            raise errors.BadFile(path, f'damaged plan: {reason!r}') from None
 
 
 def _is_custom(name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from placementclient.model.consumers import Allocations, Resources
 from placementclient.model.inventories import Inventory
@@ -18,31 +17,10 @@ class Content:
         is still to come: generations are never predicted
     """
 
+    generation: int | None = None
     inventories: Mapping[str, Inventory] = field(default_factory=dict)
     traits: frozenset[str] = frozenset()
     aggregates: frozenset[str] = frozenset()
-    generation: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {
-            'generation': self.generation,
-            'inventories': {
-                name: inventory.to_json() for name, inventory in sorted(self.inventories.items())
-            },
-            'traits': sorted(self.traits),
-            'aggregates': sorted(self.aggregates),
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Content:
-        """What :meth:`to_json` wrote."""
-        return cls(
-            {name: Inventory.from_json(item) for name, item in record['inventories'].items()},
-            frozenset(record['traits']),
-            frozenset(record['aggregates']),
-            record['generation'],
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,32 +50,6 @@ class ProviderChange:
         """What it has before: nothing, if it is to be created."""
         return self.before if self.before is not None else Content()
 
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {
-            'uuid': self.uuid,
-            'name': self.name,
-            'parent_provider_uuid': self.parent_provider_uuid,
-            'root_provider_uuid': self.root_provider_uuid,
-            'before': None if self.before is None else self.before.to_json(),
-            'after': self.after.to_json(),
-            'usages': dict(sorted(self.usages.items())),
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> ProviderChange:
-        """What :meth:`to_json` wrote."""
-        before = record['before']
-        return cls(
-            record['uuid'],
-            record['name'],
-            record['parent_provider_uuid'],
-            record['root_provider_uuid'],
-            None if before is None else Content.from_json(before),
-            Content.from_json(record['after']),
-            record['usages'],
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class ConsumerChange:
@@ -120,34 +72,3 @@ class ConsumerChange:
     def inverse(self) -> ConsumerChange:
         """The way back. The generation stays the one that was read."""
         return replace(self, before=self.after, after=self.before)
-
-    def to_json(self) -> dict[str, Any]:
-        """All but the UUID, which is the key, for a file."""
-        return {
-            'project_id': self.project_id,
-            'user_id': self.user_id,
-            'generation': self.generation,
-            'type': self.type,
-            'before': _sorted(self.before),
-            'after': _sorted(self.after),
-        }
-
-    @classmethod
-    def from_json(cls, uuid: str, record: Mapping[str, Any]) -> ConsumerChange:
-        """What :meth:`to_json` wrote."""
-        return cls(
-            uuid,
-            record['project_id'],
-            record['user_id'],
-            record['generation'],
-            record['type'],
-            record['before'],
-            record['after'],
-        )
-
-
-def _sorted(allocations: Allocations) -> dict[str, Resources]:
-    return {
-        provider_uuid: dict(sorted(resources.items()))
-        for provider_uuid, resources in sorted(allocations.items())
-    }

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from placementclient import errors
 from placementclient.model.inventories import UNLIMITED
@@ -39,23 +39,6 @@ class Row:
     def error(self, reason: str) -> errors.BadFile:
         """The exception that says what is wrong with this row."""
         return errors.BadFile(self.path, reason, self.line)
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file."""
-        return {
-            'consumer_uuid': self.consumer_uuid,
-            'resource_class': self.resource_class,
-            'amount': self.amount,
-            'to_provider': self.to_provider,
-            'evidence': self.evidence,
-            'path': self.path,
-            'line': self.line,
-        }
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Row:
-        """What :meth:`to_json` wrote."""
-        return cls(**record)
 
 
 class Open(Protocol):

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from placementclient import errors
 from placementclient.model.inventories import FIELDS, UNLIMITED
-from placementclient.planner.spec.documents import Cursor, Faults, read
+from placementclient.planner.spec.documents import Cursor, read
 
 #: What may stand for "as much as the source has" in ``moved_resources``.
 ALL = 'all'
 #: The default parent of a provider of the long form.
 ROOT = '{root}'
-#: How long the service lets the name of a provider be.
-LONGEST_NAME = 200
 
 _PLACEHOLDER = re.compile(r'\{(\w*)\}')
 _LARGEST_RATIO = 3.40282e38
@@ -37,16 +34,6 @@ class Selection:
     traits: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """As the file has it."""
-        conditions = {
-            'name': self.names,
-            'uuid': self.uuids,
-            'trait': self.traits,
-            'class': self.classes,
-        }
-        return {name: list(values) for name, values in conditions.items() if values}
-
 
 @dataclass(frozen=True, slots=True)
 class ProviderSpec:
@@ -62,19 +49,6 @@ class ProviderSpec:
     inventories: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
     traits: tuple[str, ...] = ()
     aggregates: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """As the file has it."""
-        return {
-            'name': self.name,
-            **({'parent': self.parent} if self.parent is not None else {}),
-            'inventories': {
-                name: dict(sorted(fields.items()))
-                for name, fields in sorted(self.inventories.items())
-            },
-            'traits': list(self.traits),
-            'aggregates': list(self.aggregates),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +75,6 @@ class Move:
         """What a class of the source is called on the target."""
         return self.renamed.get(resource_class, resource_class)
 
-    def to_json(self) -> dict[str, Any]:
-        """As the file has it."""
-        return {
-            'from_resource_provider': self.source,
-            'to_resource_provider': self.target,
-            'moved_resources': {
-                name: ALL if amount is None else amount for name, amount in self.resources.items()
-            },
-            **({'as': dict(sorted(self.renamed.items()))} if self.renamed else {}),
-            **({'moved_traits': list(self.traits)} if self.traits else {}),
-            **({'consumers': self._consumers()} if self.consumers else {}),
-        }
-
-    def _consumers(self) -> dict[str, dict[str, int | None]]:
-        return {uuid: dict(sorted(held.items())) for uuid, held in sorted(self.consumers.items())}
-
 
 @dataclass(frozen=True, slots=True)
 class Spec:
@@ -127,7 +85,6 @@ class Spec:
     :param together: groups of classes that go to one target, of each consumer
     :param split: whether a consumer's amount of a class may be divided
     :param assignments: the names of files with assignment rows; reading them is the caller's part
-    :param document: what it was read from
     """
 
     path: str = field(compare=False)
@@ -137,29 +94,6 @@ class Spec:
     together: tuple[tuple[str, ...], ...] = ()
     split: bool = False
     assignments: tuple[str, ...] = ()
-    document: Cursor | None = field(default=None, compare=False, repr=False)
-
-    def error(self, reason: str, *keys: str | int) -> errors.BadFile:
-        """The exception that says what is wrong, with the line.
-
-        :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
-        """
-        if self.document is None:
-            return errors.BadFile(self.path, reason)
-        if isinstance(self.document.value, list):  # the short form is nothing but the moves
-            keys = keys[1:]
-        return self.document.inside(*keys).error(reason)
-
-    def to_json(self) -> dict[str, Any]:
-        """The long form, in a fixed order."""
-        return {
-            **({'trees': self.selection.to_json()} if self.selection is not None else {}),
-            'providers': [provider.to_json() for provider in self.providers],
-            'moves': [move.to_json() for move in self.moves],
-            'together': [list(group) for group in self.together],
-            'split': self.split,
-            'assignments': list(self.assignments),
-        }
 
 
 def parse(text: str, path: str) -> Spec:
@@ -192,116 +126,96 @@ def has_placeholder(template: str) -> bool:
     return _PLACEHOLDER.search(template) is not None
 
 
-def is_pattern(source: str) -> bool:
-    """Whether a source stands for every provider of a tree whose name matches it."""
-    return any(character in source for character in '*?[')
-
-
 def _spec(document: Cursor) -> Spec:
     if isinstance(document.value, list):
-        given: dict[str, Any] = {'moves': document.each(lambda item: _move(item, ()))}
-    else:
-        given = document.fields(
-            {
-                'trees': _selection,
-                'providers': _providers,
-                'moves': lambda cursor: cursor.each(lambda item: _move(item, ('root',))),
-                'together': _together,
-                'split': Cursor.boolean,
-                'assignments': Cursor.texts,
-            },
-            ['moves'],
-        )
-    moves = given.pop('moves')
+        moves = tuple(_move(item, ()) for item in document.items())
+        if not moves:
+            raise document.error('has no moves')
+        return Spec(document.path, moves)
+    keys = ('trees', 'providers', 'moves', 'together', 'split', 'assignments')
+    inside = document.keys(keys, ['moves'])
+    moves = tuple(_move(item, ('root',)) for item in inside['moves'].items())
     if not moves:
-        inside = document.inside('moves')
-        raise inside.error('has no moves' if inside is document else 'is empty')
-    selection = given.pop('trees', None)
+        raise inside['moves'].error('is empty')
+    selection = _selection(inside['trees']) if 'trees' in inside else None
     if selection is None and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
-    return Spec(document.path, moves, selection=selection, **given, document=document)
+    return Spec(
+        document.path,
+        moves,
+        _providers(inside['providers']) if 'providers' in inside else (),
+        selection,
+        _together(inside['together']) if 'together' in inside else (),
+        inside['split'].boolean() if 'split' in inside else False,
+        inside['assignments'].texts() if 'assignments' in inside else (),
+    )
 
 
 def _selection(cursor: Cursor) -> Selection:
-    given = cursor.fields(
-        {
-            'name': Cursor.texts,
-            'uuid': lambda at: at.each(Cursor.uuid),
-            'trait': Cursor.symbols,
-            'class': Cursor.symbols,
-        }
-    )
+    inside = cursor.keys(('name', 'uuid', 'trait', 'class'))
     return Selection(
-        given.get('name', ()), given.get('uuid', ()), given.get('trait', ()), given.get('class', ())
+        inside['name'].texts() if 'name' in inside else (),
+        tuple(item.uuid() for item in inside['uuid'].items()) if 'uuid' in inside else (),
+        inside['trait'].symbols() if 'trait' in inside else (),
+        inside['class'].symbols() if 'class' in inside else (),
     )
 
 
 def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
-    names: set[str] = set()
-
-    def provider(item: Cursor) -> ProviderSpec:
-        entry = ProviderSpec(
-            **item.fields(
-                {
-                    'name': lambda at: _template(at, ('root', 'source')),
-                    'parent': lambda at: _template(at, ('root', 'source')),
-                    'inventories': lambda at: at.entries(_fields),
-                    'traits': Cursor.symbols,
-                    'aggregates': lambda at: at.each(Cursor.uuid),
-                },
-                ['name'],
-            )
+    providers: dict[str, ProviderSpec] = {}
+    for item in cursor.items():
+        inside = item.keys(('name', 'parent', 'inventories', 'traits', 'aggregates'), ['name'])
+        name = _template(inside['name'], ('root', 'source'))
+        if name in providers:
+            raise item.error(f'{name} is there twice')
+        inventories = inside['inventories'].mapping() if 'inventories' in inside else {}
+        providers[name] = ProviderSpec(
+            name,
+            _template(inside['parent'], ('root', 'source')) if 'parent' in inside else None,
+            {_symbol(name, at): _fields(at) for name, at in inventories.items()},
+            inside['traits'].symbols() if 'traits' in inside else (),
+            tuple(at.uuid() for at in inside['aggregates'].items())
+            if 'aggregates' in inside
+            else (),
         )
-        if entry.name in names:
-            raise item.error(f'{entry.name} is there twice')
-        names.add(entry.name)
-        return entry
-
-    return cursor.each(provider)
+    return tuple(providers.values())
 
 
 def _fields(cursor: Cursor) -> dict[str, int | float]:
-    readers: dict[str, Callable[[Cursor], int | float]] = {
-        **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
-        'reserved': lambda at: at.integer(0, UNLIMITED),
-        'allocation_ratio': lambda at: at.number(0.0, _LARGEST_RATIO),
-    }
-    return cursor.fields(readers)
+    result: dict[str, int | float] = {}
+    for name, item in cursor.keys(FIELDS).items():
+        if name == 'allocation_ratio':
+            result[name] = item.number(0.0, _LARGEST_RATIO)
+        else:
+            result[name] = item.integer(0 if name == 'reserved' else 1, UNLIMITED)
+    return result
 
 
 def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
-    resources = 'moved_resources'
-    given = cursor.fields(
-        {
-            'from_resource_provider': lambda at: _template(at, placeholders),
-            'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
-            resources: lambda at: at.entries(_moved),
-            'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
-            'moved_traits': Cursor.symbols,
-            'consumers': Cursor.mapping,
-        },
-        ('from_resource_provider', 'to_resource_provider', resources),
+    source, target, resources = (
+        'from_resource_provider',
+        'to_resource_provider',
+        'moved_resources',
     )
-    moved, renamed, traits = given[resources], given.get('as', {}), given.get('moved_traits', ())
-    faults = Faults()
+    inside = cursor.keys(
+        (source, target, resources, 'as', 'moved_traits', 'consumers'), (source, target, resources)
+    )
+    moved = {_symbol(name, at): _moved(at) for name, at in inside[resources].mapping().items()}
+    traits = inside['moved_traits'].symbols() if 'moved_traits' in inside else ()
     if not moved and not traits:
-        faults.found.append(cursor.inside(resources).error('is empty'))
-    faults.found += [
-        cursor.inside('as', name).error(f'{name} is not in {resources}')
-        for name in renamed
-        if name not in moved
-    ]
-    consumers = {}
-    with faults.collected():
-        consumers = _consumers(given.get('consumers', {}), moved)
-    faults.raise_any()
+        raise inside[resources].error('is empty')
+    renamed = {}
+    for name, at in (inside['as'].mapping() if 'as' in inside else {}).items():
+        if name not in moved:
+            raise at.error(f'{name} is not in moved_resources')
+        renamed[name] = at.symbol()
     return Move(
-        given['from_resource_provider'],
-        given['to_resource_provider'],
+        _template(inside[source], placeholders),
+        _template(inside[target], (*placeholders, 'source')),
         moved,
         renamed,
         traits,
-        consumers,
+        _consumers(inside['consumers'], moved) if 'consumers' in inside else {},
     )
 
 
@@ -309,22 +223,17 @@ def _moved(cursor: Cursor) -> int | None:
     return None if cursor.value == ALL else cursor.integer(1, UNLIMITED)
 
 
-def _consumers(
-    items: Mapping[str, Cursor], moved: Mapping[str, int | None]
-) -> dict[str, dict[str, int | None]]:
+def _consumers(cursor: Cursor, moved: Mapping[str, int | None]) -> dict[str, dict[str, int | None]]:
     """An amount alone is one of the only class; where several move, each has to be named."""
-    faults = Faults()
     result: dict[str, dict[str, int | None]] = {}
-    for uuid, item in items.items():
-        with faults.collected():
-            known = replace(item, value=uuid).uuid()
-            if isinstance(item.value, Mapping):
-                result[known] = item.fields(dict.fromkeys(moved, _amount))
-            elif item.value is None or len(moved) == 1:
-                result[known] = dict.fromkeys(moved, _amount(item))
-            else:
-                raise item.error(f'has to say how much of which class: {", ".join(moved)}')
-    faults.raise_any()
+    for uuid, item in cursor.mapping().items():
+        known = Cursor(uuid, item.path, item.name, item.line).uuid()
+        if isinstance(item.value, Mapping):
+            result[known] = {name: _amount(at) for name, at in item.keys(tuple(moved)).items()}
+        elif item.value is None or len(moved) == 1:
+            result[known] = dict.fromkeys(moved, _amount(item))
+        else:
+            raise item.error(f'has to say how much of which class: {", ".join(moved)}')
     return result
 
 
@@ -333,18 +242,21 @@ def _amount(cursor: Cursor) -> int | None:
 
 
 def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
+    groups = []
     seen: set[str] = set()
-
-    def group(item: Cursor) -> tuple[str, ...]:
-        names = item.symbols()
-        if len(set(names)) < 2:
+    for item in cursor.items():
+        group = item.symbols()
+        if len(set(group)) < 2:
             raise item.error('has to name two classes or more')
-        if len(set(names)) < len(names) or seen.intersection(names):
+        if len(set(group)) < len(group) or seen & set(group):
             raise item.error('names a class that is in a group already')
-        seen.update(names)
-        return names
+        seen.update(group)
+        groups.append(group)
+    return tuple(groups)
 
-    return cursor.each(group)
+
+def _symbol(text: str, at: Cursor) -> str:
+    return Cursor(text, at.path, at.name, at.line).symbol()
 
 
 def _template(cursor: Cursor, placeholders: Collection[str]) -> str:

@@ -59,7 +59,7 @@ class TargetProvider:
             self.parent_provider_uuid,
             self.root_provider_uuid,
             content_of(before) if before else None,
-            Content(self.inventories, frozenset(self.traits), frozenset(self.aggregates)),
+            Content(None, self.inventories, frozenset(self.traits), frozenset(self.aggregates)),
             before.usages if before else {},
         )
 
@@ -95,4 +95,4 @@ class TargetState:
 
 def content_of(state: ProviderState) -> Content:
     """What a provider has, as a plan holds it."""
-    return Content(state.inventories, state.traits, state.aggregates, state.provider.generation)
+    return Content(state.provider.generation, state.inventories, state.traits, state.aggregates)

@@ -64,8 +64,6 @@ OPTIONS = [
     (_SET, f'--mapping 1={RP}', '1.34'),
     ('resource provider allocation unset', '--generation 0', '1.28'),
     (_CANDIDATES, '--limit 5', '1.16'),
-    (_CANDIDATES, f'--aggregate-uuid {AGG}', '1.21'),
-    (_LIST, f'--aggregate-uuid {AGG}', '1.3'),
     (_CANDIDATES, '--limit 0', '1.16'),
     (_CANDIDATES, '--required A', '1.17'),
     (_CANDIDATES, f'--member-of {AGG}', '1.21'),
@@ -96,7 +94,7 @@ VALUES = [
 ]
 
 NEEDS = [
-    *((typed(command), '', since) for command, since in COMMANDS.items()),
+    *((typed(command), 'Operation or argument', since) for command, since in COMMANDS.items()),
     *(
         (f'{typed(command)} {option}', option.split()[0], since)
         for command, option, since in OPTIONS
@@ -116,8 +114,7 @@ def registered() -> dict[str, Any]:
 
 
 def message(what: str, version: str, since: str) -> str:
-    sentence = f'Operation or argument is not supported with version {version}; requires '
-    return f'{what and what + ": "}{sentence}at least version {since}\n'
+    return f'{what} is not supported with version {version}; requires at least version {since}\n'
 
 
 @needs
@@ -135,10 +132,7 @@ def test_with_a_service_too_old_nothing_is_carried_out(
 ) -> None:
     low = before(since)
     service.knows_up_to(low)
-    result = placement(argv)
-    assert (result.status, result.stdout) == (1, '')
-    # A notice may stand before.
-    assert result.stderr.endswith(message(what, low, since))
+    assert placement(argv) == Result(1, '', message(what, low, since))
     # All but the version document was refused, and nothing was asked twice.
     lines = [request.line for request in service.requests]
     assert len(lines) <= 2
@@ -198,10 +192,9 @@ REQUIRED = [
 def test_what_a_version_cannot_do_without_is_wrong_usage(
     placement: Placement, service: Service, argv: str, version: str, missing: str
 ) -> None:
-    result = placement(argv, version=version)
-    assert (result.status, result.stdout) == (2, '')
-    assert result.stderr.startswith('usage: placement resource provider ')
-    assert result.stderr.endswith(f': error: the following arguments are required: {missing}\n')
+    assert placement(argv, version=version) == Result(
+        2, '', f'the following arguments are required: {missing}\n'
+    )
     assert service.requests == []
 
 
@@ -227,10 +220,7 @@ def test_what_a_later_version_took_away_is_refused(
 ) -> None:
     low = '1.39' if version == '1' else version
     assert placement('resource class set CUSTOM_X --name CUSTOM_Y', version=version) == Result(
-        1,
-        '',
-        f'--name: Operation or argument is not supported with version {low}; '
-        'requires at most version 1.6\n',
+        1, '', f'--name is not supported with version {low}; requires at most version 1.6\n'
     )
     assert service.requests == []
 

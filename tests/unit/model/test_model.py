@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import FIELDS, UNLIMITED, Inventory
 from placementclient.model.providers import is_uuid
-from tests.unit.dialogue import CONSUMER, RP, RP2
+from tests.unit.dialogue import RP
 
 
 @pytest.mark.parametrize('text', [RP, RP.replace('1', 'A'), RP.replace('1', 'f')])
@@ -69,21 +68,3 @@ def test_an_inventory_survives_json() -> None:
     inventory = Inventory(8, 1, 2, 6, 2, 1.5)
     assert Inventory.from_json(inventory.to_json()) == inventory
     assert sorted(FIELDS) == sorted(inventory.to_json())
-
-
-def test_a_consumer_survives_json_but_for_what_ages() -> None:
-    consumer = Consumer(
-        CONSUMER,
-        {RP2: {'VCPU': 1}, RP: {'VGPU': 1, 'DISK_GB': 2}},
-        'p',
-        'u',
-        3,
-        'INSTANCE',
-        {RP: 7},
-    )
-    record = consumer.to_json()
-    assert list(record['allocations']) == [RP, RP2]
-    assert list(record['allocations'][RP]) == ['DISK_GB', 'VGPU']
-    read = Consumer.from_json(CONSUMER, record)
-    assert read == consumer
-    assert read.provider_generations == {}

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from placementclient import errors
+from placementclient.codec import plans
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.plan import invariants
@@ -61,7 +62,7 @@ def test_case(path: Path) -> None:
         assert list(map(str, infeasible.value.causes)) == case.expect['infeasible']
         if 'slack' in expect:
             assert list(map(str, infeasible.value.slack)) == case.expect['slack']
-        json.dumps([cause.to_json() for cause in infeasible.value.causes])
+        json.dumps([cause.facts() for cause in infeasible.value.causes])
     elif 'undecided' in expect:
         with pytest.raises(errors.Undecided) as undecided:
             case.plan()
@@ -98,7 +99,7 @@ def _expect_plan(case: Case) -> None:
         assert tree is not None
         assert list(tree.follows) == [uuid_of(root) for root in follows]
     left_out = {
-        tree.root_provider_name: [reason['message'] for reason in tree.reasons]
+        tree.root_provider_name: [reason.message for reason in tree.reasons]
         for tree in plan.left_out
     }
     assert left_out == expect.get('left_out', {})
@@ -109,9 +110,9 @@ def test_plan_holds_and_survives_its_file(path: Path) -> None:
     case = Case(path)
     plan = case.plan()
     invariants.check(plan)
-    text = json.dumps(plan.to_json())
-    assert text == json.dumps(case.plan().to_json())
-    assert Plan.from_json(json.loads(text), 'plan.json') == plan
+    content = b''.join(plans.encode(plan))
+    assert content == b''.join(plans.encode(case.plan()))
+    assert plans.decode(content, 'plan.json') == plan
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)

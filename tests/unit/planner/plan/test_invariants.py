@@ -165,13 +165,6 @@ def test_a_tree_may_be_there_once() -> None:
         invariants.check(replace(good, trees=good.trees * 2))
 
 
-def test_a_file_with_another_inverse_is_refused() -> None:
-    document = plan().to_json()
-    document['trees'][0]['inverse'].pop()
-    with pytest.raises(errors.BadFile, match='inverse'):
-        Plan.from_json(document, 'plan.json')
-
-
 @st.composite
 def clouds(draw: st.DrawFn) -> tuple[dict[str, object], dict[str, object], list[int], bool]:
     totals = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))

@@ -1,0 +1,94 @@
+"""From bytes to values; every fault is an :class:`errors.BadFile` that says where it stands."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from placementclient import errors
+
+T = TypeVar('T')
+
+#: How msgspec says where in a document a fault is, and where in a text that is no JSON.
+_PLACE = re.compile(r'(?P<reason>.*?) - at `(?:key in )?\$\.?(?P<place>.*)`', re.DOTALL)
+_BYTE = re.compile(r'\(byte (\d+)\)')
+
+
+class Envelope(msgspec.Struct):
+    """What says of which kind a file is."""
+
+    format: Any = None
+    version: Any = None
+
+
+_ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a file holds, and how faults in it are told.
+
+    :param path: of the file
+    :param content: all of it
+    :param damaged: how a fault in it is introduced: ``damaged snapshot``
+    """
+
+    path: str
+    content: bytes
+    damaged: str
+
+    def envelope(self) -> Envelope:
+        """What says of which kind the file is.
+
+        :raises errors.BadFile: if it is no JSON
+        """
+        found = self.decoded(_ENVELOPE)
+        return found if isinstance(found, Envelope) else Envelope()
+
+    def decoded(
+        self, decoder: msgspec.json.Decoder[T], item: msgspec.Raw | None = None, name: str = ''
+    ) -> T:
+        """The file, or one item of it, as a value of a type.
+
+        :param item: a part of the content; without it, all of it
+        :param name: where it stands, for a fault: ``trees[3]``
+        :raises errors.BadFile: if it is something else
+        """
+        try:
+            return decoder.decode(self.content if item is None else item)
+        except RecursionError:
+            raise self.error('nested too deeply', item) from None
+        except UnicodeError:
+            raise self.error('not UTF-8 text', item) from None
+        except msgspec.ValidationError as reason:
+            raise self.error(f'{self.damaged}: {_said(str(reason), name)}', item) from None
+        except msgspec.DecodeError as reason:
+            raise self._malformed(str(reason), item) from None
+
+    def error(self, reason: str, item: msgspec.Raw | None = None) -> errors.BadFile:
+        """The exception that says what is wrong with the file, or with one item of it."""
+        # Only now the item is looked for; an equal one before it would have been refused before.
+        begin = 0 if item is None else self.content.find(bytes(item))
+        return errors.BadFile(self.path, reason, None if item is None else self._line(begin))
+
+    def _malformed(self, reason: str, item: msgspec.Raw | None) -> errors.BadFile:
+        begin = 0 if item is None else self.content.find(bytes(item))
+        byte = _BYTE.search(reason)
+        length = len(self.content if item is None else bytes(item))
+        line = self._line(begin + (int(byte[1]) if byte else length))
+        return errors.BadFile(self.path, 'damaged or not complete', line)
+
+    def _line(self, offset: int) -> int:
+        return self.content.count(b'\n', 0, offset) + 1
+
+
+def _said(reason: str, name: str) -> str:
+    """msgspec's sentence, the place first: ``trees[3].rows[0].amount: expected int, got str``."""
+    found = _PLACE.fullmatch(reason)
+    sentence, place = (found['reason'], found['place']) if found else (reason, '')
+    where = '.'.join(part for part in (name, place) if part).replace('.[', '[')
+    sentence = sentence[:1].lower() + sentence[1:].replace('`', '')
+    return f'{where}: {sentence}' if where else sentence

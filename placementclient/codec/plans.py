@@ -1,0 +1,255 @@
+"""Plans: one tree to a line; last the digest of all that precedes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import msgspec
+
+from placementclient.codec import operations, specs
+from placementclient.codec.decoding import Source
+from placementclient.codec.encoding import builtins, encoded, opened, separated
+from placementclient.codec.snapshots import AllocationsRecord
+from placementclient.model.origin import Origin
+from placementclient.planner.plan.plan import (
+    InventoryMove,
+    LeftOut,
+    Notice,
+    Plan,
+    PlannedRow,
+    TreePlan,
+)
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.spec import specification
+from placementclient.planner.spec.assignments import Row
+
+FORMAT: Final = 'placementclient/reshape-plan'
+VERSION: Final = 1
+
+S = TypeVar('S')
+T = TypeVar('T')
+
+
+class ConsumerChangeRecord(msgspec.Struct, frozen=True):
+    """A consumer before and after, under its UUID."""
+
+    project_id: str | None
+    user_id: str | None
+    generation: int | None
+    type: str | None
+    before: AllocationsRecord
+    after: AllocationsRecord
+
+
+class TreeRecord(msgspec.Struct, frozen=True):
+    """The plan of one tree. What takes it back follows from it and is not stored."""
+
+    root_provider_uuid: str
+    root_provider_name: str
+    follows: tuple[str, ...]
+    residents: tuple[str, ...]
+    moves: tuple[InventoryMove, ...]
+    resource_classes: tuple[str, ...]
+    traits: tuple[str, ...]
+    providers: tuple[ProviderChange, ...]
+    consumers: Mapping[str, ConsumerChangeRecord]
+    rows: tuple[PlannedRow, ...]
+    warnings: tuple[Notice, ...]
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How it was planned."""
+
+    allow_inferred: bool
+    skip_infeasible: bool
+
+
+class Header(msgspec.Struct, Generic[S], frozen=True, omit_defaults=True, kw_only=True):
+    """What precedes the trees."""
+
+    format: Literal['placementclient/reshape-plan']
+    version: Literal[1]
+    origin: Origin | None = None
+    spec: S
+    assignments: tuple[Row, ...]
+    options: Options
+    left_out: tuple[LeftOut, ...]
+
+
+class Document(Header[S], Generic[S, T], frozen=True, kw_only=True):
+    """A whole file.
+
+    :param digest: of all that precedes it, as :func:`encode` wrote it
+    """
+
+    trees: list[T]
+    digest: str
+
+
+_SKELETON = msgspec.json.Decoder(Document[msgspec.Raw, msgspec.Raw])
+_TREE = msgspec.json.Decoder(TreeRecord)
+
+
+def encode(plan: Plan) -> Iterator[bytes]:
+    """The content of a file, in a fixed order."""
+    digest = hashlib.sha256()
+    for line in _lines(plan):
+        digest.update(line)
+        yield line
+    yield _end(f'sha256:{digest.hexdigest()}')
+
+
+def decode(content: bytes, path: str) -> Plan:
+    """What :func:`encode` wrote, or any other JSON of the same content.
+
+    :param path: the file that the content came from, for the error
+    :raises errors.BadFile: if it is something else, or was edited
+    """
+    source = Source(path, content, 'damaged plan')
+    found = source.envelope()
+    if found.format != FORMAT:
+        raise source.error('not a plan')
+    if found.version != VERSION:
+        raise source.error(f'plan version {found.version!r} is not known')
+    document = source.decoded(_SKELETON)
+    plan = Plan(
+        specification.from_document(msgspec.json.decode(document.spec), path),
+        tuple(
+            tree_plan(source.decoded(_TREE, item, f'trees[{index}]'))
+            for index, item in enumerate(document.trees)
+        ),
+        document.assignments,
+        document.options.allow_inferred,
+        document.options.skip_infeasible,
+        document.left_out,
+        document.origin,
+    )
+    if not _is_whole(content, document.digest, plan):
+        raise source.error('was edited: its digest is not that of its content')
+    return replace(plan, digest=document.digest)
+
+
+def identity(plan: Plan) -> str:
+    """What tells a plan from every other: the digest that its file has, or would have."""
+    return plan.digest if plan.digest is not None else _digest(_lines(plan))
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """A plan for a program: its file, and for each tree what takes it back."""
+    trees = (
+        {**builtins(tree_record(tree)), 'inverse': list(map(operations.record, tree.inverse()))}
+        for tree in plan.trees
+    )
+    return {**builtins(_header(plan)), 'trees': list(trees)}
+
+
+def tree_record(tree: TreePlan) -> TreeRecord:
+    """The plan of a tree as a file has it."""
+    return TreeRecord(
+        tree.root_provider_uuid,
+        tree.root_provider_name,
+        tree.follows,
+        tree.residents,
+        tree.moves,
+        tree.resource_classes,
+        tree.traits,
+        tree.providers,
+        {
+            change.uuid: ConsumerChangeRecord(
+                change.project_id,
+                change.user_id,
+                change.generation,
+                change.type,
+                change.before,
+                change.after,
+            )
+            for change in tree.consumers
+        },
+        tree.rows,
+        tree.warnings,
+    )
+
+
+def tree_plan(record: TreeRecord) -> TreePlan:
+    """The plan of a tree that a file has."""
+    return TreePlan(
+        record.root_provider_uuid,
+        record.root_provider_name,
+        record.resource_classes,
+        record.traits,
+        record.providers,
+        tuple(
+            ConsumerChange(
+                uuid,
+                change.project_id,
+                change.user_id,
+                change.generation,
+                change.type,
+                change.before,
+                change.after,
+            )
+            for uuid, change in record.consumers.items()
+        ),
+        record.rows,
+        record.warnings,
+        record.follows,
+        record.residents,
+        record.moves,
+    )
+
+
+def _header(plan: Plan) -> Header[specs.SpecRecord]:
+    return Header(
+        format=FORMAT,
+        version=VERSION,
+        origin=plan.origin,
+        spec=specs.record(plan.spec),
+        assignments=plan.assignments,
+        options=Options(plan.allow_inferred, plan.skip_infeasible),
+        left_out=plan.left_out,
+    )
+
+
+def _lines(plan: Plan) -> Iterator[bytes]:
+    """All but the end."""
+    # Not in the order of the texts: what the specification names first is preferred.
+    yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
+    yield from separated(encoded(tree_record(tree)) for tree in plan.trees)
+
+
+def _end(digest: str) -> bytes:
+    return b'],"digest":"%b"}\n' % digest.encode()
+
+
+def _digest(lines: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line)
+    return f'sha256:{digest.hexdigest()}'
+
+
+def _is_whole(content: bytes, digest: str, plan: Plan) -> bool:
+    """Whether a digest is that of the file; of its values, where its JSON was laid out anew; or
+    the one that files had when they stored the inverse too."""
+    end = _end(digest)
+    if content.endswith(end) and _digest([content[: -len(end)]]) == digest:
+        return True
+    return digest in (_digest(_lines(plan)), _digest(_lines_of_before(content)))
+
+
+def _lines_of_before(content: bytes) -> Iterator[bytes]:
+    """What the digest was made of when the inverse was stored too and the keys were sorted."""
+    members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    trees = msgspec.json.decode(members.pop('trees'), type=list[msgspec.Raw])
+    del members['digest']
+    yield _canonical({key: json.loads(bytes(value)) for key, value in members.items()})
+    for tree in trees:
+        yield _canonical(json.loads(bytes(tree)))
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(',', ':')).encode()

@@ -1,0 +1,182 @@
+"""Snapshots: one provider to a line, then one consumer to a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final, Generic, Literal, TypeVar
+
+import msgspec
+
+from placementclient.codec.decoding import Source
+from placementclient.codec.encoding import encoded, member, opened, separated
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Amount, Inventory
+from placementclient.model.origin import Origin
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+FORMAT: Final = 'placementclient/snapshot'
+VERSION: Final = 1
+
+P = TypeVar('P')
+C = TypeVar('C')
+
+#: ``{provider UUID: {resource class: amount}}``
+AllocationsRecord = Mapping[str, Mapping[str, Amount]]
+
+
+class ProviderRecord(msgspec.Struct, frozen=True):
+    """A provider as the file has it."""
+
+    uuid: str
+    name: str
+    generation: int
+    parent_provider_uuid: str | None
+    root_provider_uuid: str | None
+    inventories: Mapping[str, Inventory]
+    traits: frozenset[str]
+    aggregates: frozenset[str]
+    usages: Mapping[str, Annotated[int, msgspec.Meta(ge=0)]]
+
+
+class ConsumerRecord(msgspec.Struct, frozen=True):
+    """A consumer as the file has it, under its UUID."""
+
+    allocations: AllocationsRecord
+    project_id: str | None
+    user_id: str | None
+    generation: int | None
+    type: str | None
+
+
+class Header(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What precedes the providers."""
+
+    format: Literal['placementclient/snapshot']
+    version: Literal[1]
+    origin: Origin | None = None
+
+
+class Document(Header, Generic[P, C], frozen=True, kw_only=True):
+    """A whole file.
+
+    :param providers: parents before their children
+    """
+
+    providers: list[P]
+    consumers: dict[str, C]
+
+
+_SKELETON = msgspec.json.Decoder(Document[msgspec.Raw, msgspec.Raw])
+_PROVIDER = msgspec.json.Decoder(ProviderRecord)
+_CONSUMER = msgspec.json.Decoder(ConsumerRecord)
+
+
+def encode(snapshot: Snapshot) -> Iterator[bytes]:
+    """The content of a file, in a fixed order."""
+    yield opened(encoded(Header(FORMAT, VERSION, snapshot.origin)), 'providers', b'[')
+    yield from separated(
+        encoded(provider_record(state))
+        for root in snapshot.roots()
+        for state in snapshot.tree(root.uuid)
+    )
+    yield b'],"consumers":{\n'
+    yield from separated(
+        member(uuid, consumer_record(snapshot.consumers[uuid]))
+        for uuid in sorted(snapshot.consumers)
+    )
+    yield b'}}\n'
+
+
+def decode(content: bytes, path: str) -> Snapshot:
+    """What :func:`encode` wrote, or any other JSON of the same content.
+
+    :param path: the file that the content came from, for the error
+    :raises errors.BadFile: if it is something else
+    """
+    source = Source(path, content, 'damaged snapshot')
+    found = source.envelope()
+    if found.format != FORMAT:
+        raise source.error('not a snapshot')
+    if found.version != VERSION:
+        raise source.error(f'snapshot version {found.version!r} is not known')
+    document = source.decoded(_SKELETON)
+    snapshot = Snapshot(
+        _providers(source, document.providers),
+        _consumers(source, document.consumers),
+        document.origin,
+    )
+    _check_trees(source, document, snapshot)
+    return snapshot
+
+
+def _providers(source: Source, items: list[msgspec.Raw]) -> Iterator[ProviderState]:
+    for index, item in enumerate(items):
+        record = source.decoded(_PROVIDER, item, f'providers[{index}]')
+        yield ProviderState(
+            Provider(
+                record.uuid,
+                record.name,
+                record.generation,
+                record.parent_provider_uuid,
+                record.root_provider_uuid,
+            ),
+            record.inventories,
+            record.traits,
+            record.aggregates,
+            record.usages,
+        )
+
+
+def _consumers(source: Source, items: dict[str, msgspec.Raw]) -> Iterator[Consumer]:
+    for uuid, item in items.items():
+        record = source.decoded(_CONSUMER, item, f'consumers.{uuid}')
+        yield Consumer(
+            uuid,
+            record.allocations,
+            record.project_id,
+            record.user_id,
+            record.generation,
+            record.type,
+        )
+
+
+def _check_trees(
+    source: Source, document: Document[msgspec.Raw, msgspec.Raw], snapshot: Snapshot
+) -> None:
+    """What makes the trees walkable: each provider is there once, and below its root."""
+    if len(snapshot.providers) < len(document.providers):
+        raise source.error('damaged snapshot: a provider is there twice')
+    below = {
+        state.uuid: root.uuid for root in snapshot.roots() for state in snapshot.tree(root.uuid)
+    }
+    for state in snapshot.providers.values():
+        if state.provider.root_provider_uuid != below.get(state.uuid, ''):
+            raise source.error(f'damaged snapshot: {state.name} is not in the tree of its root')
+
+
+def provider_record(state: ProviderState) -> ProviderRecord:
+    """A provider as the file has it."""
+    provider = state.provider
+    return ProviderRecord(
+        provider.uuid,
+        provider.name,
+        provider.generation,
+        provider.parent_provider_uuid,
+        provider.root_provider_uuid,
+        state.inventories,
+        state.traits,
+        state.aggregates,
+        state.usages,
+    )
+
+
+def consumer_record(consumer: Consumer) -> ConsumerRecord:
+    """A consumer as the file has it."""
+    return ConsumerRecord(
+        consumer.allocations,
+        consumer.project_id,
+        consumer.user_id,
+        consumer.generation,
+        consumer.type,
+    )

@@ -1,0 +1,113 @@
+"""Specifications as a plan's file has them, and as their schema describes them.
+
+What operators write is read by :mod:`placementclient.planner.spec`, with the line of each thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from placementclient.model.inventories import Amount, Count
+from placementclient.planner.spec.specification import Move, ProviderSpec, Selection, Spec
+
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
+
+
+class SelectionRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Which trees to work on: those that meet every condition that is given."""
+
+    name: tuple[Name, ...] = ()
+    uuid: tuple[Name, ...] = ()
+    trait: tuple[Symbol, ...] = ()
+    class_: tuple[Symbol, ...] = msgspec.field(default=(), name='class')
+
+
+class InventoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The fields of an inventory that are given."""
+
+    allocation_ratio: Annotated[float, msgspec.Meta(ge=0)] | UnsetType = UNSET
+    max_unit: Amount | UnsetType = UNSET
+    min_unit: Amount | UnsetType = UNSET
+    reserved: Count | UnsetType = UNSET
+    step_size: Amount | UnsetType = UNSET
+    total: Amount | UnsetType = UNSET
+
+
+class ProviderSpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A provider to make, or what to change on one that is there."""
+
+    name: Name
+    parent: Name | UnsetType = UNSET
+    inventories: Mapping[Symbol, InventoryRecord] = {}
+    traits: tuple[Symbol, ...] = ()
+    aggregates: tuple[Name, ...] = ()
+
+
+class MoveRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Inventory that moves from one provider to another."""
+
+    from_resource_provider: Name
+    to_resource_provider: Name
+    moved_resources: Mapping[Symbol, Amount | Literal['all']]
+    as_: Mapping[Symbol, Symbol] | UnsetType = msgspec.field(default=UNSET, name='as')
+    moved_traits: tuple[Symbol, ...] | UnsetType = UNSET
+    consumers: Mapping[Name, Amount | Mapping[Symbol, Amount | None] | None] | UnsetType = UNSET
+
+
+class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The long form of a specification."""
+
+    trees: SelectionRecord | UnsetType = UNSET
+    providers: tuple[ProviderSpecRecord, ...] = ()
+    moves: tuple[MoveRecord, ...]
+    together: tuple[tuple[Symbol, ...], ...] = ()
+    split: bool = False
+    assignments: tuple[Name, ...] = ()
+
+
+def record(spec: Spec) -> SpecRecord:
+    """A specification in its long form, in a fixed order."""
+    return SpecRecord(
+        trees=UNSET if spec.selection is None else _selection(spec.selection),
+        providers=tuple(map(_provider, spec.providers)),
+        moves=tuple(map(_move, spec.moves)),
+        together=spec.together,
+        split=spec.split,
+        assignments=spec.assignments,
+    )
+
+
+def _selection(selection: Selection) -> SelectionRecord:
+    return SelectionRecord(selection.names, selection.uuids, selection.traits, selection.classes)
+
+
+def _provider(provider: ProviderSpec) -> ProviderSpecRecord:
+    return ProviderSpecRecord(
+        provider.name,
+        UNSET if provider.parent is None else provider.parent,
+        {name: _inventory(fields) for name, fields in sorted(provider.inventories.items())},
+        provider.traits,
+        provider.aggregates,
+    )
+
+
+def _inventory(fields: Mapping[str, Any]) -> InventoryRecord:
+    return InventoryRecord(**fields)
+
+
+def _move(move: Move) -> MoveRecord:
+    return MoveRecord(
+        move.source,
+        move.target,
+        # In the order of the specification, which is an order of preference.
+        {name: 'all' if amount is None else amount for name, amount in move.resources.items()},
+        dict(sorted(move.renamed.items())) or UNSET,
+        move.traits or UNSET,
+        {uuid: dict(sorted(held.items())) for uuid, held in sorted(move.consumers.items())}
+        or UNSET,
+    )

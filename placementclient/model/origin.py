@@ -1,0 +1,19 @@
+"""Where what a file holds came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """When and where a cloud was read, and by what.
+
+    :param captured_at: the time when reading began, UTC, as ISO 8601
+    :param service: the URL of the service; of the embedded one the database, without a password
+    :param program: name and version of the program that made the file
+    """
+
+    captured_at: str | None = None
+    service: str | None = None
+    program: str | None = None

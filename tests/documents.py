@@ -1,0 +1,15 @@
+"""Values as the JSON that their files hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from placementclient.codec import snapshots
+from placementclient.model.snapshots import Snapshot
+
+
+def document(snapshot: Snapshot) -> dict[str, Any]:
+    """All of a snapshot, for comparisons."""
+    content: dict[str, Any] = json.loads(b''.join(snapshots.encode(snapshot)))
+    return content
