@@ -148,8 +148,9 @@ class RestoreSnapshot(base.ShowOne):
     """Build a Placement up to what a snapshot has: classes, traits, providers, allocations.
 
     Refuses where a resource provider exists that has the name or the UUID of one of the snapshot.
-    With --missing those that have both are passed over as they are, and so are consumers that hold
-    something on them.
+    With --missing it completes what a restore began that did not come to its end, wherever that
+    was, and makes again what has been deleted since. What others have changed is refused, and
+    nothing is written then.
 
     Example:
 
@@ -158,22 +159,28 @@ class RestoreSnapshot(base.ShowOne):
 
     options = (
         _FILE,
-        Option('--missing', action='store_true', help='Pass over what exists, and make the rest'),
+        Option('--missing', action='store_true', help='Leave what exists, and make the rest'),
+        Option('--dry-run', action='store_true', help='Print what would be made, and make nothing'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
-        from placementclient.api import resource_provider
         from placementclient.snapshot import restore
 
         snapshot = files.read_snapshot(parsed_args.file)
-        there = {provider.uuid for provider in resource_provider.list(self.client)}
-        restore.load(self.client, snapshot, missing=parsed_args.missing, progress=self.log.info)
+        planned = restore.plan(self.client, snapshot, missing=parsed_args.missing)
+        if not parsed_args.dry_run:
+            trees = len(snapshot.roots())
+            with progress.shown(self.app, self.log, trees) as tell:
+                restore.carry_out(self.client, planned, tell)
         fields = {
             'file': parsed_args.file,
+            'state': 'would be restored' if parsed_args.dry_run else 'restored',
             'trees': len(snapshot.roots()),
             'providers': len(snapshot.providers),
-            'providers_made': len(snapshot.providers.keys() - there),
+            'providers_made': len(planned.made),
+            'providers_completed': len(planned.completed),
             'consumers': len(snapshot.consumers),
+            'consumers_made': len(planned.consumers),
         }
         return tuple(fields), tuple(fields.values())

@@ -62,7 +62,11 @@ class Snapshot:
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
         """The provider that has this UUID or this name."""
-        return self.providers.get(name_or_uuid) or self._by_name.get(name_or_uuid)
+        return self.providers.get(name_or_uuid) or self.named(name_or_uuid)
+
+    def named(self, name: str) -> ProviderState | None:
+        """The provider that has this name, whatever it looks like."""
+        return self._by_name.get(name)
 
     def roots(self) -> list[ProviderState]:
         """The roots of all trees, by name."""

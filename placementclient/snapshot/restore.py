@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from placementclient import errors
@@ -22,9 +22,12 @@ from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.snapshot import capture
 
 #: Consumers in one request: so many take the service some seconds.
 BATCH = 250
+#: Trees that are read at a time, to see what is there.
+WORKERS = 4
 
 
 class Occupied(errors.PlacementError):
@@ -35,9 +38,8 @@ class Occupied(errors.PlacementError):
 
     def __init__(self, providers: Sequence[Provider]) -> None:
         self.providers = tuple(providers)
-        names = ', '.join(provider.name for provider in self.providers[:3])
-        more = f' and {len(self.providers) - 3} others' if len(self.providers) > 3 else ''
-        super().__init__(f'Resource providers of the snapshot exist already: {names}{more}')
+        names = _few([provider.name for provider in self.providers])
+        super().__init__(f'Resource providers of the snapshot exist already: {names}')
 
 
 class Unrestorable(errors.PlacementError):
@@ -55,6 +57,44 @@ class Unrestorable(errors.PlacementError):
         )
 
 
+class Altered(errors.PlacementError):
+    """What is there of the snapshot is not what a restore of it leaves.
+
+    :param names: of the providers, and the UUIDs of consumers
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        super().__init__(
+            f'What exists is not what a restore of this snapshot leaves: {_few(self.names)}'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What is missing of a snapshot.
+
+    :param snapshot: all that shall be there
+    :param there: its providers that exist, with what they have, by UUID
+    :param consumers: those that hold nothing yet
+    """
+
+    snapshot: Snapshot
+    there: Mapping[str, ProviderState]
+    consumers: Sequence[Consumer]
+
+    @property
+    def made(self) -> list[ProviderState]:
+        """The providers that do not exist."""
+        return [state for uuid, state in self.snapshot.providers.items() if uuid not in self.there]
+
+    @property
+    def completed(self) -> list[ProviderState]:
+        """The providers that exist and lack something."""
+        wanted = self.snapshot.providers
+        return [wanted[uuid] for uuid, found in self.there.items() if _lacks(wanted[uuid], found)]
+
+
 def load(
     client: Client,
     snapshot: Snapshot,
@@ -62,15 +102,18 @@ def load(
     missing: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Make the classes, traits, providers and allocations of a snapshot.
+    """Make the classes, traits, providers and allocations of a snapshot: plan, and carry out."""
+    carry_out(client, plan(client, snapshot, missing=missing), progress)
 
-    Generations begin anew. Allocations that no consumer answers for cannot be restored.
 
-    :param missing: pass over the providers and the consumers that exist
-    :param progress: told the name of the root of each tree that has been made
+def plan(client: Client, snapshot: Snapshot, *, missing: bool = False) -> Restoration:
+    """What has to be made; nothing is written.
+
+    :param missing: complete what a restore began that did not come to its end
     :raises Occupied: if there is one of the providers, and ``missing`` is not set; or if one has
         the name of another
-    :raises Unrestorable: if a consumer holds what the snapshot lacks; nothing was done then
+    :raises Altered: if something exists that no restore of this snapshot leaves
+    :raises Unrestorable: if a consumer holds what the snapshot lacks
     """
     for consumer in snapshot.consumers.values():
         for uuid, resources in consumer.allocations.items():
@@ -79,39 +122,92 @@ def load(
             if lacking:
                 raise Unrestorable(consumer.uuid, uuid, ', '.join(sorted(lacking)))
     existing = _existing(client, snapshot, missing)
+    if not existing:
+        return Restoration(snapshot, {}, list(snapshot.consumers.values()))
+    roots = sorted({str(provider.root_provider_uuid) for provider in existing})
+    found = capture.capture(client, roots, workers=WORKERS)
+    there = {provider.uuid: found.providers[provider.uuid] for provider in existing}
+    altered = [*_altered_providers(snapshot, there), *_altered_consumers(snapshot, found)]
+    if altered:
+        raise Altered(altered)
+    pending = [each for uuid, each in snapshot.consumers.items() if uuid not in found.consumers]
+    return Restoration(snapshot, there, pending)
+
+
+def carry_out(
+    client: Client, restoration: Restoration, progress: Callable[[str], None] | None = None
+) -> None:
+    """Make what is missing. Killed at any moment, it can be planned again and goes on.
+
+    Generations begin anew. Allocations that no consumer answers for cannot be restored.
+
+    :param progress: told the name of the root of each tree whose providers are there
+    """
+    snapshot = restoration.snapshot
     _make_names(client, snapshot)
     crowded = _crowded(snapshot)
+    pending = {uuid for consumer in restoration.consumers for uuid in consumer.allocations}
     for root in snapshot.roots():
         for state in snapshot.tree(root.uuid):
-            if state.uuid not in existing:
-                _make(client, state, crowded.get(state.uuid, ()))
+            roomy = _roomy(state, crowded.get(state.uuid, ()) if state.uuid in pending else ())
+            _make(client, roomy, restoration.there.get(state.uuid))
         if progress:
             progress(root.name)
-    present = {
-        holding.consumer_uuid
-        for uuid in existing
-        for holding in allocation.list_of_provider(client, uuid).value
-    }
-    _allocate(client, [c for c in snapshot.consumers.values() if c.uuid not in present])
-    for uuid in crowded.keys() - existing:
+    _allocate(client, restoration.consumers)
+    for uuid in crowded.keys() & pending:
         # Now that they are used, the service lets inventories be smaller than that.
-        _set_inventories(client, snapshot.providers[uuid].inventories, uuid)
+        generation = resource_provider.generation(client, uuid)
+        _set_inventories(client, snapshot.providers[uuid], generation)
 
 
-def _existing(client: Client, snapshot: Snapshot, missing: bool) -> set[str]:
-    """The UUIDs of the providers that need not be made."""
-    same, occupied = set(), []
+def _existing(client: Client, snapshot: Snapshot, missing: bool) -> list[Provider]:
+    """The providers that need not be made."""
+    same, occupied = [], []
     for provider in resource_provider.list(client):
-        found = snapshot.providers.get(provider.uuid) or snapshot.find(provider.name)
+        found = snapshot.providers.get(provider.uuid) or snapshot.named(provider.name)
         if found is None:
             continue
         if missing and (found.uuid, found.name) == (provider.uuid, provider.name):
-            same.add(provider.uuid)
+            same.append(provider)
         else:
             occupied.append(provider)
     if occupied:
         raise Occupied(occupied)
     return same
+
+
+def _altered_providers(snapshot: Snapshot, there: Mapping[str, ProviderState]) -> Iterator[str]:
+    """The names of the providers that have anything but what a restore gives them in turn."""
+    crowded = _crowded(snapshot)
+    for uuid, found in there.items():
+        state = snapshot.providers[uuid]
+        roomy = _roomy(state, crowded.get(uuid, ()))
+        as_begun = (
+            found.provider.parent_provider_uuid == state.provider.parent_provider_uuid
+            and found.inventories in ({}, roomy.inventories, state.inventories)
+            and found.traits in (frozenset(), state.traits)
+            and found.aggregates in (frozenset(), state.aggregates)
+        )
+        if not as_begun:
+            yield state.name
+
+
+def _altered_consumers(snapshot: Snapshot, found: Snapshot) -> Iterator[str]:
+    """The consumers on the snapshot's providers that are not in it, or hold something else."""
+    for uuid, consumer in found.consumers.items():
+        if snapshot.providers.keys().isdisjoint(consumer.allocations):
+            continue
+        wanted = snapshot.consumers.get(uuid)
+        if wanted is None or wanted.allocations != consumer.allocations:
+            yield f'consumer {uuid}'
+
+
+def _lacks(state: ProviderState, found: ProviderState) -> bool:
+    return (state.inventories, state.traits, state.aggregates) != (
+        found.inventories,
+        found.traits,
+        found.aggregates,
+    )
 
 
 def _make_names(client: Client, snapshot: Snapshot) -> None:
@@ -124,41 +220,43 @@ def _make_names(client: Client, snapshot: Snapshot) -> None:
             trait.create(client, name)
 
 
-def _make(client: Client, state: ProviderState, crowded: Iterable[str]) -> None:
-    """Make one provider; classes that are crowded get room without limits for a while."""
-    made = resource_provider.create(
-        client,
-        state.name,
-        uuid=state.uuid,
-        parent_provider_uuid=state.provider.parent_provider_uuid,
-    )
-    generation: int | None = made.generation
-    if state.inventories:
-        roomy = dict.fromkeys(crowded, Inventory(UNLIMITED))
-        generation = inventory.set_all(
+def _roomy(state: ProviderState, crowded: Iterable[str]) -> ProviderState:
+    """A provider as it is until its consumers are there: crowded classes have no limits."""
+    room = dict.fromkeys(crowded, Inventory(UNLIMITED))
+    return replace(state, inventories={**state.inventories, **room}) if room else state
+
+
+def _make(client: Client, state: ProviderState, found: ProviderState | None) -> None:
+    """Make one provider, or give it what it lacks.
+
+    :param found: what it has, if it exists
+    """
+    if found is None:
+        made = resource_provider.create(
             client,
-            state.uuid,
-            {name: value.to_json() for name, value in {**state.inventories, **roomy}.items()},
-            made.generation,
-        ).generation
+            state.name,
+            uuid=state.uuid,
+            parent_provider_uuid=state.provider.parent_provider_uuid,
+        )
+        found = ProviderState(made)
+    generation: int | None = found.provider.generation
     assert generation is not None
-    if state.traits:
+    if state.inventories != found.inventories:
+        generation = _set_inventories(client, state, generation)
+    if state.traits != found.traits:
         generation = trait.set_on_provider(
             client, state.uuid, sorted(state.traits), generation
         ).generation
-    if state.aggregates:
+        assert generation is not None
+    if state.aggregates != found.aggregates:
         aggregate.set(client, state.uuid, sorted(state.aggregates), generation)
 
 
-def _set_inventories(
-    client: Client, inventories: Mapping[str, Inventory], provider_uuid: str
-) -> None:
-    inventory.set_all(
-        client,
-        provider_uuid,
-        {name: value.to_json() for name, value in inventories.items()},
-        resource_provider.generation(client, provider_uuid),
-    )
+def _set_inventories(client: Client, state: ProviderState, generation: int) -> int:
+    fields = {name: item.to_json() for name, item in state.inventories.items()}
+    written = inventory.set_all(client, state.uuid, fields, generation).generation
+    assert written is not None
+    return written
 
 
 def _crowded(snapshot: Snapshot) -> dict[str, list[str]]:
@@ -195,3 +293,7 @@ def _allocate(client: Client, consumers: Sequence[Consumer]) -> None:
         while batch := list(islice(pending, BATCH)):
             body = {consumer.uuid: allocation.body_of(consumer, version) for consumer in batch}
             allocation.replace(client, body, version=version)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ', '.join(names[:3]) + (f' and {len(names) - 3} others' if len(names) > 3 else '')

@@ -1,0 +1,176 @@
+"""A restore that is killed, tried first, or met by what others have done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import files, http, microversion
+from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.direct import Direct
+from placementclient.http import Client
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.snapshot import capture, restore
+from tests.functional import clouds
+from tests.functional.clouds import content, uuid_of, watched
+from tests.functional.conftest import Placement
+
+COMMAND = 'resource provider snapshot restore'
+HOST, CHILD = uuid_of('compute0'), uuid_of('child')
+
+
+class Killed(BaseException):
+    """What a kill looks like from inside."""
+
+
+def cloud() -> Snapshot:
+    """A host that is over-committed, with a child; consumers with and without a type."""
+    tight = {'VGPU': Inventory(2, max_unit=1, reserved=1), 'VCPU': Inventory(8, step_size=4)}
+    host = replace(clouds.host('compute0'), inventories=tight)
+    child = ProviderState(
+        Provider(CHILD, 'child', 0, HOST, HOST),
+        {'CUSTOM_A': Inventory(4)},
+        frozenset({'CUSTOM_B'}),
+        frozenset({uuid_of('aggregate')}),
+    )
+    held = {HOST: {'VGPU': 3, 'VCPU': 2}, CHILD: {'CUSTOM_A': 1}}
+    consumers = [
+        Consumer(uuid_of(str(kind)), held, 'project', 'user', None, kind)
+        for kind in (None, 'INSTANCE')
+    ]
+    return Snapshot([host, child], consumers)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """The snapshot as the service has it, so with what is used of each class."""
+    path = str(tmp_path / 'cloud.json')
+    with Direct.scratch() as service:
+        client = http.Client(Session(auth=service), microversion.HIGHEST)
+        files.write_snapshot(path, clouds.loaded(client, cloud()))
+    return path
+
+
+@contextmanager
+def killed_after(client: Client, writes: int) -> Iterator[None]:
+    """Kill what is done before the write that comes after so many."""
+    send, left = client.session.request, [writes]
+
+    def request(url: str, method: str, **kwargs: Any) -> Any:
+        if method != 'GET':
+            if not left[0]:
+                raise Killed
+            left[0] -= 1
+        return send(url, method, **kwargs)
+
+    client.session.request = request
+    try:
+        yield
+    finally:
+        del client.session.request
+
+
+def is_killed(snapshot: Snapshot, after: int) -> bool:
+    """Whether a restore is killed after so many writes; completed, it is the snapshot."""
+    with Direct.scratch() as service:
+        client, killed = http.Client(Session(auth=service), microversion.HIGHEST), False
+        # Killed once more after that, half way.
+        for missing, writes in ((False, after), (True, 3)):
+            try:
+                with killed_after(client, writes):
+                    restore.load(client, snapshot, missing=missing)
+            except Killed:
+                killed = killed or not missing
+        restore.load(client, snapshot, missing=True)
+        assert content(capture.capture(client)) == content(snapshot), after
+    return killed
+
+
+def test_killed_at_any_write_it_is_completed(file: str) -> None:
+    snapshot, writes = files.read_snapshot(file), 0
+    while is_killed(snapshot, writes):
+        writes += 1
+    # Two names, four for each provider, two groups of consumers, and limits again.
+    assert writes == 2 + 8 + 2 + 1
+
+
+def test_what_is_there_already_is_not_written(client: Client, file: str) -> None:
+    snapshot = files.read_snapshot(file)
+    restore.load(client, snapshot)
+    with watched(client) as requests:
+        restore.load(client, snapshot, missing=True)
+    written = {path for method, path in requests if method not in ('GET',)}
+    assert written == {'/resource_classes/CUSTOM_A', '/traits/CUSTOM_B'}
+
+
+def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement, file: str) -> None:
+    with watched(client) as requests:
+        result = placement(f'{COMMAND} {file} --dry-run -f json')
+    assert {method for method, _ in requests} == {'GET'}
+    would = json.loads(result.stdout)
+    assert would == {
+        'file': file,
+        'state': 'would be restored',
+        'trees': 1,
+        'providers': 2,
+        'providers_made': 2,
+        'providers_completed': 0,
+        'consumers': 2,
+        'consumers_made': 2,
+    }
+    assert json.loads(placement(f'{COMMAND} {file} -f json').stdout) == {
+        **would,
+        'state': 'restored',
+    }
+    allocation.delete(client, uuid_of('INSTANCE'))
+    generation = resource_provider.generation(client, CHILD)
+    trait.set_on_provider(client, CHILD, [], generation)
+    assert json.loads(placement(f'{COMMAND} {file} --missing -f json').stdout) == {
+        **would,
+        'state': 'restored',
+        'providers_made': 0,
+        'providers_completed': 1,
+        'consumers_made': 1,
+    }
+    assert content(capture.capture(client)) == content(files.read_snapshot(file))
+
+
+@pytest.mark.parametrize(
+    ('what', 'said'),
+    [
+        ('trait', 'compute0'),
+        ('inventory', 'child'),
+        ('consumer', f'consumer {uuid_of("INSTANCE")}'),
+        ('newcomer', f'consumer {uuid_of("newcomer")}'),
+    ],
+)
+def test_what_others_have_changed_is_refused(
+    client: Client, placement: Placement, file: str, what: str, said: str
+) -> None:
+    restore.load(client, files.read_snapshot(file))
+    if what == 'trait':
+        generation = resource_provider.generation(client, HOST)
+        trait.set_on_provider(client, HOST, ['HW_NUMA_ROOT'], generation)
+    elif what == 'inventory':
+        generation = resource_provider.generation(client, CHILD)
+        inventory.set(client, CHILD, 'CUSTOM_A', {'total': 9}, generation)
+    else:
+        there = allocation.show(client, uuid_of('INSTANCE' if what == 'consumer' else what)).value
+        held = {CHILD: {'CUSTOM_A': 1}}
+        owner = {'project_id': 'project', 'user_id': 'user', 'type': 'INSTANCE'}
+        allocation.set(client, replace(there, allocations=held, **owner))
+    before = content(capture.capture(client))
+    result = placement(f'{COMMAND} {file} --missing')
+    sentence = f'What exists is not what a restore of this snapshot leaves: {said}\n'
+    assert (result.status, result.stderr) == (1, sentence)
+    assert content(capture.capture(client)) == before
