@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 
 class ExitStatus(enum.IntEnum):
@@ -131,6 +131,16 @@ class HTTPError(PlacementError):
         # Whatever a proxy put into the facts, it is one line.
         super().__init__(' '.join(text.split()))
 
+    def with_names(self, names: Mapping[str, str]) -> Self:
+        """The same, with the names of providers beside their UUIDs.
+
+        :param names: by UUID
+        """
+        sentence = self.sentence
+        for uuid, name in names.items():
+            sentence = sentence.replace(uuid, f'{uuid} ({name})')
+        return type(self)(self.status, sentence, self.code, self.request_id)
+
 
 class BadRequest(HTTPError):
     """400: the service does not understand the request."""
@@ -235,6 +245,8 @@ def _first_fault(body: Any) -> Mapping[str, Any]:
 def _sentence(fault: Mapping[str, Any]) -> str:
     """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
     detail = str(fault.get('detail') or fault.get('title') or '')
+    # What follows is the JSON schema that the request does not satisfy, over dozens of lines.
+    detail = detail.partition('Failed validating')[0]
     paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
     # Nothing that an answer says may steer the terminal.
     paragraphs = [re.sub(r'[^ -~\u00a0-\U0010ffff]', '\ufffd', part) for part in paragraphs]

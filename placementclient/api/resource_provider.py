@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from placementclient import endpoints, errors
@@ -50,6 +50,17 @@ def find(client: Client, name_or_uuid: str) -> str:
     :raises errors.NoSuchProvider: if no provider has the name
     """
     return name_or_uuid if is_uuid(name_or_uuid) else named(client, name_or_uuid).uuid
+
+
+def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
+    """The names of some providers, by UUID, but of those that are gone; a request for each."""
+    found = {}
+    for uuid in provider_uuids:
+        try:
+            found[uuid] = show(client, uuid).value.name
+        except errors.NotFound:
+            continue
+    return found
 
 
 def create(

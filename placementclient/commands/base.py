@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from osc_lib.command import command
@@ -261,6 +262,19 @@ class ShowOne(_Placement, command.ShowOne):
 
     def _load_formatter_plugins(self) -> Any:
         return self._lean_formatters(self.formatter_namespace) or super()._load_formatter_plugins()
+
+
+@contextlib.contextmanager
+def naming(names: Mapping[str, str]) -> Iterator[None]:
+    """Put the names of providers beside their UUIDs in what the service says against a request.
+
+    :param names: by UUID; what was given as a UUID is its own
+    """
+    try:
+        yield
+    except errors.HTTPError as failure:
+        known = {uuid: name for uuid, name in names.items() if name != uuid}
+        raise failure.with_names(known) from failure
 
 
 def guarded(write: Callable[[int], T], given: int | None, read: Callable[[], int]) -> T:

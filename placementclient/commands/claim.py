@@ -78,18 +78,20 @@ class ClaimAllocation(base.Lister):
         claimed = self._claim(pending, parsed_args)
         # Of the same host, it would be no alternative to a host that fails.
         alternates = _of_other_trees(claimed, pending, summaries, parsed_args.alternates)
-        return columns.candidates(
-            [claimed, *alternates], summaries, self.client.microversion, long=True, first=0
-        )
+        shown = [claimed, *alternates]
+        uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
+        names = api.resource_provider.names(self.client, uuids)
+        return columns.claimed(shown, summaries, names, self.client.microversion)
 
     def _claim(self, candidates: Iterator[Candidate], parsed_args: argparse.Namespace) -> Candidate:
-        refusals = []
+        refusals: list[errors.Conflict] = []
         for candidate in candidates:
             try:
                 retried(lambda candidate=candidate: self._write(candidate, parsed_args))  # type: ignore[misc]
             except errors.Conflict as refusal:
-                self.log.info(f'Next candidate: {refusal}')
-                refusals.append(refusal)
+                names = api.resource_provider.names(self.client, candidate.allocations)
+                refusals.append(refusal.with_names(names))
+                self.log.info(f'Next candidate: {refusals[-1]}')
             else:
                 return candidate
         raise Unclaimed(refusals)

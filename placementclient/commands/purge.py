@@ -23,8 +23,10 @@ class PurgeProvider(base.Lister):
     """Delete a resource provider with all below it, and free what is allocated there.
 
     Of each consumer only what it holds on this tree is freed; what it holds on another host, as one
-    that was evacuated does, stays as it is. A consumer that would be left with nothing is refused
-    unless --force is given, and a migration always. Killed in the middle, it can be run again.
+    that was evacuated does, stays as it is. Refused unless --force is given: a consumer that would
+    be left with nothing, or that goes on to use what is freed, as those of a child or of a sharing
+    provider do that hold something in the tree that it belongs to or serves. A migration is refused
+    always. Killed in the middle, it can be run again.
 
     Example:
 
@@ -38,7 +40,11 @@ class PurgeProvider(base.Lister):
             action='store_true',
             help='Print what would be done and what speaks against it, and do nothing',
         ),
-        Option('--force', action='store_true', help='Even if consumers are left with nothing'),
+        Option(
+            '--force',
+            action='store_true',
+            help='Even if consumers are left with nothing, or go on to use what is freed',
+        ),
         base.YES,
     )
 
@@ -54,7 +60,8 @@ class PurgeProvider(base.Lister):
         else:
             planned.check(force=parsed_args.force)
             self.confirm(_question(planned), parsed_args)
-            purge.execute(self.client, planned, force=parsed_args.force, progress=self.log.info)
+            with base.naming(planned.names):
+                purge.execute(self.client, planned, force=parsed_args.force, progress=self.log.info)
         return columns.PURGE.rows(planned.steps())
 
     def _warn(self, planned: Purge, force: bool) -> None:

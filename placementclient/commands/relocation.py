@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,11 @@ from placementclient.commands import base
 from placementclient.commands.allocation import ConsumerLister
 from placementclient.commands.base import Option
 from placementclient.microversion import KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import Consumer
+    from placementclient.model.freshness import Read
     from placementclient.render.columns import Output
 
 #: From here on a consumer has a generation, so that what was read can be held against the write.
@@ -27,6 +29,11 @@ class _Relocation(ConsumerLister):
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         return _GUARDED
+
+    def output(self, shown: Read[Consumer]) -> Output:
+        consumer = shown.value
+        names = api.resource_provider.names(self.client, consumer.allocations)
+        return columns.relocated(consumer, names, self.version)
 
     def holder(self, consumer_uuid: str) -> Consumer:
         """A consumer with what it holds.
@@ -82,14 +89,15 @@ class MoveAllocation(_Relocation):
         target = api.resource_provider.find(self.client, parsed_args.target)
         if source == target:
             raise errors.UsageError('--from and --to are the same resource provider')
+        names = {source: parsed_args.source, target: parsed_args.target}
 
         def attempt() -> None:
             consumer = self.holder(parsed_args.consumer)
-            api.allocation.set(
-                self.client, _moved(consumer, source, target, parsed_args.resource_class)
-            )
+            moved = _moved(consumer, source, target, parsed_args.resource_class, names)
+            api.allocation.set(self.client, moved)
 
-        retried(attempt)
+        with base.naming(names):
+            retried(attempt)
         return self.output(api.allocation.show(self.client, parsed_args.consumer))
 
 
@@ -152,11 +160,16 @@ class TransferAllocation(_Relocation):
 
 
 def _moved(
-    consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
+    consumer: Consumer,
+    source_uuid: str,
+    target_uuid: str,
+    classes: Collection[str],
+    names: Mapping[str, str],
 ) -> Consumer:
     """A consumer that holds on one provider what it held on another.
 
     :param classes: only these; all, if it is empty
+    :param names: what the operator calls the two providers
     :raises errors.PlacementError: if it does not hold that
     """
     held = dict(consumer.allocations.get(source_uuid, {}))
@@ -164,7 +177,7 @@ def _moved(
     if missing or not held:
         what = ', '.join(sorted(missing)) or 'anything'
         raise errors.PlacementError(
-            f'Consumer {consumer.uuid} does not hold {what} on the provider {source_uuid}'
+            f'Consumer {consumer.uuid} does not hold {what} on the provider {names[source_uuid]}'
         )
     there = dict(consumer.allocations.get(target_uuid, {}))
     for name in sorted(set(classes) or held):

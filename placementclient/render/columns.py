@@ -14,9 +14,17 @@ from cliff.columns import FormattableColumn
 
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.model.inventories import FIELDS
+from placementclient.render.facts import Amounts, Held
 
 if TYPE_CHECKING:
-    from placementclient.model.consumers import Allocations, Candidate, Holding, Summary, Usage
+    from placementclient.model.consumers import (
+        Candidate,
+        Consumer,
+        Holding,
+        Resources,
+        Summary,
+        Usage,
+    )
 
 #: What cliff takes from a command.
 Output = tuple[tuple[str, ...], Any]
@@ -90,30 +98,56 @@ def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
     }
 
 
-def by_provider(allocations: Allocations) -> dict[str, dict[str, int]]:
-    """What somebody holds, by provider and class."""
-    return {uuid: dict(resources) for uuid, resources in allocations.items()}
-
-
 def candidates(
     found: Iterable[Candidate],
     summaries: Mapping[str, Summary],
     version: Microversion,
     *,
     long: bool,
-    first: int = 1,
 ) -> Output:
     """A row for each provider of each candidate.
 
     :param long: with what each provider serves, and where it stands in its tree
-    :param first: the number of the first candidate
+    """
+    columns = CANDIDATE + CANDIDATE_TREE if long else CANDIDATE
+    return columns.rows(_numbered(found, summaries, 1), version)
+
+
+def claimed(
+    found: Iterable[Candidate],
+    summaries: Mapping[str, Summary],
+    names: Mapping[str, str],
+    version: Microversion,
+) -> Output:
+    """A row for each provider of what was claimed, as number 0, and of its alternates.
+
+    :param names: of the providers, by UUID
+    """
+    name = Columns(Column('name', lambda item: names.get(item[1], '')))
+    columns = _CANDIDATE + name + _OF_PROVIDER + CANDIDATE_TREE
+    return columns.rows(_numbered(found, summaries, 0), version)
+
+
+def relocated(consumer: Consumer, names: Mapping[str, str], version: Microversion) -> Output:
+    """What a consumer holds, with the names of the providers.
+
+    :param names: by UUID
     """
     items = [
+        (uuid, Amounts(dict(held)), consumer, names.get(uuid, ''))
+        for uuid, held in consumer.allocations.items()
+    ]
+    return RELOCATED.rows(items, version)
+
+
+def _numbered(
+    found: Iterable[Candidate], summaries: Mapping[str, Summary], first: int
+) -> list[tuple[int, str, Resources, Candidate, Summary]]:
+    return [
         (number, uuid, resources, candidate, summaries[uuid])
         for number, candidate in enumerate(found, first)
         for uuid, resources in candidate.allocations.items()
     ]
-    return (CANDIDATE + CANDIDATE_TREE if long else CANDIDATE).rows(items, version)
 
 
 class Changes(FormattableColumn[Mapping[str, Mapping[str, tuple[Any, Any]]]]):
@@ -167,23 +201,37 @@ USED_INVENTORY = INVENTORY + Columns(_field('used'))
 USED_INVENTORY_OF_CLASS = INVENTORY_OF_CLASS + Columns(_field('used'))
 #: Items are (resource class, amount).
 USAGE = Columns(_key('resource_class', 0), _key('usage', 1))
-#: Items are (provider UUID, resources, consumer).
-ALLOCATION = Columns(
-    _key('resource_provider', 0),
-    Column('generation', lambda item: item[2].provider_generations[item[0]]),
-    Column('resources', lambda item: dict(item[1])),
+_OWNER = Columns(
     Column('project_id', lambda item: item[2].project_id, Microversion(1, 12)),
     Column('user_id', lambda item: item[2].user_id, Microversion(1, 12)),
     Column('consumer_type', lambda item: item[2].type or 'unknown', Microversion(1, 38)),
 )
+_GENERATION = Column('generation', lambda item: item[2].provider_generations[item[0]])
+#: Items are (provider UUID, resources, consumer). osc-placement prints resources as Python does.
+ALLOCATION = (
+    Columns(
+        _key('resource_provider', 0),
+        _GENERATION,
+        Column('resources', lambda item: dict(item[1])),
+    )
+    + _OWNER
+)
+#: Items are (provider UUID, resources, consumer, name of the provider).
+RELOCATED = (
+    Columns(_key('resource_provider', 0), _key('name', 3), _GENERATION, _key('resources', 1))
+    + _OWNER
+)
 #: Items are (number, provider UUID, resources, candidate, summary of the provider).
-CANDIDATE = Columns(
+_CANDIDATE = Columns(
     _key('#', 0),
     Column('allocation', lambda item: ','.join(f'{name}={n}' for name, n in item[2].items())),
     _key('resource provider', 1),
+)
+_OF_PROVIDER = Columns(
     Column('inventory used/capacity', _used_of_capacity),
     Column('traits', lambda item: ','.join(item[4].traits), Microversion(1, 17)),
 )
+CANDIDATE = _CANDIDATE + _OF_PROVIDER
 CANDIDATE_TREE = Columns(
     Column('groups', _served, Microversion(1, 34)),
     Column('parent_provider_uuid', lambda item: item[4].parent_provider_uuid, Microversion(1, 29)),
@@ -192,7 +240,7 @@ CANDIDATE_TREE = Columns(
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
-    Column('resources', lambda holding: dict(holding.resources)),
+    Column('resources', lambda holding: Amounts(dict(holding.resources))),
     Column('consumer_generation', since=Microversion(1, 28)),
 )
 #: Items are :class:`placementclient.workflows.purge.Step`.
@@ -200,8 +248,8 @@ PURGE = Columns(
     Column('step'),
     Column('uuid'),
     Column('name'),
-    Column('lost', lambda step: by_provider(step.lost)),
-    Column('kept', lambda step: by_provider(step.kept)),
+    Column('lost', lambda step: Held(step.lost, step.names)),
+    Column('kept', lambda step: Held(step.kept, step.names)),
     Column('objection'),
 )
 #: Items are :class:`placementclient.workflows.bulk_edit.Edit`.

@@ -7,6 +7,8 @@ from typing import Any
 
 from cliff import columns
 
+from placementclient.model.consumers import Allocations, Resources
+
 
 class Facts(columns.FormattableColumn[Any]):
     """``{'used': 9, 'capacity': 8}``, in a table ``used 9, capacity 8``."""
@@ -16,6 +18,35 @@ class Facts(columns.FormattableColumn[Any]):
 
     def machine_readable(self) -> Any:
         return self._value
+
+
+class Amounts(Facts):
+    """``{'VCPU': 4, 'VGPU': 1}``, in a table ``VCPU=4, VGPU=1``."""
+
+    def human_readable(self) -> str:
+        return amounts(self._value)
+
+
+class Held(Facts):
+    """Amounts by provider UUID, in a table by the providers' names.
+
+    :param names: by UUID, as far as they are known
+    """
+
+    def __init__(self, value: Allocations, names: Mapping[str, str]) -> None:
+        super().__init__({uuid: dict(resources) for uuid, resources in value.items()})
+        self._names = names
+
+    def human_readable(self) -> str:
+        return '; '.join(
+            f'{self._names.get(uuid, uuid)}: {amounts(resources)}'
+            for uuid, resources in self._value.items()
+        )
+
+
+def amounts(resources: Resources) -> str:
+    """``VCPU=4, VGPU=1``."""
+    return ', '.join(f'{name}={amount}' for name, amount in resources.items())
 
 
 def text(value: Any) -> str:

@@ -7,15 +7,17 @@ gone, so that a purge that was killed is begun again and finds less to do.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from placementclient import errors
 from placementclient.api import allocation, resource_provider, trait
 from placementclient.api.conflict import retried
 from placementclient.http import Client
+from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.snapshot import capture
 
@@ -59,32 +61,18 @@ class Free:
     :param consumer: with all that it holds
     :param taken: what it will lose
     :param rest: what it keeps
-    :param homeless: whether it keeps nothing, or only what is shared with a host that it loses
+    :param objection: why this should not be done, if anything speaks against it
     """
 
     consumer: Consumer
     taken: Allocations
     rest: Allocations
-    homeless: bool
+    objection: str = ''
 
     @property
     def is_migration(self) -> bool:
         """Whether it is known to be half of a move, which ``--force`` must not cut."""
         return self.consumer.type == MIGRATION
-
-    @property
-    def objection(self) -> str:
-        """Why this should not be done, if anything speaks against it."""
-        if self.is_migration:
-            return 'is a migration: confirm or revert it first'
-        if not self.homeless:
-            return ''
-        if self.rest:
-            return 'would be left with nothing but shared resources (--force does it)'
-        return (
-            'would be left with nothing: a server, or a resize that is not confirmed (--force '
-            'does it)'
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +81,7 @@ class Step:
 
     :param step: ``'free'`` for a consumer, ``'delete'`` for a provider
     :param name: the provider's
+    :param names: of the providers in ``lost`` and ``kept``, by UUID
     """
 
     step: str
@@ -101,6 +90,7 @@ class Step:
     lost: Allocations = field(default_factory=dict)
     kept: Allocations = field(default_factory=dict)
     objection: str = ''
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,26 +99,29 @@ class Purge:
 
     :param frees: what consumers lose
     :param deletes: the providers, children before their parents
+    :param dependent: the roots of the trees whose users may need what is freed: that of a child,
+        and those that a sharing provider serves
+    :param names: of the providers that go and of those on which consumers keep something, by UUID
     """
 
     frees: tuple[Free, ...]
     deletes: tuple[Provider, ...]
+    dependent: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, *, force: bool) -> None:
         """Look for what speaks against it.
 
         :raises Refused: if something does, and is not overruled
         """
-        against = [
-            free for free in self.frees if free.objection and (free.is_migration or not force)
-        ]
-        if against:
-            raise Refused(against)
+        _check(self.frees, force=force)
 
     def steps(self) -> Iterator[Step]:
         """All of it, in order."""
         for free in self.frees:
-            yield Step('free', free.consumer.uuid, '', free.taken, free.rest, free.objection)
+            yield Step(
+                'free', free.consumer.uuid, '', free.taken, free.rest, free.objection, self.names
+            )
         for provider in self.deletes:
             yield Step('delete', provider.uuid, provider.name)
 
@@ -145,14 +138,28 @@ def plan(client: Client, provider: str) -> Purge:
     states = list(snapshot.tree(provider_uuid))
     for state in states:
         _account(snapshot, state)
-    uuids = {state.uuid for state in states}
-    sharing = _Sharing(client)
+    names = {state.uuid: state.name for state in states}
+    judge = _Judge(client, names, _dependent(client, states))
     frees = [
-        _free(consumer, uuids, sharing)
+        judge.free(consumer)
         for _, consumer in sorted(snapshot.consumers.items())
-        if not uuids.isdisjoint(consumer.allocations)
+        if not names.keys().isdisjoint(consumer.allocations)
     ]
-    return Purge(tuple(frees), tuple(state.provider for state in reversed(states)))
+    deletes = tuple(state.provider for state in reversed(states))
+    return Purge(tuple(frees), deletes, judge.dependent, names | judge.names())
+
+
+def _dependent(client: Client, states: Sequence[ProviderState]) -> frozenset[str]:
+    """The roots of the trees whose users may need what is freed of a provider and all below it."""
+    first, roots = states[0].provider, set[str]()
+    if first.parent_provider_uuid is not None:
+        roots.add(str(first.root_provider_uuid))
+    joined = {uuid for state in states if is_sharing(state) for uuid in state.aggregates}
+    if joined:
+        matching = Filter(member_of=(','.join(sorted(joined)),))
+        members = resource_provider.list(client, matching=matching)
+        roots |= {str(member.root_provider_uuid) for member in members}
+    return frozenset(roots)
 
 
 def execute(
@@ -170,10 +177,10 @@ def execute(
     :raises errors.ProviderInUse: if somebody allocates on the tree at the same time
     """
     purge.check(force=force)
-    uuids = {provider.uuid for provider in purge.deletes}
-    sharing = _Sharing(client)
+    gone = {provider.uuid: provider.name for provider in purge.deletes}
+    judge = _Judge(client, gone, purge.dependent)
     for free in purge.frees:
-        retried(lambda free=free: _carry_out(client, free, uuids, sharing, force))  # type: ignore[misc]
+        retried(lambda free=free: _carry_out(client, free, judge, force))  # type: ignore[misc]
         if progress:
             progress(f'freed {free.consumer.uuid}')
     for provider in purge.deletes:
@@ -185,36 +192,74 @@ def execute(
             progress(f'deleted {provider.name}')
 
 
-def _carry_out(client: Client, free: Free, uuids: set[str], sharing: _Sharing, force: bool) -> None:
+def _carry_out(client: Client, free: Free, judge: _Judge, force: bool) -> None:
     """Free what one consumer holds on the tree now, which may differ from what was planned."""
     consumer = allocation.show(client, free.consumer.uuid).value
-    current = _free(consumer, uuids, sharing)
+    current = judge.free(consumer)
     if not current.taken:
         return
-    Purge((current,), ()).check(force=force)
+    _check([current], force=force)
     allocation.set(client, replace(consumer, allocations=current.rest))
 
 
-class _Sharing:
-    """Which providers only share what they have; each is asked for at most once."""
+def _check(frees: Iterable[Free], *, force: bool) -> None:
+    against = [free for free in frees if free.objection and (free.is_migration or not force)]
+    if against:
+        raise Refused(against)
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._known: dict[str, bool] = {}
 
-    def includes(self, provider_uuid: str) -> bool:
-        """Whether it is one of them."""
-        if provider_uuid not in self._known:
+class _Judge:
+    """Tells what speaks against freeing what a consumer holds.
+
+    :param gone: the names of the providers that go, by UUID
+    :param dependent: as of a :class:`Purge`
+    """
+
+    def __init__(self, client: Client, gone: Mapping[str, str], dependent: frozenset[str]) -> None:
+        self._client, self._gone, self.dependent = client, gone, dependent
+        # Of those that stay: each is asked for at most once.
+        self._staying: dict[str, Provider] = {}
+        self._is_sharing: dict[str, bool] = {}
+
+    def free(self, consumer: Consumer) -> Free:
+        """What a consumer will lose and keep."""
+        held = consumer.allocations
+        taken = {uuid: resources for uuid, resources in held.items() if uuid in self._gone}
+        rest = {uuid: resources for uuid, resources in held.items() if uuid not in self._gone}
+        return Free(consumer, taken, rest, self._objection(consumer, rest))
+
+    def names(self) -> dict[str, str]:
+        """Of the providers that have been asked for, by UUID."""
+        return {uuid: provider.name for uuid, provider in self._staying.items()}
+
+    def _objection(self, consumer: Consumer, rest: Allocations) -> str:
+        for uuid in rest:
+            self._look_at(uuid)
+        if consumer.type == MIGRATION:
+            return 'is a migration: confirm or revert it first'
+        if not rest:
+            return (
+                'would be left with nothing: a server, or a resize that is not confirmed '
+                '(--force does it)'
+            )
+        if all(self._is_sharing[uuid] for uuid in rest):
+            return 'would be left with nothing but shared resources (--force does it)'
+        users = [
+            self._staying[uuid].name
+            for uuid in rest
+            if self._staying[uuid].root_provider_uuid in self.dependent
+        ]
+        return (
+            f'would go on to use it: it holds something on {", ".join(users)} (--force does it)'
+            if users
+            else ''
+        )
+
+    def _look_at(self, provider_uuid: str) -> None:
+        if provider_uuid not in self._staying:
             traits = trait.list_of_provider(self._client, provider_uuid).value
-            self._known[provider_uuid] = SHARING_TRAIT in traits
-        return self._known[provider_uuid]
-
-
-def _free(consumer: Consumer, uuids: set[str], sharing: _Sharing) -> Free:
-    taken = {uuid: held for uuid, held in consumer.allocations.items() if uuid in uuids}
-    rest = {uuid: held for uuid, held in consumer.allocations.items() if uuid not in uuids}
-    homeless = all(sharing.includes(uuid) for uuid in rest)
-    return Free(consumer, taken, rest, homeless)
+            self._is_sharing[provider_uuid] = SHARING_TRAIT in traits
+            self._staying[provider_uuid] = resource_provider.show(self._client, provider_uuid).value
 
 
 def _account(snapshot: Snapshot, state: ProviderState) -> None:

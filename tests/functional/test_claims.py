@@ -38,7 +38,9 @@ def test_a_move_leaves_what_is_elsewhere(client: Client, placement: Placement) -
     assert moved.status == 0
     after = by_uuid({'compute1': HELD['compute0'], 'storage': HELD['storage']})
     assert held(client, SERVER) == after
-    assert {row['resource_provider']: row['resources'] for row in json.loads(moved.stdout)} == after
+    rows = json.loads(moved.stdout)
+    assert {row['resource_provider']: row['resources'] for row in rows} == after
+    assert {row['name'] for row in rows} == {'compute1', 'storage'}
     assert [method for method, _ in requests if method != 'GET'] == ['PUT']
 
 
@@ -77,9 +79,9 @@ def _smaller(client: Client) -> Consumer:
     ('arguments', 'status', 'sentence'),
     [
         ('--from compute0 --to compute0', 2, 'are the same resource provider'),
-        ('--from compute1 --to compute0', 1, 'does not hold anything on'),
+        ('--from compute1 --to compute0', 1, 'does not hold anything on the provider compute1'),
         ('--from compute0 --to compute1 --class VGPU', 1, 'does not hold VGPU on'),
-        ('--from compute0 --to compute1_gpu0', 1, 'Unable to allocate inventory'),
+        ('--from compute0 --to compute1_gpu0', 1, f'{uuid_of("compute1_gpu0")} (compute1_gpu0)'),
         ('--from nowhere --to compute1', 1, "No resource provider has the name 'nowhere'"),
     ],
 )
@@ -152,6 +154,7 @@ def test_a_claim_and_its_alternates(client: Client, placement: Placement) -> Non
     assert result.status == 0, result
     rows = json.loads(result.stdout)
     assert [row['#'] for row in rows] == [0] * 3 + [1] * 3 + [2] * 3
+    assert all(uuid_of(row['name']) == row['resource provider'] for row in rows)
     claimed = {row['resource provider'] for row in rows if row['#'] == 0}
     assert set(held(client, SERVER)) == claimed
     hosts = [row['root_provider_uuid'] for row in rows if 'VCPU' in row['allocation']]

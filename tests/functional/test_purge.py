@@ -178,8 +178,46 @@ def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothin
 
 
 def test_a_child_goes_alone(client: Client, placement: Placement) -> None:
-    build(client, EVACUATED)
+    build(client, UNTYPED)
     assert placement('resource provider purge compute0_gpu1 --yes').status == 0
+    assert 'compute0_gpu1' not in names(client)
+    assert 'compute0_gpu0' in names(client)
+
+
+@pytest.mark.parametrize(
+    ('provider', 'consumer', 'users'),
+    [
+        ('compute0_gpu1', EVACUATED, {'compute0'}),
+        ('storage', SERVER, {'compute0'}),
+        ('storage', EVACUATED, {'compute0', 'compute1', 'compute0_gpu1'}),
+    ],
+)
+def test_what_live_servers_use_is_not_taken_from_them(
+    client: Client, placement: Placement, provider: str, consumer: Consumer, users: set[str]
+) -> None:
+    build(client, consumer)
+    before = content(capture.capture(client))
+    command = f'resource provider purge {provider}'
+    for options in ('--yes', '--dry-run'):
+        result = placement(f'{command} {options}')
+        said = f'{consumer.uuid} would go on to use it: it holds something on '
+        named = result.stderr.partition(said)[2].partition(' (--force does it)')[0]
+        assert (result.status, set(named.split(', '))) == (1, users), result
+    assert content(capture.capture(client)) == before
+    assert placement(f'{command} --force --yes').status == 0
+    assert provider not in names(client)
+    assert allocation.show(client, consumer.uuid).value.allocations
+
+
+def test_what_goes_and_what_stays_have_names(client: Client, placement: Placement) -> None:
+    build(client, holder('moved', {'compute0': {'VCPU': 2}, 'compute1': {'VCPU': 3}}))
+    shown = placement(f'{PURGE} --dry-run -c lost -c kept').stdout
+    assert '| compute0: VCPU=2 | compute1: VCPU=3 |' in shown
+
+
+def test_a_child_goes_by_force(client: Client, placement: Placement) -> None:
+    build(client, EVACUATED)
+    assert placement('resource provider purge compute0_gpu1 --force --yes').status == 0
     assert 'compute0_gpu1' not in names(client)
     assert 'compute0_gpu0' in names(client)
     assert len(elsewhere(client)) == 3

@@ -115,6 +115,12 @@ def test_the_code_of_what_has_no_code_is_not_printed() -> None:
     [
         ('Alone', 'Alone'),
         ('Standard phrase.\n\n The news.  ', 'The news.'),
+        (
+            'Standard phrase.\n\n JSON does not validate: -1 is less than the minimum of 0\n\n'
+            "Failed validating 'minimum' in schema['x']:\n    {'minimum': 0}\n\n"
+            "On instance['x']:\n    -1  ",
+            'JSON does not validate: -1 is less than the minimum of 0',
+        ),
         ('Standard phrase.\n \t\n The\n   news\r\ncontinued.\n\n', 'The news continued.'),
         ('', 'Title'),
         (None, 'Title'),
@@ -183,3 +189,12 @@ def test_any_body_becomes_one_line_with_the_status(status: int, body: Any) -> No
 )
 def test_a_bad_file_is_named_with_the_line(line: int | None, text: str) -> None:
     assert str(errors.BadFile('a.yaml', 'not a plan', line)) == text
+
+
+def test_providers_get_their_names_beside_their_uuids() -> None:
+    failure = answer(409, fault(409, 'Unable to allocate on u1: u2 is in the way.').body)
+    named = failure.with_names({'u1': 'compute1'})
+    assert (type(named), str(named)) == (
+        type(failure),
+        'Unable to allocate on u1 (compute1): u2 is in the way. (HTTP 409) [req-1]',
+    )

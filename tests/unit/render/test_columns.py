@@ -54,6 +54,15 @@ NAMES = {
         'user_id',
         'consumer_type',
     ),
+    'RELOCATED': (
+        'resource_provider',
+        'name',
+        'generation',
+        'resources',
+        'project_id',
+        'user_id',
+        'consumer_type',
+    ),
     'CANDIDATE': ('#', 'allocation', 'resource provider', 'inventory used/capacity', 'traits'),
     'CANDIDATE_TREE': ('groups', 'parent_provider_uuid', 'root_provider_uuid'),
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
@@ -69,6 +78,7 @@ def test_the_names_of_columns_are_a_contract(table: str, names: tuple[str, ...])
 
 def test_every_table_is_in_the_contract() -> None:
     tables = {name for name, table in vars(columns).items() if isinstance(table, Columns)}
+    tables = {name for name in tables if not name.startswith('_')}
     assert tables == set(NAMES)
 
 
