@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from placementclient import endpoints, errors, microversion
 from placementclient.endpoints import Endpoint
 from placementclient.microversion import Microversion
+
+if TYPE_CHECKING:
+    from placementclient.model.snapshots import SnapshotReader
 
 #: Query parameters; a list sends its parameter once for each element.
 Query = Mapping[str, str | int | list[str] | None]
@@ -109,6 +112,17 @@ class Client:
             **self.endpoint_filter
         )
         return url
+
+    @property
+    def snapshot_reader(self) -> SnapshotReader | None:
+        """What reads many trees at once; ``None`` where there are only the endpoints.
+
+        It knows neither microversions nor policy: that a request is granted has to be seen first.
+        """
+        if self.endpoint_override is not None:
+            return None
+        reader: SnapshotReader | None = getattr(self.session.auth, 'snapshot_reader', None)
+        return reader
 
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
         """Refuse what the microversion in use lacks, before anything is sent.

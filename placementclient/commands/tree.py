@@ -15,6 +15,7 @@ from placementclient.commands.snapshot import TREE, workers
 
 if TYPE_CHECKING:
     from placementclient.http import Client
+    from placementclient.model.snapshots import Snapshot
     from placementclient.model.trees import Tree
     from placementclient.render.style import Style
 
@@ -43,7 +44,7 @@ class _Trees(Document):
         """The trees to show, each as soon as it is known."""
         as_data = parsed_args.formatter != self.formatter_default
         if parsed_args.snapshot:
-            return _of_snapshot(parsed_args.snapshot, wanted)
+            return _of_file(parsed_args.snapshot, wanted)
         return _of_service(self.client, wanted, parsed_args, traits=as_data)
 
     def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
@@ -130,7 +131,7 @@ class GraphTree(base.Command):
         from placementclient.render import graphs, pictures
 
         if parsed_args.snapshot:
-            found = _of_snapshot(parsed_args.snapshot, parsed_args.tree)
+            found = _of_file(parsed_args.snapshot, parsed_args.tree)
         else:
             found = _of_service(self.client, parsed_args.tree, parsed_args, traits=False)
         render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
@@ -144,8 +145,10 @@ def _of_service(
     client: Client, wanted: Sequence[str], parsed_args: argparse.Namespace, *, traits: bool
 ) -> Iterator[Tree]:
     """The trees as they are now; the traits too, if they are shown."""
-    from placementclient.snapshot import survey
+    from placementclient.snapshot import capture, survey
 
+    if not wanted and client.snapshot_reader and client.microversion >= capture.SINCE:
+        return _of_snapshot(capture.capture(client))
     return survey.survey(
         client,
         wanted,
@@ -155,22 +158,27 @@ def _of_service(
     )
 
 
-def _of_snapshot(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
+def _of_file(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
     """The trees of a snapshot file.
 
     :raises errors.NoSuchProvider: if a provider is not in it
     """
     from placementclient import files
+
+    snapshot = files.read_snapshot(path)
+    for name in wanted:
+        if snapshot.find(name) is None:
+            raise errors.NoSuchProvider(f'{path} has no resource provider {name!r}')
+    return _of_snapshot(snapshot, wanted)
+
+
+def _of_snapshot(snapshot: Snapshot, wanted: Sequence[str] = ()) -> Iterator[Tree]:
+    """The trees of a snapshot; of some providers that it has, or all."""
     from placementclient.insight.topology import Topology
     from placementclient.model.trees import Tree
 
-    snapshot = files.read_snapshot(path)
     topology = Topology(snapshot)
-    roots: dict[str, None] = {}
-    for name in wanted:
-        state = snapshot.find(name)
-        if state is None:
-            raise errors.NoSuchProvider(f'{path} has no resource provider {name!r}')
-        roots[topology.root_of[state.uuid]] = None
+    states = filter(None, map(snapshot.find, wanted))
+    roots = dict.fromkeys(topology.root_of[state.uuid] for state in states)
     for root_uuid in roots or topology.trees:
         yield Tree(snapshot, snapshot.providers[root_uuid], topology.reached(root_uuid))

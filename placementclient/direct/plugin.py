@@ -9,7 +9,7 @@ import tempfile
 import threading
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from placementclient import errors
 
 if TYPE_CHECKING:
     from placementclient.direct.service import Service
+    from placementclient.model.snapshots import Snapshot, SnapshotReader
 
 #: The default policy wants an administrator, and of ``POST /reshaper`` a service.
 ROLES = 'admin,service'
@@ -89,6 +90,11 @@ class Direct(plugin.FixedEndpointPlugin):
         direct._transport = _ScratchTransport()
         return direct
 
+    @property
+    def snapshot_reader(self) -> SnapshotReader:
+        """What reads the tables instead of the endpoints."""
+        return self._transport
+
     def close(self) -> None:
         """Let go of the database, and remove a scratch one; requests are refused from now on."""
         self._transport.stop()
@@ -146,9 +152,7 @@ class _Transport(HTTPAdapter):
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
-        with self._starting:
-            service = self._service = self._service or self._start()
-        answer = service.answer(request)
+        answer = self._started().answer(request)
         raw = urllib3.HTTPResponse(
             body=io.BytesIO(b'' if request.method == 'HEAD' else answer.body),
             headers=answer.headerlist,
@@ -157,6 +161,15 @@ class _Transport(HTTPAdapter):
             preload_content=False,
         )
         return self.build_response(request, raw)
+
+    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
+        """See :class:`placementclient.model.snapshots.SnapshotReader`."""
+        return self._started().snapshot(roots, types=types)
+
+    def _started(self) -> Service:
+        with self._starting:
+            self._service = self._service or self._start()
+            return self._service
 
     def close(self) -> None:
         """Nothing: a session closes its adapters, but others may use this one."""

@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from sqlalchemy import URL, event
 
 from placementclient import errors
 from placementclient.direct.modules import PrivateModules
+from placementclient.direct.tables import Tables
+from placementclient.model.snapshots import Snapshot
 
 if util.find_spec('placement') is None:
     raise ModuleNotFoundError("No module named 'placement'", name='placement')
@@ -163,6 +165,8 @@ class Service:
         db_api.configure(self._conf)
         db_api.placement_context_manager.append_on_engine_create(self._order_writers)
         self._engine = db_api.get_placement_engine()
+        models = self._modules.load('placement.db.sqlalchemy.models')
+        self._tables = Tables(models, self._engine)
         self._application: Any = None
 
     def check(self) -> None:
@@ -223,6 +227,11 @@ class Service:
             if caller:
                 caller.update_store()  # the server has put its own in place of the thread's
         return answer
+
+    def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
+        """What the tables have: see :class:`placementclient.model.snapshots.SnapshotReader`."""
+        self._turn.writes = False
+        return self._tables.snapshot(roots, types=types)
 
     def close(self) -> None:
         """Let go of the database."""

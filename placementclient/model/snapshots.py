@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
@@ -87,3 +88,15 @@ class Snapshot:
     def consumers_on(self, provider_uuid: str) -> list[Consumer]:
         """The consumers that hold something on a provider, by UUID."""
         return self._consumers_on.get(provider_uuid, [])
+
+
+class SnapshotReader(Protocol):
+    """What reads many trees at once, all of them as they were at one moment."""
+
+    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
+        """Some trees, or everything.
+
+        :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
+            ``None``: everything
+        :param types: whether to read the consumers' types, as from microversion 1.38 on
+        """

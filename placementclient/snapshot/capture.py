@@ -19,10 +19,14 @@ from placementclient.microversion import Microversion
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = Microversion(1, 28)
+#: From here on consumers have types.
+TYPED = Microversion(1, 38)
+#: The UUID of no provider.
+_NOBODY = '00000000-0000-0000-0000-000000000000'
 #: How often a tree is read before it is given up.
 ATTEMPTS = 6
 
@@ -52,7 +56,7 @@ def capture(
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> Snapshot:
-    """Read whole trees, each as it was at one moment.
+    """Read whole trees, each as it was at one moment; all at the same one from tables.
 
     A tree is read again where somebody changed it meanwhile. The generations tell that, but for
     allocations that are freed: these bump no provider's generation, so what a provider lists and
@@ -66,6 +70,8 @@ def capture(
     :raises errors.UnsupportedVersion: below microversion 1.28
     """
     client.require('a snapshot', SINCE)
+    if client.snapshot_reader is not None:
+        return _at_once(client, client.snapshot_reader, trees, progress)
     reader = _Reader(client)
     captured: list[_Tree] = []
     for tree in parallel(reader.tree, _members(client, trees), workers):
@@ -84,6 +90,23 @@ def capture(
         for index in contradicting:
             captured[index] = reader.tree([state.provider for state in captured[index].states])
     raise UnstableRead(captured[contradicting[0]].name, ATTEMPTS)
+
+
+def _at_once(
+    client: Client,
+    reader: SnapshotReader,
+    trees: Sequence[str],
+    progress: Callable[[str], None] | None,
+) -> Snapshot:
+    """The same from tables, once it is seen that the service grants reading."""
+    roots = [str(_tree_of(client, name)[0]) for name in trees] or None
+    if roots is None:
+        resource_provider.list(client, uuid=_NOBODY)
+    snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
+    if progress:
+        for root in snapshot.roots():
+            progress(root.name)
+    return snapshot
 
 
 def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:

@@ -52,8 +52,12 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture
 def client(session: Session) -> http.Client:
-    """A client that uses the highest microversion."""
-    return http.Client(session, microversion.HIGHEST)
+    """A client that uses the highest microversion, and nothing but requests.
+
+    It names the URL: then it does not count on who answers there.
+    """
+    endpoint = session.get_endpoint(service_type='placement')
+    return http.Client(session, microversion.HIGHEST, endpoint_override=endpoint)
 
 
 @pytest.fixture

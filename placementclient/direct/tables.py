@@ -1,0 +1,231 @@
+"""All of a Placement, or some trees of it, read from the server's tables in one transaction.
+
+What the server joins in its own queries the database joins here too, as it alone knows which UUIDs
+are the same: MariaDB takes capitals and small letters for one, SQLite and PostgreSQL do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterator, Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, Select, select
+from sqlalchemy.orm import aliased
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: Of more trees than this everything is read, and the rest is left out: databases limit the
+#: parameters of a statement.
+SELECTED = 500
+
+T = TypeVar('T')
+
+
+class Tables:
+    """The tables of one database.
+
+    :param models: the server's module ``placement.db.sqlalchemy.models``
+    """
+
+    def __init__(self, models: Any, engine: Engine) -> None:
+        self._models, self._engine = models, engine
+
+    def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
+        """What was there at one moment.
+
+        :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
+            ``None``: everything
+        :param types: whether consumers have types, as from microversion 1.38 on
+        """
+        with self._engine.connect() as connection, self._reading(connection):
+            return _Reading(connection, self._models, roots, types).snapshot()
+
+    def _reading(self, connection: Connection) -> Any:
+        if connection.dialect.name != 'sqlite':
+            # Where each statement would see its own moment. SQLite knows only one for all.
+            connection.execution_options(isolation_level='REPEATABLE READ')
+        return connection.begin()
+
+
+class _Reading:
+    """One transaction: a query for each table, and the values that are made of its rows."""
+
+    def __init__(
+        self, connection: Connection, models: Any, roots: Collection[str] | None, types: bool
+    ) -> None:
+        self._connection, self._models = connection, models
+        self._roots, self._types = roots, types
+        self._shared: dict[Any, Any] = {}
+        #: The ids of the roots of all that is read; ``None``: everything.
+        self._root_ids: list[int] | None = None
+
+    def snapshot(self) -> Snapshot:
+        providers = self._providers()
+        models = self._models
+        classes, traits = self._names(models.ResourceClass), self._names(models.Trait)
+        inventories = self._inventories(classes)
+        traits_of = self._sets(models.ResourceProviderTrait, 'trait_id', traits)
+        aggregates_of = self._sets(
+            models.ResourceProviderAggregate,
+            'aggregate_id',
+            self._names(models.PlacementAggregate, 'uuid'),
+        )
+        used, held = self._allocations(classes)
+        nothing: frozenset[str] = frozenset()
+        return Snapshot(
+            [
+                ProviderState(
+                    provider,
+                    inventories.get(id, {}),
+                    traits_of.get(id, nothing),
+                    aggregates_of.get(id, nothing),
+                    # Usages are those of inventories.
+                    {name: used.get((id, name), 0) for name in inventories.get(id, ())},
+                )
+                for id, provider in providers.items()
+            ],
+            self._consumers(held, {provider.uuid for provider in providers.values()}),
+        )
+
+    def _providers(self) -> dict[int, Provider]:
+        rp = self._models.ResourceProvider
+        root, parent = aliased(rp), aliased(rp)
+        query = (
+            select(
+                rp.id, rp.uuid, rp.name, rp.generation, parent.uuid, root.uuid, rp.root_provider_id
+            )
+            .join(root, rp.root_provider_id == root.id)
+            .outerjoin(parent, rp.parent_provider_id == parent.id)
+        )
+        wanted = self._roots
+        if wanted is None or len(wanted) > SELECTED:
+            return {
+                row[0]: Provider(*map(self._once, row[1:6]))
+                for row in self._rows(query)
+                if wanted is None or row[5] in wanted
+            }
+        rows = self._rows(query.where(root.uuid.in_(list(wanted)))).all()
+        self._root_ids = sorted({row[6] for row in rows})
+        return {row[0]: Provider(*row[1:6]) for row in rows}
+
+    def _names(self, model: Any, column: str = 'name') -> dict[int, str]:
+        return {
+            id: self._once(name)
+            for id, name in self._rows(select(model.id, getattr(model, column)))
+        }
+
+    def _inventories(self, classes: Mapping[int, str]) -> dict[int, dict[str, Inventory]]:
+        model, result = self._models.Inventory, dict[int, dict[str, Inventory]]()
+        query = select(
+            model.resource_provider_id,
+            model.resource_class_id,
+            model.total,
+            model.reserved,
+            model.min_unit,
+            model.max_unit,
+            model.step_size,
+            model.allocation_ratio,
+        )
+        for row in self._rows(self._of_trees(query, model)):
+            result.setdefault(row[0], {})[classes[row[1]]] = self._once(Inventory(*row[2:]))
+        return result
+
+    def _sets(self, model: Any, column: str, names: Mapping[int, str]) -> dict[int, frozenset[str]]:
+        """What a table of pairs adds to each provider."""
+        found: dict[int, list[int]] = {}
+        query = select(model.resource_provider_id, getattr(model, column))
+        for provider, id in self._rows(self._of_trees(query, model)):
+            found.setdefault(provider, []).append(id)
+        return {
+            provider: self._once(frozenset(names[id] for id in ids))
+            for provider, ids in found.items()
+        }
+
+    def _allocations(
+        self, classes: Mapping[int, str]
+    ) -> tuple[dict[tuple[int, str], int], dict[int, dict[str, dict[str, int]]]]:
+        """What is used of each provider and class; and what each consumer holds, by its id.
+
+        What no consumer answers for is used all the same.
+        """
+        model, rp, consumer = (
+            self._models.Allocation,
+            self._models.ResourceProvider,
+            self._models.Consumer,
+        )
+        query = (
+            select(rp.id, rp.uuid, consumer.id, model.resource_class_id, model.used)
+            .join(rp, model.resource_provider_id == rp.id)
+            .outerjoin(consumer, model.consumer_id == consumer.uuid)
+        )
+        if self._root_ids is not None:
+            query = query.where(model.consumer_id.in_(self._holders()))
+        used: dict[tuple[int, str], int] = {}
+        held: dict[int, dict[str, dict[str, int]]] = {}
+        for id, uuid, consumer_id, class_id, amount in self._rows(query):
+            name = classes[class_id]
+            used[id, name] = used.get((id, name), 0) + amount
+            if consumer_id is not None:
+                held.setdefault(consumer_id, {}).setdefault(self._once(uuid), {})[name] = amount
+        return used, held
+
+    def _holders(self) -> Select[Any]:
+        """Who holds something of the trees, as allocations name them."""
+        return self._of_trees(select(self._models.Allocation.consumer_id), self._models.Allocation)
+
+    def _consumers(
+        self, held: Mapping[int, dict[str, dict[str, int]]], providers: Container[str]
+    ) -> Iterator[Consumer]:
+        """Those that hold something of some providers, with all that they hold."""
+        consumer, project, user, kind = (
+            self._models.Consumer,
+            self._models.Project,
+            self._models.User,
+            self._models.ConsumerType,
+        )
+        query = (
+            select(
+                consumer.id,
+                consumer.uuid,
+                project.external_id,
+                user.external_id,
+                consumer.generation,
+                kind.name,
+            )
+            .join(project, consumer.project_id == project.id)
+            .join(user, consumer.user_id == user.id)
+            .outerjoin(kind, consumer.consumer_type_id == kind.id)
+        )
+        if self._root_ids is not None:
+            query = query.where(consumer.uuid.in_(self._holders()))
+        for id, uuid, project_id, user_id, generation, type_ in self._rows(query):
+            allocations = held.get(id, {})
+            if any(provider in providers for provider in allocations):
+                yield Consumer(
+                    uuid,
+                    allocations,
+                    self._once(project_id),
+                    self._once(user_id),
+                    generation,
+                    self._once(type_) if self._types else None,
+                )
+
+    def _of_trees(self, query: Select[Any], model: Any) -> Select[Any]:
+        """A query of what belongs to providers, for those of the trees."""
+        if self._root_ids is None:
+            return query
+        rp = self._models.ResourceProvider
+        return query.join(rp, model.resource_provider_id == rp.id).where(
+            rp.root_provider_id.in_(self._root_ids)
+        )
+
+    def _rows(self, query: Select[Any]) -> Any:
+        return self._connection.execute(query)
+
+    def _once(self, value: T) -> T:
+        """One object for all that are equal: the hosts of a cloud are alike."""
+        shared: T = self._shared.setdefault(value, value)
+        return shared
