@@ -130,7 +130,7 @@ class Client:
         Where the version is still open the highest is assumed, and the requirement is checked
         again when it is settled.
 
-        :param what: an option or a command, as the operator knows it
+        :param what: an option, as the operator knows it; empty for the command as a whole
         :param since: the first version that has it
         :param until: the last one, where a later version took it away
         :raises errors.UnsupportedVersion: if the version in use is not one of them
@@ -235,13 +235,14 @@ def _check(
     version: Microversion, what: str, since: Microversion, until: Microversion | None = None
 ) -> None:
     if version < since:
-        raise errors.UnsupportedVersion(
-            f'{what} is not supported with version {version}; requires at least version {since}'
-        )
-    if until is not None and version > until:
-        raise errors.UnsupportedVersion(
-            f'{what} is not supported with version {version}; requires at most version {until}'
-        )
+        needed = f'at least version {since}'
+    elif until is not None and version > until:
+        needed = f'at most version {until}'
+    else:
+        return
+    # Scripts look for this sentence, which is osc-placement's.
+    sentence = f'Operation or argument is not supported with version {version}; requires {needed}'
+    raise errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)
 
 
 def _pairs(query: Query) -> Iterable[tuple[str, str]]:

@@ -20,7 +20,9 @@ NOTICE = (
 
 def is_needed() -> bool:
     """Whether osc-placement is installed."""
-    return util.find_spec(PEER) is not None
+    package = util.find_spec(PEER)
+    # What an uninstalled package has left is a folder without code.
+    return package is not None and package.origin is not None
 
 
 def is_loaded() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient import api, endpoints
+from placementclient import api, endpoints, errors
 from placementclient.api.conflict import edited
 from placementclient.commands import base
 from placementclient.commands.base import Option
@@ -13,7 +13,6 @@ from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.microversion import Microversion
-    from placementclient.model.freshness import Read
     from placementclient.render.columns import Output
 
 
@@ -38,7 +37,7 @@ class SetAggregate(base.Lister):
 
     Example:
 
-      openstack resource provider aggregate set compute1 \\
+      openstack resource provider aggregate set compute1 --generation 7 \\
         --aggregate 42896e0d-205d-4fe3-bd1e-100924931787
     """
 
@@ -52,19 +51,22 @@ class SetAggregate(base.Lister):
             default=[],
             help='UUID of an aggregate; may be repeated; without it, it will be in none',
         ),
-        base.generation(since='1.19'),
+        Option(
+            '--generation',
+            metavar='<generation>',
+            type=int,
+            since='1.19',
+            help='Write only if this is still the generation of the provider; needed where the '
+            'service takes one. aggregate add and remove do without',
+        ),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        generation = parsed_args.generation
+        if generation is None and self.client.microversion >= api.aggregate.GUARDED:
+            raise errors.BadArgument('A generation must be specified.')
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-
-        def write(generation: int) -> Read[list[str]]:
-            return api.aggregate.set(self.client, uuid, parsed_args.aggregate, generation)
-
-        def read() -> int:
-            return api.resource_provider.generation(self.client, uuid)
-
-        written = base.guarded(write, parsed_args.generation, read)
+        written = api.aggregate.set(self.client, uuid, parsed_args.aggregate, generation)
         return columns.UUID.rows(written.value)
 
 

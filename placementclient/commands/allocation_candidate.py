@@ -110,9 +110,12 @@ FILTERS: tuple[Option, ...] = (
         help='A trait that the root of the tree must not have; may be repeated',
     ),
 )
-LIMIT = Option(
-    '--limit', metavar='<limit>', type=int, since='1.16', help='At most so many candidates'
-)
+_LIMIT: Mapping[str, Any] = {
+    'metavar': '<limit>',
+    'since': '1.16',
+    'help': 'At most so many candidates',
+}
+LIMIT = Option('--limit', type=int, **_LIMIT)
 
 
 class ListCandidate(base.Lister):
@@ -130,7 +133,9 @@ class ListCandidate(base.Lister):
     endpoint = endpoints.LIST_CANDIDATES
     options = (
         *FILTERS,
-        LIMIT,
+        filters.aggregate_uuid(since='1.21', action=_InGroup, default=None),
+        # Of a value that is no number scripts expect an error, not a usage error.
+        Option('--limit', **_LIMIT),
         Option(
             '--long',
             action='store_true',
@@ -170,7 +175,7 @@ def requested(
         tuple(tuple(suffixes.split(',')) for suffixes in parsed_args.same_subtree),
         tuple(parsed_args.root_required),
         tuple(parsed_args.root_forbidden),
-        parsed_args.limit,
+        None if parsed_args.limit is None else filters.whole(parsed_args.limit),
     )
 
 

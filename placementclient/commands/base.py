@@ -46,6 +46,7 @@ class Option:
     :param until: the last one, where a later version took it away
     :param required_since: the first microversion that cannot do without it
     :param required_until: the last one that cannot
+    :param instead: the option that has replaced it; it is taken, with a notice, and not shown
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Option:
         until: str | None = None,
         required_since: str | None = None,
         required_until: str | None = None,
+        instead: str | None = None,
         **settings: Any,
     ) -> None:
         self.flags, self.settings = flags, settings
@@ -63,12 +65,14 @@ class Option:
         self.until = Microversion.parse(until) if until else HIGHEST
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.required_until = Microversion.parse(required_until) if required_until else None
+        self.instead = instead
         self.help = f'{help}{self._versions()}.'
         self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
         """Make a parser accept it."""
-        parser.add_argument(*self.flags, help=self.help, **self.settings)
+        help = argparse.SUPPRESS if self.instead else self.help
+        parser.add_argument(*self.flags, help=help, **self.settings)
 
     def is_given(self, parsed_args: argparse.Namespace) -> bool:
         """Whether the operator gave it."""
@@ -182,6 +186,7 @@ class _Placement(command.Command):
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         for option in self.options:
             option.add_to(parser)
+        self._parser = parser
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -235,15 +240,17 @@ class _Placement(command.Command):
         """Compare what is asked for with the microversion, before anything is sent."""
         if not self.auth_required:
             return
-        self.client.require('Operation or argument', self.since(parsed_args))
+        self.client.require('', self.since(parsed_args))
         missing = []
         for option in self.options:
             if option.is_given(parsed_args):
                 self.client.require(option.flags[-1], option.since, option.until)
+                if option.instead:
+                    self.deprecated_option_warning(option.flags[-1], option.instead)
             elif option.is_required(self.version):
                 missing.append(option.flags[-1])
         if missing:
-            raise errors.UsageError(f'the following arguments are required: {", ".join(missing)}')
+            self._parser.error(f'the following arguments are required: {", ".join(missing)}')
 
 
 class Command(_Placement):

@@ -73,6 +73,18 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
     )
 
 
+def aggregate_uuid(*, since: str, **settings: Any) -> Option:
+    """The spelling of ``--member-of`` that scripts of long ago have."""
+    return Option(
+        '--aggregate-uuid',
+        metavar='<aggregate_uuid>',
+        since=since,
+        instead='--member-of',
+        help='UUID of an aggregate; with several, membership in one of them is needed',
+        **(settings or {'action': 'append', 'default': []}),
+    )
+
+
 def parsed(
     client: Client, given: Mapping[str, Any], find: Callable[[str], str] | None = None
 ) -> Filter:
@@ -81,6 +93,7 @@ def parsed(
     :param given: what the options were given, by their dests
     :param find: turns the name of a provider into its UUID; the service does, if it is not given
     :raises errors.BadArgument: if a resource is not of the form ``CLASS=AMOUNT``
+    :raises errors.UsageError: if ``--aggregate-uuid`` is given beside what has replaced it
     """
     required = given.get('required') or ()
     if any(',' in trait for trait in required):
@@ -88,13 +101,16 @@ def parsed(
     in_tree = given.get('in_tree')
     if in_tree is not None:
         in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)
+    member_of, aggregates = given.get('member_of') or (), given.get('aggregate_uuid')
+    if member_of and aggregates:
+        raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
     from placementclient.model.requests import Filter
 
     return Filter(
         resources(given.get('resource') or ()),
         tuple(required),
         tuple(given.get('forbidden') or ()),
-        tuple(given.get('member_of') or ()),
+        (','.join(aggregates),) if aggregates else tuple(member_of),
         tuple(given.get('forbidden_member_of') or ()),
         in_tree,
     )
@@ -121,7 +137,7 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
     return amounts
 
 
-def whole(text: str) -> int:
+def whole(text: str | int) -> int:
     """An amount.
 
     :raises errors.BadArgument: if the text is not a whole number

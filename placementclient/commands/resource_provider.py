@@ -29,9 +29,14 @@ class ListProvider(base.Lister):
         *filters.options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
         ),
+        filters.aggregate_uuid(since='1.3'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        # Scripts also have VCPU:4 here, as the service itself, and several with commas between.
+        parsed_args.resource = [
+            part.replace(':', '=') for given in parsed_args.resource for part in given.split(',')
+        ]
         providers = api.resource_provider.list(
             self.client,
             name=parsed_args.name,

@@ -97,7 +97,8 @@ def test_an_endpoint_that_the_settled_version_lacks_is_not_asked_again(
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         client.send(endpoints.RESHAPE, body={})
     assert str(refusal.value) == (
-        'POST /reshaper is not supported with version 1.29; requires at least version 1.30'
+        'POST /reshaper: Operation or argument is not supported with '
+        'version 1.29; requires at least version 1.30'
     )
     assert lines(service) == ['1.39 POST /reshaper', 'None GET /']
 
@@ -110,7 +111,8 @@ def test_requirements_are_checked_again_at_the_version_that_is_settled(
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         client.send(endpoints.LIST_PROVIDERS)
     assert str(refusal.value) == (
-        '--in-tree is not supported with version 1.13; requires at least version 1.14'
+        '--in-tree: Operation or argument is not supported with '
+        'version 1.13; requires at least version 1.14'
     )
     assert lines(service) == ['1.39 GET /resource_providers', 'None GET /']
 
@@ -120,7 +122,8 @@ def test_what_a_later_version_took_away_is_refused(session: Session, minor: int)
     with pytest.raises(errors.UnsupportedVersion) as refusal:
         at(session, minor).require('--name', Microversion(1, 2), Microversion(1, 6))
     assert str(refusal.value) == (
-        f'--name is not supported with version 1.{minor}; requires at most version 1.6'
+        '--name: Operation or argument is not supported with '
+        f'version 1.{minor}; requires at most version 1.6'
     )
 
 

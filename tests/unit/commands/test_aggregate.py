@@ -15,14 +15,15 @@ from tests.unit.dialogue import (
     conflict,
     found,
     get,
-    provider,
     put,
+    version_document,
 )
 
 PATH = f'/resource_providers/{RP}/aggregates'
 SET = f'resource provider aggregate set {RP} --aggregate {AGG2} --aggregate {AGG}'
+BARE = f'{SET} -f value'
 HELD = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 8}
-READ = get(f'/resource_providers/{RP}', provider(generation=7))
+NEEDED = 'A generation must be specified.\n'
 ROWS = f'{AGG2}\n{AGG}\n'
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
@@ -44,16 +45,16 @@ CASES = {
         version='1.1',
     ),
     'below 1.19 the list alone is sent': Case(
-        f'{SET} -f value', [READ, put(PATH, [AGG2, AGG], HELD)], ROWS, version='1.18'
+        BARE, [put(PATH, [AGG2, AGG], HELD)], ROWS, version='1.18'
     ),
-    'from 1.19 on the generation guards it': Case(
-        f'{SET} -f value', [READ, written(7)], ROWS, version='1.19'
+    'from 1.19 on a generation must be given': Case(
+        SET, [], stderr=NEEDED, status=1, version='1.19'
     ),
-    'after a conflict the generation is read again': Case(
-        f'{SET} -f value', [READ, written(7, conflict()), READ, written(7)], ROWS
+    'also where the version is open, which the service settles': Case(
+        SET, [version_document('1.39')], stderr=NEEDED, status=1
     ),
-    'after four conflicts it gives up': Case(
-        SET, [READ, written(7, conflict())] * 4, stderr=STALE, status=1
+    'an older service takes none': Case(
+        BARE, [version_document('1.18'), put(PATH, [AGG2, AGG], HELD, version='1.18')], ROWS
     ),
     'with --generation nothing is read': Case(
         f'{SET} --generation 0 -f value', [written(0)], ROWS, version='1.19'

@@ -40,6 +40,12 @@ QUERIES = {
         f'--resource VCPU=2 --member-of {AGG},{AGG2} --member-of {AGG} --forbidden-member-of {AGG}',
         f'resources=VCPU:2&member_of=in:{AGG},{AGG2}&member_of={AGG}&member_of=!{AGG}',
     ),
+    'the former spelling of --member-of is taken': Case(
+        f'{LIST} --resource VCPU=2 --aggregate-uuid {AGG} --aggregate-uuid {AGG2}',
+        [get(f'/allocation_candidates?resources=VCPU:2&member_of=in:{AGG},{AGG2}', NONE)],
+        '\n',
+        'The --aggregate-uuid option is deprecated, please use --member-of instead.\n',
+    ),
     'a limit and the root are of the request as a whole': asked(
         '--resource VCPU=2 --limit 5 --root-required A --root-required B --root-forbidden C',
         'resources=VCPU:2&root_required=A,B,!C&limit=5',
@@ -91,6 +97,7 @@ REFUSALS = {
         '--resource VCPU=2 --group 1 --resource VGPU:1',
         'Arguments to --resource must be of form <resource_class>=<value>',
     ),
+    'a limit is no number': refused('--resource VCPU=2 --limit x', "'x' is not a whole number"),
     'an amount is no number': refused(
         '--resource VCPU=x', 'Requested resource VCPU expected positive integer amount. Got: x.'
     ),

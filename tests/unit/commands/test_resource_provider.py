@@ -35,6 +35,7 @@ ROW = f'{RP} numa0 7 {ROOT} {ROOT}\n'
 FIELDS = f'{RP}\nnuma0\n7\n{ROOT}\n{ROOT}\n'
 SHOW = f'resource provider show {RP}'
 ALL = get('/resource_providers', {'resource_providers': [CHILD]})
+DEPRECATED = 'The --aggregate-uuid option is deprecated, please use --member-of instead.\n'
 NONE: dict[str, Any] = {'resource_providers': []}
 TAKEN = post(
     '/resource_providers',
@@ -112,8 +113,24 @@ LIST = {
             stderr='Arguments to --resource must be of form <resource_class>=<value>\n',
             status=1,
         )
-        for text in ('', 'VCPU', 'VCPU=', '=2', 'VCPU:2')
+        for text in ('', 'VCPU', 'VCPU=', '=2', 'VCPU:2:3', 'VCPU=2,')
     },
+    'resources may be written as the service has them': Case(
+        'resource provider list --resource VCPU:2,DISK_GB=5 --resource VGPU:1',
+        [get('/resource_providers?resources=VCPU:2,DISK_GB:5,VGPU:1', NONE)],
+        '\n',
+    ),
+    'the former spelling of --member-of is taken, with a notice': Case(
+        f'resource provider list --aggregate-uuid {AGG} --aggregate-uuid {AGG2}',
+        [get(f'/resource_providers?member_of=in:{AGG},{AGG2}', NONE)],
+        '\n',
+        DEPRECATED,
+    ),
+    'both spellings of it are one too many': Case(
+        f'resource provider list --aggregate-uuid {AGG} --member-of {AGG}',
+        stderr=f'{DEPRECATED}--member-of and --aggregate-uuid contradict each other\n',
+        status=2,
+    ),
     'an amount is a whole number': Case(
         'resource provider list --resource VCPU=x',
         stderr='Requested resource VCPU expected positive integer amount. Got: x.\n',

@@ -64,6 +64,8 @@ OPTIONS = [
     (_SET, f'--mapping 1={RP}', '1.34'),
     ('resource provider allocation unset', '--generation 0', '1.28'),
     (_CANDIDATES, '--limit 5', '1.16'),
+    (_CANDIDATES, f'--aggregate-uuid {AGG}', '1.21'),
+    (_LIST, f'--aggregate-uuid {AGG}', '1.3'),
     (_CANDIDATES, '--limit 0', '1.16'),
     (_CANDIDATES, '--required A', '1.17'),
     (_CANDIDATES, f'--member-of {AGG}', '1.21'),
@@ -94,7 +96,7 @@ VALUES = [
 ]
 
 NEEDS = [
-    *((typed(command), 'Operation or argument', since) for command, since in COMMANDS.items()),
+    *((typed(command), '', since) for command, since in COMMANDS.items()),
     *(
         (f'{typed(command)} {option}', option.split()[0], since)
         for command, option, since in OPTIONS
@@ -114,7 +116,8 @@ def registered() -> dict[str, Any]:
 
 
 def message(what: str, version: str, since: str) -> str:
-    return f'{what} is not supported with version {version}; requires at least version {since}\n'
+    sentence = f'Operation or argument is not supported with version {version}; requires '
+    return f'{what and what + ": "}{sentence}at least version {since}\n'
 
 
 @needs
@@ -132,7 +135,10 @@ def test_with_a_service_too_old_nothing_is_carried_out(
 ) -> None:
     low = before(since)
     service.knows_up_to(low)
-    assert placement(argv) == Result(1, '', message(what, low, since))
+    result = placement(argv)
+    assert (result.status, result.stdout) == (1, '')
+    # A notice may stand before.
+    assert result.stderr.endswith(message(what, low, since))
     # All but the version document was refused, and nothing was asked twice.
     lines = [request.line for request in service.requests]
     assert len(lines) <= 2
@@ -192,9 +198,10 @@ REQUIRED = [
 def test_what_a_version_cannot_do_without_is_wrong_usage(
     placement: Placement, service: Service, argv: str, version: str, missing: str
 ) -> None:
-    assert placement(argv, version=version) == Result(
-        2, '', f'the following arguments are required: {missing}\n'
-    )
+    result = placement(argv, version=version)
+    assert (result.status, result.stdout) == (2, '')
+    assert result.stderr.startswith('usage: placement resource provider ')
+    assert result.stderr.endswith(f': error: the following arguments are required: {missing}\n')
     assert service.requests == []
 
 
@@ -220,7 +227,10 @@ def test_what_a_later_version_took_away_is_refused(
 ) -> None:
     low = '1.39' if version == '1' else version
     assert placement('resource class set CUSTOM_X --name CUSTOM_Y', version=version) == Result(
-        1, '', f'--name is not supported with version {low}; requires at most version 1.6\n'
+        1,
+        '',
+        f'--name: Operation or argument is not supported with version {low}; '
+        'requires at most version 1.6\n',
     )
     assert service.requests == []
 
