@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 
@@ -59,6 +59,27 @@ class BadFile(PlacementError):
     def __init__(self, path: str, reason: str, line: int | None = None) -> None:
         self.path, self.reason, self.line = path, reason, line
         super().__init__(f'{path or "(no name)"}{f":{line}" if line else ""}: {reason}')
+
+    @property
+    def faults(self) -> tuple[BadFile, ...]:
+        """Every fault that was found: this one, or those that it consists of."""
+        return (self,)
+
+
+class BadFiles(BadFile):
+    """Several faults, so that a person mends them all at once.
+
+    :param faults: in the order of the file
+    """
+
+    def __init__(self, faults: Sequence[BadFile]) -> None:
+        first, self._faults = faults[0], tuple(faults)
+        super().__init__(first.path, first.reason, first.line)
+        self.args = ('; '.join(map(str, faults)),)
+
+    @property
+    def faults(self) -> tuple[BadFile, ...]:
+        return self._faults
 
 
 class DirectError(PlacementError):
@@ -256,6 +277,23 @@ def _sentence(fault: Mapping[str, Any]) -> str:
 
 def _unreadable(reason: str | None) -> str:
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'
+
+
+def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree.
+
+    :param said: the name of a tree and a sentence about it, in any number
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for tree, sentence in said:
+        pattern = re.sub(rf'(?<!\w){re.escape(tree)}', '\0', sentence)
+        groups.setdefault(pattern, []).append((tree, sentence))
+    for group in groups.values():
+        tree, sentence = group[0]
+        others = len({name for name, _ in group}) - 1
+        if others:
+            tree += f' and {others} other{"s" if others > 1 else ""}'
+        yield f'{tree}: {sentence}'
 
 
 def _first_of(facts: Sequence[Any], heading: str) -> str:

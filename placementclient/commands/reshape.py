@@ -102,9 +102,8 @@ class PlanReshape(base.ShowOne):
                 )
             raise
         files.write_plan(parsed_args.output, plan)
-        for tree in plan.trees:
-            for warning in tree.warnings:
-                self.log.warning(f'{tree.root_provider_name}: {warning.message}')
+        for line in plans.warnings(plan):
+            self.log.warning(line)
         fields = {'plan': parsed_args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
 

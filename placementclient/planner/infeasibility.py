@@ -30,6 +30,21 @@ class Cause:
             for value in (getattr(self, field.name),)
         }
 
+    @property
+    def sentence(self) -> str:
+        """It without the name of the tree before it."""
+        return str(self).removeprefix(f'{self.tree}: ')
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFault(Cause):
+    """A fault of the specification, which only a tree shows.
+
+    :param keys: what leads to it in the specification: ``('moves', 0, 'as')``
+    """
+
+    keys: tuple[str | int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class NoSource(Cause):
@@ -100,7 +115,7 @@ class NoInventory(Cause):
 
 
 @dataclass(frozen=True, slots=True)
-class SamePlace(Cause):
+class SamePlace(SpecFault):
     """A move leads from a class of a provider to the same class of the same provider."""
 
     provider: str
@@ -108,6 +123,39 @@ class SamePlace(Cause):
 
     def __str__(self) -> str:
         return f'{self.tree}: moving {self.resource_class} from {self.provider} to itself'
+
+
+@dataclass(frozen=True, slots=True)
+class TooMuch(SpecFault):
+    """More of a class is to be moved off a provider than it has.
+
+    :param moved: by all moves up to this one
+    """
+
+    provider: str
+    resource_class: str
+    moved: int
+    total: int
+
+    def __str__(self) -> str:
+        return (
+            f'{self.tree}: {self.moved} {self.resource_class} are moved off {self.provider}, '
+            f'which has {self.total}'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LongName(SpecFault):
+    """A provider to make has a longer name than the service takes."""
+
+    name: str
+    longest: int
+
+    def __str__(self) -> str:
+        return (
+            f'{self.tree}: the name {self.name[:20]}… has {len(self.name)} characters, '
+            f'at most {self.longest} are allowed'
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +357,11 @@ class Slack:
             f'{self.tree}: {self.provider} has room for {self.room} of {self.capacity} '
             f'{self.resource_class}'
         )
+
+    @property
+    def sentence(self) -> str:
+        """It without the name of the tree before it."""
+        return str(self).removeprefix(f'{self.tree}: ')
 
 
 @dataclass(frozen=True, slots=True)

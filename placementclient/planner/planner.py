@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Iterator, Sequence
-
-from os_resource_classes import STANDARDS
+from collections.abc import Collection, Sequence
 
 from placementclient import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.assign import assign
-from placementclient.planner.infeasibility import Cause, OpenRow, Refused, Slack
+from placementclient.planner.infeasibility import Cause, OpenRow, Refused, Slack, SpecFault
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
+from placementclient.planner.spec import check, documents
 from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.specification import Selection, Spec, has_placeholder
+from placementclient.planner.spec.specification import Selection, Spec, is_pattern
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
@@ -41,11 +40,12 @@ def make(
     :raises errors.Infeasible: if a tree cannot be planned
     :raises errors.Undecided: if a row has a choice
     """
-    _check_classes(snapshot, spec)
     maker = _Maker(snapshot, spec, assignments, allow_inferred)
-    roots = _chosen(maker.overlay, spec, trees)
+    maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
+    roots = _chosen(maker, trees)
     for root in roots:
         maker.plan(root)
+    maker.raise_faults()
     maker.known_assignments.check(
         maker.overlay,
         partial=bool(trees),
@@ -80,13 +80,16 @@ class _Maker:
         self.causes: list[Cause] = []
         self.slack: list[Slack] = []
         self.undecided: list[OpenRow] = []
-        self._spec = spec
+        self.faults = documents.Faults()
+        self.spec = spec
 
     def plan(self, root: ProviderState) -> None:
         try:
-            target_state = build_target_state(self.overlay, self._spec, root)
+            target_state = build_target_state(self.overlay, self.spec, root)
+            if self.faults.found:
+                return  # the other trees are laid out for their faults alone
             known = self.known_assignments.match(self.overlay, target_state)
-            assignment = assign(self.overlay, target_state, self._spec, known)
+            assignment = assign(self.overlay, target_state, self.spec, known)
             tree = compose(self.overlay, target_state, assignment)
         except Refused as refusal:
             self.causes += refusal.causes
@@ -101,48 +104,52 @@ class _Maker:
             self.trees.append(tree)
             self.overlay.commit(tree)
 
+    def raise_faults(self) -> None:
+        """Refuse a specification for what its trees have shown.
+
+        :raises errors.BadFile: with all its faults, equal ones of several trees as one
+        """
+        by_place: dict[tuple[str | int, ...], list[SpecFault]] = {}
+        for cause in self.causes:
+            if isinstance(cause, SpecFault):
+                by_place.setdefault(cause.keys, []).append(cause)
+        self.faults.found += [
+            self.spec.error(sentence, *keys)
+            for keys, causes in by_place.items()
+            for sentence in errors.grouped((cause.tree, cause.sentence) for cause in causes)
+        ]
+        self.faults.raise_any()
+
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
-    """The roots of the trees that a specification is about, by name.
-
-    :raises errors.BadFile: if a source has a name that no provider has
-    """
+    """The roots of the trees that a specification is about, by name."""
     if spec.selection is not None:
         selection = spec.selection
         return [root for root in snapshot.roots() if _meets(root, selection)]
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
-    wanted = set(_roots_of_sources(SnapshotOverlay(snapshot), spec))
+    overlay = SnapshotOverlay(snapshot)
+    sources = (overlay.find(move.source) for move in spec.moves)
+    wanted = {overlay.root_of(state) for state in sources if state is not None}
     return [root for root in snapshot.roots() if root.uuid in wanted]
 
 
-def _check_classes(snapshot: Snapshot, spec: Spec) -> None:
-    """Refuse classes that no service can have; a newer one may know more than this program."""
-    there = {name for state in snapshot.providers.values() for name in state.inventories}
-    wanted = {name for move in spec.moves for name in move.renamed.values()}
-    wanted.update(name for provider in spec.providers for name in provider.inventories)
-    for name in sorted(wanted - there - set(STANDARDS)):
-        if not name.startswith('CUSTOM_'):
-            raise errors.BadFile(
-                spec.path,
-                f'{name} is no standard resource class, no provider has it, and it does not begin '
-                'with CUSTOM_',
-            )
-
-
-def _chosen(overlay: SnapshotOverlay, spec: Spec, trees: Collection[str]) -> list[ProviderState]:
-    roots = selected(overlay.snapshot, spec)
-    if trees:
-        names = {root.name for root in roots} | {root.uuid for root in roots}
-        for name in trees:
-            if overlay.snapshot.find(name) is None:
-                raise errors.NoSuchProvider(f'No resource provider is called {name}')
-            if name not in names:
-                raise errors.BadFile(spec.path, f'does not select the tree {name}')
-        roots = [root for root in roots if root.name in trees or root.uuid in trees]
+def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
+    snapshot, path = maker.overlay.snapshot, maker.spec.path
+    roots = selected(snapshot, maker.spec)
     if not roots:
-        raise errors.BadFile(spec.path, 'selects no tree')
-    return roots
+        maker.faults.raise_any()
+        raise errors.BadFile(path, 'selects no tree')
+    uuids = {root.uuid for root in roots}
+    wanted = set()
+    for name in trees:
+        state = snapshot.find(name)
+        if state is None:
+            raise errors.NoSuchProvider(f'No resource provider is called {name}')
+        if state.uuid not in uuids:
+            raise errors.BadFile(path, f'does not select the tree {name}')
+        wanted.add(state.uuid)
+    return [root for root in roots if not trees or root.uuid in wanted]
 
 
 def _meets(root: ProviderState, selection: Selection) -> bool:
@@ -158,15 +165,4 @@ def _meets(root: ProviderState, selection: Selection) -> bool:
 
 
 def _is_pattern(snapshot: Snapshot, source: str) -> bool:
-    return snapshot.find(source) is None and any(character in source for character in '*?[')
-
-
-def _roots_of_sources(overlay: SnapshotOverlay, spec: Spec) -> Iterator[str]:
-    for move in spec.moves:
-        state = overlay.find(move.source)
-        if state is not None:
-            yield overlay.root_of(state)
-        elif not has_placeholder(move.source):
-            raise errors.BadFile(
-                spec.path, f'there is no provider {move.source} to move anything from'
-            )
+    return snapshot.find(source) is None and is_pattern(source)

@@ -11,11 +11,14 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
     """A failure in words: most in one line, one that has many facts in a line for each."""
     if isinstance(failure, errors.Infeasible):
         yield 'Infeasible:'
-        yield from (f'  {cause}' for cause in failure.causes)
-        yield from (f'  {slack}' for slack in failure.slack)
+        for facts in (failure.causes, failure.slack):
+            said = ((fact.tree, fact.sentence) for fact in facts)
+            yield from (f'  {line}' for line in errors.grouped(said))
     elif isinstance(failure, errors.Undecided):
         yield 'Undecided:'
         yield from (f'  {row}' for row in failure.rows)
         yield 'Say which is true: in "consumers" of the specification, or with --assignments'
+    elif isinstance(failure, errors.BadFile):
+        yield from map(str, failure.faults)
     else:
         yield str(failure)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from placementclient import errors
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.plan.state_changes import Content, ProviderChange
@@ -34,7 +35,21 @@ def lines(plan: Plan) -> Iterator[str]:
         for reason in left_out.reasons:
             yield f'  {reason.message}'
         yield ''
+    warned = list(warnings(plan))
+    if warned:
+        yield 'Warnings:'
+        yield from (f'  {line}' for line in warned)
+        yield ''
     yield '  '.join(f'{name}: {count}' for name, count in summary(plan).items())
+
+
+def warnings(plan: Plan) -> Iterator[str]:
+    """What an operator should know, with its tree; what is equal for several trees once."""
+    return errors.grouped(
+        (tree.root_provider_name, warning.message)
+        for tree in plan.trees
+        for warning in tree.warnings
+    )
 
 
 def tree_lines(tree: TreePlan) -> Iterator[str]:
@@ -57,10 +72,6 @@ def tree_lines(tree: TreePlan) -> Iterator[str]:
                 f'    {row.consumer_uuid}  {row.amount} {name}  '
                 f'{row.from_provider} → {row.to_provider}  ({row.label.value}{evidence})'
             )
-    if tree.warnings:
-        yield ''
-        yield '  warnings'
-        yield from (f'    {warning.message}' for warning in tree.warnings)
 
 
 def _roots(tree: TreePlan) -> list[ProviderChange]:

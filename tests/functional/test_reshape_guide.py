@@ -25,6 +25,7 @@ from placementclient.errors import ExitStatus
 from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, warnings
+from placementclient.planner.infeasibility import SpecFault
 from placementclient.planner.spec import assignments, specification
 from placementclient.reshape import live_state, preconditions, tree_executor, verify
 from placementclient.reshape.verify import Status
@@ -274,7 +275,8 @@ def test_every_message_that_is_explained_exists() -> None:
 def test_every_reason_is_explained() -> None:
     kinds = {
         cause('tree', *[()] * (len(cause.__match_args__) - 1)).kind
-        for cause in infeasibility.Cause.__subclasses__()
+        for cause in (*infeasibility.Cause.__subclasses__(), *SpecFault.__subclasses__())
+        if cause.__name__ != SpecFault.__name__
     }
     kinds |= set(re.findall(r"Notice\(\s*'([a-z-]+)'", inspect.getsource(warnings)))
     assert len(kinds) > 20

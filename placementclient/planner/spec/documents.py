@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import yaml
@@ -13,8 +14,11 @@ import yaml
 from placementclient import errors
 from placementclient.model.providers import is_uuid
 
+#: How long the service lets the name of a class or of a trait be.
+_LONGEST_SYMBOL = 255
 _SYMBOL = re.compile(r'[A-Z0-9_]+')
 _Number = TypeVar('_Number', int, float)
+_T = TypeVar('_T')
 
 
 class _MarkedDict(dict[Any, Any]):
@@ -62,6 +66,30 @@ _Loader.add_constructor('tag:yaml.org,2002:map', _mapping)
 _Loader.add_constructor('tag:yaml.org,2002:seq', _sequence)
 
 
+class Faults:
+    """Collects what is wrong, so that all of it is said at once."""
+
+    def __init__(self) -> None:
+        self.found: list[errors.BadFile] = []
+
+    @contextlib.contextmanager
+    def collected(self) -> Iterator[None]:
+        """Go on after a fault in here."""
+        try:
+            yield
+        except errors.BadFile as fault:
+            self.found += fault.faults
+
+    def raise_any(self) -> None:
+        """End here, if there was a fault.
+
+        :raises errors.BadFile: with all of them
+        """
+        self.found.sort(key=lambda fault: fault.line or 0)
+        if self.found:
+            raise self.found[0] if len(self.found) == 1 else errors.BadFiles(self.found)
+
+
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """A value of a document and where it stands; its methods say what it has to be.
@@ -84,15 +112,34 @@ class Cursor:
 
     def keys(self, known: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
         """The values of a mapping with fixed keys."""
+        faults = Faults()
+        inside = self._known(known, needed, faults)
+        faults.raise_any()
+        return inside
+
+    def fields(
+        self, readers: Mapping[str, Callable[[Cursor], Any]], needed: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """What the readers of its fixed keys make of those that are there."""
+        faults, result = Faults(), {}
+        for key, cursor in self._known(readers, needed, faults).items():
+            with faults.collected():
+                result[key] = readers[key](cursor)
+        faults.raise_any()
+        return result
+
+    def _known(
+        self, known: Collection[str], needed: Collection[str], faults: Faults
+    ) -> dict[str, Cursor]:
         inside = self.mapping()
-        for key, cursor in inside.items():
-            if key not in known:
-                near = difflib.get_close_matches(key, known, 1)
-                hint = f', did you mean {near[0]}?' if near else ', known are ' + ', '.join(known)
-                raise errors.BadFile(self.path, f'{cursor.name}: unknown key{hint}', cursor.line)
-        for key in needed:
-            if key not in inside:
-                raise self.error(f'{key} is missing')
+        missing = [key for key in needed if key not in inside]
+        for key in [key for key in inside if key not in known]:
+            hint = meant(key, known) or ', known are ' + ', '.join(known)
+            faults.found.append(inside.pop(key).error(f'unknown key{hint}'))
+            missing = [name for name in missing if name not in hint]
+        if missing:
+            are = 'are' if len(missing) > 1 else 'is'
+            faults.found.append(self.error(f'{" and ".join(missing)} {are} missing'))
         return inside
 
     def mapping(self) -> dict[str, Cursor]:
@@ -115,6 +162,36 @@ class Cursor:
         for index, value in enumerate(self.value):
             yield Cursor(value, self.path, f'{self.name}[{index}]', self._line_of(index))
 
+    def each(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
+        """What a reader makes of each item of a sequence."""
+        faults, result = Faults(), []
+        for item in self.items():
+            with faults.collected():
+                result.append(read(item))
+        faults.raise_any()
+        return tuple(result)
+
+    def entries(self, read: Callable[[Cursor], _T]) -> dict[str, _T]:
+        """What a reader makes of the values of a mapping whose keys are resource classes."""
+        faults, result = Faults(), {}
+        for name, item in self.mapping().items():
+            with faults.collected():
+                result[replace(item, value=name).symbol()] = read(item)
+        faults.raise_any()
+        return result
+
+    def inside(self, *keys: str | int) -> Cursor:
+        """The value that some keys lead to, or what is nearest to it."""
+        if not keys:
+            return self
+        try:
+            value = self.value[keys[0]]
+        except (KeyError, IndexError, TypeError):
+            return self
+        step = f'[{keys[0]}]' if isinstance(keys[0], int) else f'.{keys[0]}'
+        name = (self.name + step).removeprefix('.')
+        return Cursor(value, self.path, name, self._line_of(keys[0])).inside(*keys[1:])
+
     def text(self) -> str:
         """A text that is not empty."""
         if not isinstance(self.value, str):
@@ -125,15 +202,23 @@ class Cursor:
 
     def texts(self) -> tuple[str, ...]:
         """A list of texts."""
-        return tuple(item.text() for item in self.items())
+        return self.each(Cursor.text)
 
     def symbol(self) -> str:
         """The name of a resource class or of a trait."""
+        self.at_most(_LONGEST_SYMBOL)
         return self._matching(_SYMBOL.fullmatch(self.text()) is not None, 'A-Z, 0-9 and _ only')
+
+    def at_most(self, most: int) -> str:
+        """A text of not more characters."""
+        text = self.text()
+        if len(text) > most:
+            raise self.error(f'{text[:20]}… has {len(text)} characters, at most {most} are allowed')
+        return text
 
     def symbols(self) -> tuple[str, ...]:
         """A list of resource classes or of traits."""
-        return tuple(item.symbol() for item in self.items())
+        return self.each(Cursor.symbol)
 
     def uuid(self) -> str:
         """A UUID."""
@@ -170,6 +255,12 @@ class Cursor:
     def _line_of(self, key: Any) -> int | None:
         lines = getattr(self.value, 'lines', None)
         return self.line if lines is None else lines.get(key, self.line)
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """A question for the word that was probably meant, or nothing; to be put after a comma."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f', did you mean {near[0]}?' if near else ''
 
 
 def read(text: str, path: str) -> Cursor:

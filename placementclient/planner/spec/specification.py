@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from placementclient import errors
 from placementclient.model.inventories import FIELDS, UNLIMITED
-from placementclient.planner.spec.documents import Cursor, read
+from placementclient.planner.spec.documents import Cursor, Faults, read
 
 #: What may stand for "as much as the source has" in ``moved_resources``.
 ALL = 'all'
 #: The default parent of a provider of the long form.
 ROOT = '{root}'
+#: How long the service lets the name of a provider be.
+LONGEST_NAME = 200
 
 _PLACEHOLDER = re.compile(r'\{(\w*)\}')
 _LARGEST_RATIO = 3.40282e38
@@ -85,6 +88,7 @@ class Spec:
     :param together: groups of classes that go to one target, of each consumer
     :param split: whether a consumer's amount of a class may be divided
     :param assignments: the names of files with assignment rows; reading them is the caller's part
+    :param document: what it was read from
     """
 
     path: str = field(compare=False)
@@ -94,6 +98,18 @@ class Spec:
     together: tuple[tuple[str, ...], ...] = ()
     split: bool = False
     assignments: tuple[str, ...] = ()
+    document: Cursor | None = field(default=None, compare=False, repr=False)
+
+    def error(self, reason: str, *keys: str | int) -> errors.BadFile:
+        """The exception that says what is wrong, with the line.
+
+        :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
+        """
+        if self.document is None:
+            return errors.BadFile(self.path, reason)
+        if isinstance(self.document.value, list):  # the short form is nothing but the moves
+            keys = keys[1:]
+        return self.document.inside(*keys).error(reason)
 
 
 def parse(text: str, path: str) -> Spec:
@@ -126,96 +142,116 @@ def has_placeholder(template: str) -> bool:
     return _PLACEHOLDER.search(template) is not None
 
 
+def is_pattern(source: str) -> bool:
+    """Whether a source stands for every provider of a tree whose name matches it."""
+    return any(character in source for character in '*?[')
+
+
 def _spec(document: Cursor) -> Spec:
     if isinstance(document.value, list):
-        moves = tuple(_move(item, ()) for item in document.items())
-        if not moves:
-            raise document.error('has no moves')
-        return Spec(document.path, moves)
-    keys = ('trees', 'providers', 'moves', 'together', 'split', 'assignments')
-    inside = document.keys(keys, ['moves'])
-    moves = tuple(_move(item, ('root',)) for item in inside['moves'].items())
+        given: dict[str, Any] = {'moves': document.each(lambda item: _move(item, ()))}
+    else:
+        given = document.fields(
+            {
+                'trees': _selection,
+                'providers': _providers,
+                'moves': lambda cursor: cursor.each(lambda item: _move(item, ('root',))),
+                'together': _together,
+                'split': Cursor.boolean,
+                'assignments': Cursor.texts,
+            },
+            ['moves'],
+        )
+    moves = given.pop('moves')
     if not moves:
-        raise inside['moves'].error('is empty')
-    selection = _selection(inside['trees']) if 'trees' in inside else None
+        inside = document.inside('moves')
+        raise inside.error('has no moves' if inside is document else 'is empty')
+    selection = given.pop('trees', None)
     if selection is None and any(has_placeholder(move.source) for move in moves):
         raise document.error('trees is missing, and a source with a placeholder selects none')
-    return Spec(
-        document.path,
-        moves,
-        _providers(inside['providers']) if 'providers' in inside else (),
-        selection,
-        _together(inside['together']) if 'together' in inside else (),
-        inside['split'].boolean() if 'split' in inside else False,
-        inside['assignments'].texts() if 'assignments' in inside else (),
-    )
+    return Spec(document.path, moves, selection=selection, **given, document=document)
 
 
 def _selection(cursor: Cursor) -> Selection:
-    inside = cursor.keys(('name', 'uuid', 'trait', 'class'))
+    given = cursor.fields(
+        {
+            'name': Cursor.texts,
+            'uuid': lambda at: at.each(Cursor.uuid),
+            'trait': Cursor.symbols,
+            'class': Cursor.symbols,
+        }
+    )
     return Selection(
-        inside['name'].texts() if 'name' in inside else (),
-        tuple(item.uuid() for item in inside['uuid'].items()) if 'uuid' in inside else (),
-        inside['trait'].symbols() if 'trait' in inside else (),
-        inside['class'].symbols() if 'class' in inside else (),
+        given.get('name', ()), given.get('uuid', ()), given.get('trait', ()), given.get('class', ())
     )
 
 
 def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
-    providers: dict[str, ProviderSpec] = {}
-    for item in cursor.items():
-        inside = item.keys(('name', 'parent', 'inventories', 'traits', 'aggregates'), ['name'])
-        name = _template(inside['name'], ('root', 'source'))
-        if name in providers:
-            raise item.error(f'{name} is there twice')
-        inventories = inside['inventories'].mapping() if 'inventories' in inside else {}
-        providers[name] = ProviderSpec(
-            name,
-            _template(inside['parent'], ('root', 'source')) if 'parent' in inside else None,
-            {_symbol(name, at): _fields(at) for name, at in inventories.items()},
-            inside['traits'].symbols() if 'traits' in inside else (),
-            tuple(at.uuid() for at in inside['aggregates'].items())
-            if 'aggregates' in inside
-            else (),
+    names: set[str] = set()
+
+    def provider(item: Cursor) -> ProviderSpec:
+        entry = ProviderSpec(
+            **item.fields(
+                {
+                    'name': lambda at: _template(at, ('root', 'source')),
+                    'parent': lambda at: _template(at, ('root', 'source')),
+                    'inventories': lambda at: at.entries(_fields),
+                    'traits': Cursor.symbols,
+                    'aggregates': lambda at: at.each(Cursor.uuid),
+                },
+                ['name'],
+            )
         )
-    return tuple(providers.values())
+        if entry.name in names:
+            raise item.error(f'{entry.name} is there twice')
+        names.add(entry.name)
+        return entry
+
+    return cursor.each(provider)
 
 
 def _fields(cursor: Cursor) -> dict[str, int | float]:
-    result: dict[str, int | float] = {}
-    for name, item in cursor.keys(FIELDS).items():
-        if name == 'allocation_ratio':
-            result[name] = item.number(0.0, _LARGEST_RATIO)
-        else:
-            result[name] = item.integer(0 if name == 'reserved' else 1, UNLIMITED)
-    return result
+    readers: dict[str, Callable[[Cursor], int | float]] = {
+        **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
+        'reserved': lambda at: at.integer(0, UNLIMITED),
+        'allocation_ratio': lambda at: at.number(0.0, _LARGEST_RATIO),
+    }
+    return cursor.fields(readers)
 
 
 def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
-    source, target, resources = (
-        'from_resource_provider',
-        'to_resource_provider',
-        'moved_resources',
+    resources = 'moved_resources'
+    given = cursor.fields(
+        {
+            'from_resource_provider': lambda at: _template(at, placeholders),
+            'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
+            resources: lambda at: at.entries(_moved),
+            'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
+            'moved_traits': Cursor.symbols,
+            'consumers': Cursor.mapping,
+        },
+        ('from_resource_provider', 'to_resource_provider', resources),
     )
-    inside = cursor.keys(
-        (source, target, resources, 'as', 'moved_traits', 'consumers'), (source, target, resources)
-    )
-    moved = {_symbol(name, at): _moved(at) for name, at in inside[resources].mapping().items()}
-    traits = inside['moved_traits'].symbols() if 'moved_traits' in inside else ()
+    moved, renamed, traits = given[resources], given.get('as', {}), given.get('moved_traits', ())
+    faults = Faults()
     if not moved and not traits:
-        raise inside[resources].error('is empty')
-    renamed = {}
-    for name, at in (inside['as'].mapping() if 'as' in inside else {}).items():
-        if name not in moved:
-            raise at.error(f'{name} is not in moved_resources')
-        renamed[name] = at.symbol()
+        faults.found.append(cursor.inside(resources).error('is empty'))
+    faults.found += [
+        cursor.inside('as', name).error(f'{name} is not in {resources}')
+        for name in renamed
+        if name not in moved
+    ]
+    consumers = {}
+    with faults.collected():
+        consumers = _consumers(given.get('consumers', {}), moved)
+    faults.raise_any()
     return Move(
-        _template(inside[source], placeholders),
-        _template(inside[target], (*placeholders, 'source')),
+        given['from_resource_provider'],
+        given['to_resource_provider'],
         moved,
         renamed,
         traits,
-        _consumers(inside['consumers'], moved) if 'consumers' in inside else {},
+        consumers,
     )
 
 
@@ -223,17 +259,22 @@ def _moved(cursor: Cursor) -> int | None:
     return None if cursor.value == ALL else cursor.integer(1, UNLIMITED)
 
 
-def _consumers(cursor: Cursor, moved: Mapping[str, int | None]) -> dict[str, dict[str, int | None]]:
+def _consumers(
+    items: Mapping[str, Cursor], moved: Mapping[str, int | None]
+) -> dict[str, dict[str, int | None]]:
     """An amount alone is one of the only class; where several move, each has to be named."""
+    faults = Faults()
     result: dict[str, dict[str, int | None]] = {}
-    for uuid, item in cursor.mapping().items():
-        known = Cursor(uuid, item.path, item.name, item.line).uuid()
-        if isinstance(item.value, Mapping):
-            result[known] = {name: _amount(at) for name, at in item.keys(tuple(moved)).items()}
-        elif item.value is None or len(moved) == 1:
-            result[known] = dict.fromkeys(moved, _amount(item))
-        else:
-            raise item.error(f'has to say how much of which class: {", ".join(moved)}')
+    for uuid, item in items.items():
+        with faults.collected():
+            known = replace(item, value=uuid).uuid()
+            if isinstance(item.value, Mapping):
+                result[known] = item.fields(dict.fromkeys(moved, _amount))
+            elif item.value is None or len(moved) == 1:
+                result[known] = dict.fromkeys(moved, _amount(item))
+            else:
+                raise item.error(f'has to say how much of which class: {", ".join(moved)}')
+    faults.raise_any()
     return result
 
 
@@ -242,21 +283,18 @@ def _amount(cursor: Cursor) -> int | None:
 
 
 def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
-    groups = []
     seen: set[str] = set()
-    for item in cursor.items():
-        group = item.symbols()
-        if len(set(group)) < 2:
+
+    def group(item: Cursor) -> tuple[str, ...]:
+        names = item.symbols()
+        if len(set(names)) < 2:
             raise item.error('has to name two classes or more')
-        if len(set(group)) < len(group) or seen & set(group):
+        if len(set(names)) < len(names) or seen.intersection(names):
             raise item.error('names a class that is in a group already')
-        seen.update(group)
-        groups.append(group)
-    return tuple(groups)
+        seen.update(names)
+        return names
 
-
-def _symbol(text: str, at: Cursor) -> str:
-    return Cursor(text, at.path, at.name, at.line).symbol()
+    return cursor.each(group)
 
 
 def _template(cursor: Cursor, placeholders: Collection[str]) -> str:

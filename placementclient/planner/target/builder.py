@@ -50,13 +50,15 @@ class _Builder:
         self.target_state = TargetState(root)
 
     def build(self) -> None:
-        for name in self._entries:
+        for index, name in enumerate(self._entries):
             if not specs.has_placeholder(name):
                 self._provider(name)
+                self._check_length(name, 'providers', index, 'name')
         moves = [(move, source) for move in self._spec.moves for source in self._sources(move)]
         taken = self._explicit(moves)
         for move, source in moves:
             self._flow(move, source, taken)
+        self._check_totals()
         if self.causes:
             return
         self._find_places()
@@ -74,7 +76,7 @@ class _Builder:
         exact = self._members.get(name) or self._names.get(name)
         if exact is not None:
             yield exact
-        elif any(character in name for character in '*?['):
+        elif specs.is_pattern(name):
             for state in self._members.values():
                 if fnmatch.fnmatchcase(state.name, name) and any(
                     resource_class in state.inventories for resource_class in move.resources
@@ -205,6 +207,8 @@ class _Builder:
         target, origin = self._provider(target_name, source), self._provider(source.name)
         if target is None or origin is None:
             return
+        if target.before is None and target_name not in self._entries:
+            self._check_length(target_name, *self._keys(move, 'to_resource_provider'))
         gone = [trait for trait in move.traits if trait in source.traits]
         if target is not origin:
             origin.traits.difference_update(gone)
@@ -222,11 +226,41 @@ class _Builder:
                 continue
             target_class = move.name_at_target(name)
             if target is origin and target_class == name:
-                self.causes.append(infeasibility.SamePlace(self._root.name, source.name, name))
+                keys = self._keys(move, 'moved_resources', name)
+                self.causes.append(
+                    infeasibility.SamePlace(self._root.name, keys, source.name, name)
+                )
                 continue
             self.target_state.flows.append(
                 InventoryFlow(source.uuid, name, target.uuid, target_class, amount, move)
             )
+
+    def _keys(self, move: Move, *keys: str) -> tuple[str | int, ...]:
+        """What leads to a part of a move in the specification."""
+        return 'moves', self._spec.moves.index(move), *keys
+
+    def _check_length(self, name: str, *keys: str | int) -> None:
+        if len(name) > specs.LONGEST_NAME:
+            self.causes.append(
+                infeasibility.LongName(self._root.name, keys, name, specs.LONGEST_NAME)
+            )
+
+    def _check_totals(self) -> None:
+        """Refuse to move more than there is."""
+        moved: dict[tuple[str, str], int] = {}
+        for flow in self.target_state.flows:
+            key = (flow.source, flow.resource_class)
+            moved[key] = moved.get(key, 0) + flow.amount
+            before = self.target_state.providers[flow.source].before
+            assert before is not None
+            total = before.inventories[flow.resource_class].total
+            if moved[key] > total >= moved[key] - flow.amount:
+                keys = self._keys(flow.move, 'moved_resources', flow.resource_class)
+                self.causes.append(
+                    infeasibility.TooMuch(
+                        self._root.name, keys, before.name, flow.resource_class, moved[key], total
+                    )
+                )
 
     def _find_places(self) -> None:
         moved: dict[tuple[str, str], int] = {}

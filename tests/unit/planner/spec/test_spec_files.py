@@ -24,7 +24,9 @@ BAD_SPECS = {
     'providers: []': 'spec: moves is missing',
     '- a: {b': "spec:1: expected ',' or '}', but got '<stream end>'",
     f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key, did you mean moves?',
-    f'- {MOVE}\n- from_resource_provider: a': 'spec:2: [1]: to_resource_provider is missing',
+    f'- {MOVE}\n- from_resource_provider: a': (
+        'spec:2: [1]: to_resource_provider and moved_resources are missing'
+    ),
     f'moves: [{MOVE}]\nmoves: []': 'spec:2: moves is there twice',
     f'moves: [{MOVE}]\nsplit: 1': 'spec:2: split: has to be true or false',
     f'moves: [{MOVE}]\ntogether: [[VCPU]]': (
@@ -123,8 +125,11 @@ def test_long_form() -> None:
 
 HEADER = 'consumer_uuid,resource_class,amount,to_provider,evidence\n'
 BAD_ROWS = {
-    'consumer,resource_class\n': 'rows:1: consumer: unknown key, did you mean consumer_uuid?',
-    'consumer_uuid,resource_class\n': 'rows:1: amount is missing',
+    'consumer,resource_class\n': (
+        'rows:1: consumer: unknown key, did you mean consumer_uuid?; '
+        'rows:1: amount and to_provider are missing'
+    ),
+    'consumer_uuid,resource_class\n': 'rows:1: amount and to_provider are missing',
     HEADER + f'{A},VGPU\n': 'rows:2: 2 fields, the header has 5',
     HEADER + f'{A},,1,gpu0,\n': 'rows:2: resource_class is empty',
     HEADER + 'a,VGPU,1,gpu0,\n': "rows:2: consumer_uuid: 'a' has to be a UUID",

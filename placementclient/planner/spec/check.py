@@ -1,0 +1,105 @@
+"""A specification against a snapshot: names of classes, traits and sources that cannot be right."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import os_traits
+from os_resource_classes import STANDARDS
+
+from placementclient import errors
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.spec.documents import meant
+from placementclient.planner.spec.specification import Spec, has_placeholder, is_pattern
+
+#: What leads to a value of a specification, as :meth:`Spec.error` takes it.
+Keys = tuple[str | int, ...]
+
+
+def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator[errors.BadFile]:
+    """Everything in a specification that no tree can suit.
+
+    :param partial: whether the snapshot, or what is planned of it, may be a part only, so that a
+        custom name that nobody has there may be elsewhere
+    """
+    states = snapshot.providers.values()
+    classes = {name for state in states for name in state.inventories}
+    traits = {name for state in states for name in state.traits}
+    yield from _unknown(spec, _classes_there(spec), classes, not partial, 'resource class')
+    yield from _unknown(spec, _classes_given(spec), classes, False, 'resource class')
+    yield from _unknown(spec, _traits_there(spec), traits, not partial, 'trait')
+    yield from _unknown(spec, _traits_given(spec), traits, False, 'trait')
+    if spec.selection is None:
+        yield from _sources(spec, snapshot)
+
+
+def _unknown(
+    spec: Spec, names: Iterator[tuple[str, Keys]], there: Collection[str], needed: bool, what: str
+) -> Iterator[errors.BadFile]:
+    """The names that no service can have; a newer one may know more than this program.
+
+    :param needed: whether somebody has to have it already
+    """
+    standards = STANDARDS if what == 'resource class' else os_traits.get_traits()
+    for name, keys in names:
+        if name in there or name in standards:
+            continue
+        hint = meant(name, {*there, *standards})
+        if not name.startswith('CUSTOM_'):
+            yield spec.error(
+                f'{name} is no standard {what}, no provider has it, and it does not begin with '
+                f'CUSTOM_{hint}',
+                *keys,
+            )
+        elif needed:
+            yield spec.error(f'no provider has the {what} {name}{hint}', *keys)
+
+
+def _classes_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
+    """The classes that somebody has to have already."""
+    for index, name in enumerate(spec.selection.classes if spec.selection else ()):
+        yield name, ('trees', 'class', index)
+    for index, move in enumerate(spec.moves):
+        for name in move.resources:
+            yield name, ('moves', index, 'moved_resources', name)
+
+
+def _classes_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
+    """The classes that somebody gets."""
+    for index, entry in enumerate(spec.providers):
+        for name in entry.inventories:
+            yield name, ('providers', index, 'inventories', name)
+    for index, move in enumerate(spec.moves):
+        for name, renamed in move.renamed.items():
+            yield renamed, ('moves', index, 'as', name)
+    for index, group in enumerate(spec.together):
+        for place, name in enumerate(group):
+            yield name, ('together', index, place)
+
+
+def _traits_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
+    """The traits that somebody has to have already."""
+    for index, name in enumerate(spec.selection.traits if spec.selection else ()):
+        yield name, ('trees', 'trait', index)
+    for index, move in enumerate(spec.moves):
+        for place, name in enumerate(move.traits):
+            yield name, ('moves', index, 'moved_traits', place)
+
+
+def _traits_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
+    """The traits that somebody gets."""
+    for index, entry in enumerate(spec.providers):
+        for place, name in enumerate(entry.traits):
+            yield name, ('providers', index, 'traits', place)
+
+
+def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
+    """The sources that no provider is, where it is they that select the trees."""
+    names = [state.name for state in snapshot.providers.values()]
+    for index, move in enumerate(spec.moves):
+        name = move.source
+        if snapshot.find(name) is None and not is_pattern(name) and not has_placeholder(name):
+            yield spec.error(
+                f'there is no provider {name} to move anything from{meant(name, names)}',
+                *('moves', index, 'from_resource_provider'),
+            )
