@@ -45,7 +45,7 @@ def make(
     roots = _chosen(maker, trees)
     for root in roots:
         maker.plan(root)
-    maker.raise_faults()
+    maker.raise_faults(partial=bool(trees))
     maker.known_assignments.check(
         maker.overlay,
         partial=bool(trees),
@@ -81,11 +81,13 @@ class _Maker:
         self.slack: list[Slack] = []
         self.undecided: list[OpenRow] = []
         self.faults = documents.Faults()
+        self.entries: set[str] = set()
         self.spec = spec
 
     def plan(self, root: ProviderState) -> None:
         try:
             target_state = build_target_state(self.overlay, self.spec, root)
+            self.entries |= target_state.entries
             if self.faults.found:
                 return  # the other trees are laid out for their faults alone
             known = self.known_assignments.match(self.overlay, target_state)
@@ -104,9 +106,10 @@ class _Maker:
             self.trees.append(tree)
             self.overlay.commit(tree)
 
-    def raise_faults(self) -> None:
+    def raise_faults(self, *, partial: bool) -> None:
         """Refuse a specification for what its trees have shown.
 
+        :param partial: whether only some of its trees were asked for
         :raises errors.BadFile: with all its faults, equal ones of several trees as one
         """
         by_place: dict[tuple[str | int, ...], list[SpecFault]] = {}
@@ -118,6 +121,12 @@ class _Maker:
             for keys, causes in by_place.items()
             for sentence in errors.grouped((cause.tree, cause.sentence) for cause in causes)
         ]
+        if not partial and not self.left:
+            self.faults.found += [
+                self.spec.error(f'nothing uses {entry.name}', 'providers', index)
+                for index, entry in enumerate(self.spec.providers)
+                if entry.name not in self.entries
+            ]
         self.faults.raise_any()
 
 

@@ -28,17 +28,17 @@ class Names:
     """The custom classes and traits that exist for sure, as this run has seen to it."""
 
     def __init__(self) -> None:
-        self._known: set[str] = set()
+        self._ensured: set[EnsureClass | EnsureTrait] = set()
         self._lock = threading.Lock()
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, operation: EnsureClass | EnsureTrait) -> bool:
         with self._lock:
-            return name in self._known
+            return operation in self._ensured
 
-    def add(self, name: str) -> None:
-        """Note that one exists."""
+    def add(self, operation: EnsureClass | EnsureTrait) -> None:
+        """Note that what an operation sees to exists."""
         with self._lock:
-            self._known.add(name)
+            self._ensured.add(operation)
 
 
 class OperationRunner:
@@ -75,8 +75,8 @@ class OperationRunner:
 
     def _is_done(self, operation: Operation) -> bool:
         match operation:
-            case EnsureClass(name) | EnsureTrait(name):
-                return name in self._names
+            case EnsureClass() | EnsureTrait():
+                return operation in self._names
             case CreateProvider(uuid):
                 return uuid in self.conditions.existing
             case SetTraits(uuid):
@@ -94,12 +94,12 @@ class OperationRunner:
     @_perform.register
     def _(self, operation: EnsureClass) -> None:
         resource_class.ensure(self._client, operation.name)
-        self._names.add(operation.name)
+        self._names.add(operation)
 
     @_perform.register
     def _(self, operation: EnsureTrait) -> None:
         trait.create(self._client, operation.name)
-        self._names.add(operation.name)
+        self._names.add(operation)
 
     @_perform.register
     def _(self, operation: CreateProvider) -> None:

@@ -114,10 +114,9 @@ class TreePlan:
 
     def provider(self, name_or_uuid: str) -> ProviderChange | None:
         """The change of the provider of this UUID or name."""
-        for change in self.providers:
-            if name_or_uuid in (change.uuid, change.name):
-                return change
-        return None
+        found = {change.name: change for change in self.providers}
+        found |= {change.uuid: change for change in self.providers}
+        return found.get(name_or_uuid)
 
     def created(self) -> Iterator[ProviderChange]:
         """The providers that are made, parents before their children."""
@@ -220,10 +219,7 @@ class Plan:
 
     def tree(self, name_or_uuid: str) -> TreePlan | None:
         """The plan of the tree whose root has this UUID or name."""
-        for tree in self.trees:
-            if name_or_uuid in (tree.root_provider_uuid, tree.root_provider_name):
-                return tree
-        return None
+        return self._by_root().get(name_or_uuid)
 
     def selected(self, names: Collection[str]) -> tuple[TreePlan, ...]:
         """The plans of some trees, in the order of the plan.
@@ -231,14 +227,17 @@ class Plan:
         :param names: names or UUIDs of roots; none: all
         :raises errors.NoSuchProvider: if one of them is not of the plan
         """
+        known = self._by_root()
         for name in names:
-            if self.tree(name) is None:
+            if name not in known:
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
-        return tuple(
-            tree
-            for tree in self.trees
-            if not names or tree.root_provider_name in names or tree.root_provider_uuid in names
-        )
+        wanted = {known[name].root_provider_uuid for name in names}
+        return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
+
+    def _by_root(self) -> dict[str, TreePlan]:
+        """The trees by the names and the UUIDs of their roots; a UUID wins."""
+        by_name = {tree.root_provider_name: tree for tree in self.trees}
+        return by_name | {tree.root_provider_uuid: tree for tree in self.trees}
 
 
 def _is_custom(name: str) -> bool:

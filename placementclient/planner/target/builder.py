@@ -40,12 +40,9 @@ class _Builder:
         self._members = {
             state.uuid: state for state in map(overlay.state, _uuids(overlay, root)) if state
         }
-        self._names = {state.name: state for state in self._members.values()}
         self._made: dict[str, TargetProvider] = {}
         self._pending: set[str] = set()
-        self._entries = {
-            specs.filled(entry.name, root=root.name): entry for entry in spec.providers
-        }
+        self._entries = {self._named(entry.name): entry for entry in spec.providers}
         self.causes: list[Cause] = []
         self.target_state = TargetState(root)
 
@@ -71,44 +68,53 @@ class _Builder:
 
     # Providers
 
+    def _named(self, template: str, source: ProviderState | None = None) -> str:
+        """The name or UUID that a template means; a root may be named like another's UUID."""
+        sources = {'source': source.name} if source else {}
+        exact = {specs.ROOT: self._root.uuid, **({'{source}': source.uuid} if source else {})}
+        return exact.get(template) or specs.filled(template, root=self._root.name, **sources)
+
     def _sources(self, move: Move) -> Iterator[ProviderState]:
-        name = specs.filled(move.source, root=self._root.name)
-        exact = self._members.get(name) or self._names.get(name)
-        if exact is not None:
+        name = self._named(move.source)
+        exact = self._overlay.find(name)
+        if exact is not None and exact.uuid in self._members:
             yield exact
-        elif specs.is_pattern(name):
+        elif exact is None and specs.is_pattern(name):
             for state in self._members.values():
                 if fnmatch.fnmatchcase(state.name, name) and any(
                     resource_class in state.inventories for resource_class in move.resources
                 ):
                     yield state
-        elif move.source != name or self._overlay.find(name) is None:
+        elif exact is None or move.source != name:
             self.causes.append(infeasibility.NoSource(self._root.name, name))
 
-    def _entry(self, name: str, source: ProviderState | None) -> ProviderSpec | None:
-        if name in self._entries:
-            return self._entries[name]
-        if source is not None:
-            for template, entry in self._entries.items():
-                if specs.filled(template, source=source.name) == name:
-                    return entry
+    def _entry(
+        self, name: str, there: ProviderState | None, source: ProviderState | None
+    ) -> ProviderSpec | None:
+        """What the specification says of a provider, by its UUID or its name."""
+        for own in (there.uuid, there.name) if there else (name,):
+            if own in self._entries:
+                return self._entries[own]
+            if source is not None:
+                for template, entry in self._entries.items():
+                    if self._named(template, source) == own:
+                        return entry
         return None
 
     def _provider(self, name: str, source: ProviderState | None = None) -> TargetProvider | None:
         """The provider of a name or UUID, to be made if there is none; ``None``: impossible."""
-        if name in self._made:
-            return self._made[name]
-        there = self._members.get(name) or self._names.get(name)
-        entry = self._entry(there.name if there else name, source)
-        if there is None and (elsewhere := self._overlay.find(name)) is not None:
-            there = elsewhere
-            if SHARING_TRAIT not in there.traits:
-                self._refuse_foreign(there.name, self._overlay.root_of(there))
-                return None
-        target_provider = self._existing(there, entry) if there else self._new(name, entry, source)
+        there = self._overlay.find(name)
+        entry = self._entry(name, there, source)
+        key = there.uuid if there else name
+        target_provider = self._made.get(key)
+        if target_provider is None:
+            target_provider = (
+                self._existing(there, entry) if there else self._new(name, entry, source)
+            )
         if target_provider is not None:
-            self._made[name] = self.target_state.providers[target_provider.uuid] = target_provider
+            self._made[key] = self.target_state.providers[target_provider.uuid] = target_provider
             if entry is not None:
+                self.target_state.entries.add(entry.name)
                 target_provider.traits.update(entry.traits)
                 target_provider.aggregates.update(entry.aggregates)
                 target_provider.stated.update(entry.inventories)
@@ -120,12 +126,13 @@ class _Builder:
             infeasibility.ForeignTarget(self._root.name, name, state.name if state else root)
         )
 
-    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider:
-        known = self.target_state.providers.get(state.uuid)
-        if known is not None:
-            return known
-        if entry is not None and entry.parent is not None and state.uuid in self._members:
-            self._check_parent(state, entry.parent)
+    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
+        if state.uuid in self._members:
+            if entry is not None and entry.parent is not None:
+                self._check_parent(state, entry.parent)
+        elif SHARING_TRAIT not in state.traits:
+            self._refuse_foreign(state.name, self._overlay.root_of(state))
+            return None
         return TargetProvider(
             state.uuid,
             state.name,
@@ -138,11 +145,11 @@ class _Builder:
         )
 
     def _check_parent(self, state: ProviderState, template: str) -> None:
-        wanted = specs.filled(template, root=self._root.name)
+        wanted = self._named(template)
         parent = self._members.get(state.provider.parent_provider_uuid or '')
         if specs.has_placeholder(wanted) or parent is None:
             return
-        if wanted not in (parent.name, parent.uuid):
+        if self._overlay.find(wanted) != parent:
             self.causes.append(
                 infeasibility.WrongParent(self._root.name, state.name, parent.name, wanted)
             )
@@ -156,13 +163,10 @@ class _Builder:
         if (owner := self._overlay.created_in(name)) is not None:
             self.causes.append(infeasibility.ForeignTarget(self._root.name, name, owner))
             return None
-        parent_name = self._root.name if entry or source is None else source.name
+        template = specs.ROOT if entry or source is None else '{source}'
         if entry is not None and entry.parent is not None:
-            parent_name = specs.filled(
-                entry.parent,
-                root=self._root.name,
-                **({'source': source.name} if source else {}),
-            )
+            template = entry.parent
+        parent_name = self._named(template, source)
         self._pending.add(name)
         parent = self._parent_uuid(parent_name, source)
         if parent is None:
@@ -172,10 +176,10 @@ class _Builder:
         return TargetProvider(str(own), name, parent, self._root.uuid, None)
 
     def _parent_uuid(self, parent: str, source: ProviderState | None) -> str | None:
-        there = self._members.get(parent) or self._names.get(parent)
+        there = self._overlay.find(parent)
         if there is not None:
-            return there.uuid
-        if parent in self._pending or self._entry(parent, source) is None:
+            return there.uuid if there.uuid in self._members else None
+        if parent in self._pending or self._entry(parent, None, source) is None:
             return None
         target_provider = self._provider(parent, source)
         return target_provider.uuid if target_provider else None
@@ -203,8 +207,8 @@ class _Builder:
         return taken
 
     def _flow(self, move: Move, source: ProviderState, taken: dict[tuple[str, str], int]) -> None:
-        target_name = specs.filled(move.target, root=self._root.name, source=source.name)
-        target, origin = self._provider(target_name, source), self._provider(source.name)
+        target_name = self._named(move.target, source)
+        target, origin = self._provider(target_name, source), self._provider(source.uuid)
         if target is None or origin is None:
             return
         if target.before is None and target_name not in self._entries:
@@ -350,7 +354,7 @@ class _Builder:
             if (flow.source, flow.resource_class) == (source_uuid, name):
                 target = self.target_state.providers[flow.target]
                 source = self.target_state.providers[flow.source].before
-                entry = self._entry(target.name, source)
+                entry = self._entry(target.name, target.before, source)
                 if entry and 'reserved' in entry.inventories.get(flow.target_class, {}):
                     return True
         return False

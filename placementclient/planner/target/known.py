@@ -58,7 +58,8 @@ class KnownAssignments:
                 amount = consumer.allocations.get(source, {}).get(name)
                 if amount:
                     self._seen.add((consumer.uuid, name))
-                    pairs = self._pairs(target_state, (consumer.uuid, source, name), places)
+                    holding = consumer.uuid, source, name
+                    pairs = self._pairs(overlay, target_state, holding, places)
                     if pairs:
                         known = self._known(pairs, amount, places)
                         result[consumer.uuid, source, name] = known
@@ -94,16 +95,18 @@ class KnownAssignments:
                 )
 
     def _pairs(
-        self, target_state: TargetState, holding: Holding, places: Sequence[Place]
+        self,
+        overlay: SnapshotOverlay,
+        target_state: TargetState,
+        holding: Holding,
+        places: Sequence[Place],
     ) -> list[tuple[Row, Place]]:
         consumer, source, name = holding
         pairs = []
         for row in self._rows.get((consumer, name), ()):
-            matching = [
-                place
-                for place in places
-                if row.to_provider in (place.provider, place.provider_uuid)
-            ]
+            there = overlay.find(row.to_provider)  # an exact UUID wins over a name
+            wanted = there.name if there else row.to_provider
+            matching = [place for place in places if place.provider == wanted]
             if matching:  # of a class renamed in place the target comes before what stays
                 pairs.append((row, matching[0]))
         if self._inline:

@@ -84,6 +84,7 @@ class TargetState:
     :param flows: which inventory moves where, in the specification's order
     :param places: of each ``(source UUID, class)`` that moves, the places in order of preference
     :param limited: of some of these, the only amounts that move, by consumer; all else stays
+    :param entries: which of the specification's ``providers`` are of use here, by their names there
     """
 
     root: ProviderState
@@ -91,6 +92,7 @@ class TargetState:
     flows: list[InventoryFlow] = field(default_factory=list)
     places: dict[tuple[str, str], list[Place]] = field(default_factory=dict)
     limited: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    entries: set[str] = field(default_factory=set)
 
 
 def content_of(state: ProviderState) -> Content:
