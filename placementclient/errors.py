@@ -129,6 +129,20 @@ class Undecided(PlacementError):
         super().__init__(_first_of(self.rows, f'Undecided rows: {len(self.rows)}'))
 
 
+class Undetermined(PlacementError):
+    """The search for assignments took too long to know. It may be that there is one.
+
+    :param causes: one for each tree; each can say itself
+    """
+
+    def __init__(self, causes: Sequence[Any]) -> None:
+        self.causes = tuple(causes)
+        super().__init__(
+            f'{_first_of(self.causes, "undetermined")}. Give the search more time '
+            '(--solver-timeout), or say where some of it belongs (--assignments)'
+        )
+
+
 class InvalidAnswer(PlacementError):
     """A success by its status, but not an answer of the Placement service."""
 

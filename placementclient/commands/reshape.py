@@ -62,6 +62,14 @@ class PlanReshape(base.ShowOne):
             help='Leave out trees that cannot be planned, instead of planning none',
         ),
         Option(
+            '--solver-timeout',
+            metavar='<seconds>',
+            type=base.positive,
+            default=60,
+            help='How long to search for the assignments of a tree (default: 60), counted by what '
+            'is done, so that the same files give the same plan',
+        ),
+        Option(
             '--write-assignments',
             metavar='<file>',
             help='Write a CSV file with the undecided rows, to fill in and hand back',
@@ -94,6 +102,7 @@ class PlanReshape(base.ShowOne):
                 trees=parsed_args.tree,
                 allow_inferred=parsed_args.allow_inferred,
                 skip_infeasible=parsed_args.skip_infeasible,
+                solver_timeout=parsed_args.solver_timeout,
             )
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:

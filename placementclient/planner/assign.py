@@ -8,17 +8,23 @@ from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import OpenRow, Refused
 from placementclient.planner.plan.plan import Label, PlannedRow
-from placementclient.planner.solve.search import Impossible, ItemDecision, search
+from placementclient.planner.solve.search import (
+    TIMEOUT,
+    Impossible,
+    ItemDecision,
+    Undetermined,
+    search,
+)
 from placementclient.planner.spec.specification import Spec
 from placementclient.planner.target.assignment import (
     Assignment,
     AssignmentProblem,
     ConsumerItem,
-    Where,
+    Transfer,
 )
 from placementclient.planner.target.known import Holding, Known
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.target.target_state import TargetState, Where
 
 
 def assign(
@@ -26,23 +32,30 @@ def assign(
     target_state: TargetState,
     spec: Spec,
     known: Mapping[Holding, Sequence[Known]],
+    timeout: float = TIMEOUT,
 ) -> Assignment:
     """Find a place for all that the consumers of a tree hold on its sources.
 
     :param known: what is known to go where
-    :raises Refused: if there is no such assignment
+    :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    :raises Refused: if there is no such assignment, or none is found in time
     """
     _refuse_hidden(overlay, target_state)
     problem = AssignmentProblem(overlay, target_state, spec)
+    overfull = list(problem.overfull())
+    if overfull:
+        raise Refused([*overfull])
     for source, names in _groups(target_state, spec):
         for consumer in overlay.consumers_on(source):
             problem.add_consumer(consumer, target_state.providers[source], names, known)
+    items = [] if problem.causes else problem.items()
     if problem.causes:
         raise Refused(problem.causes)
-    items = problem.items()
-    found = search(problem.bins, items)
+    found = search(problem.bins, items, timeout)
     if isinstance(found, Impossible):
         raise Refused(*diagnose(target_state, problem, items, found))
+    if isinstance(found, Undetermined):
+        raise Refused([infeasibility.Undetermined(target_state.root.name, timeout)])
     return _assignment(target_state, problem.consumer_items, found)
 
 
@@ -55,9 +68,9 @@ def _groups(target_state: TargetState, spec: Spec) -> Iterator[tuple[str, tuple[
             names = tuple(
                 other
                 for other in group_of.get(name, (name,))
-                if (source, other) in target_state.places
+                if Where(source, other) in target_state.places
             )
-            done.update((source, other) for other in names)
+            done.update(Where(source, other) for other in names)
             yield source, names
 
 
@@ -86,45 +99,50 @@ def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
 def _assignment(
     target_state: TargetState, consumer_items: Sequence[ConsumerItem], found: Sequence[ItemDecision]
 ) -> Assignment:
-    assignment = Assignment([], [], [])
-    for consumer_item, result in zip(consumer_items, found, strict=True):
-        label = consumer_item.known.label if consumer_item.known else Label.FORCED
-        if consumer_item.known is None and not result.forced:
+    assignment = Assignment([], [], [], [])
+    for item, decision in zip(consumer_items, found, strict=True):
+        label = item.known.label if item.known else Label.FORCED
+        if item.known is None and not decision.forced:
             label = Label.INFERRED
-            choices = tuple(consumer_item.options[option][0].provider for option in result.possible)
-            assignment.undecided += [
-                OpenRow(
-                    target_state.root.name,
-                    consumer_item.consumer.uuid,
-                    name,
-                    amount,
-                    consumer_item.source.name,
-                    choices,
-                )
-                for name, amount in consumer_item.amounts.items()
-            ]
-        for option, placed in result.placement:
+            has_choice = decision.proved or len(decision.possible) > 1
+            rows = assignment.undecided if has_choice else assignment.unproved
+            rows += _open_rows(target_state, item, decision)
+        for option, placed in decision.placement:
             for place, (name, amount) in zip(
-                consumer_item.options[option], consumer_item.amounts.items(), strict=True
+                item.options[option], item.amounts.items(), strict=True
             ):
+                amount = placed if item.divisible else amount
                 assignment.rows.append(
                     PlannedRow(
-                        consumer_item.consumer.uuid,
+                        item.consumer.uuid,
                         name,
-                        placed if consumer_item.divisible else amount,
-                        consumer_item.source.name,
+                        amount,
+                        item.source.name,
                         place.provider,
                         place.resource_class,
                         label,
-                        consumer_item.known.evidence if consumer_item.known else None,
+                        item.known.evidence if item.known else None,
                     )
                 )
-                assignment.moves.append(
-                    (
-                        consumer_item.consumer.uuid,
-                        (consumer_item.source.uuid, name),
-                        (place.provider_uuid, place.resource_class),
-                        placed if consumer_item.divisible else amount,
-                    )
+                assignment.transfers.append(
+                    Transfer(item.consumer.uuid, Where(item.source.uuid, name), place.where, amount)
                 )
     return assignment
+
+
+def _open_rows(
+    target_state: TargetState, item: ConsumerItem, decision: ItemDecision
+) -> Iterator[OpenRow]:
+    for position, (name, amount) in enumerate(item.amounts.items()):
+        places = [item.options[option][position] for option in decision.possible]
+        choices = tuple(dict.fromkeys(place.provider for place in places))
+        is_named = len(choices) < len({place.where for place in places})
+        yield OpenRow(
+            target_state.root.name,
+            item.consumer.uuid,
+            name,
+            amount,
+            item.source.name,
+            choices,
+            tuple(dict.fromkeys(place.resource_class for place in places)) if is_named else (),
+        )

@@ -62,11 +62,16 @@ class _Diagnosis:
                 position = list(consumer_item.amounts).index(name)
                 places = [option[position] for option in consumer_item.options]
                 demands = [
-                    (self._problem.number(place), self._problem.held(consumer_item.consumer, place))
+                    (
+                        self._problem.number(place.where),
+                        self._problem.held(consumer_item.consumer, place.where),
+                    )
                     for place in places
                 ]
                 bins = [(self._problem.bins[where], held) for where, held in demands]
-                if any(bin_.admits(amount + held) for bin_, held in bins):
+                if any(option[0].stays for option in item.options) or any(
+                    bin_.admits(amount + held) for bin_, held in bins
+                ):
                     continue
                 largest = max(bin_.max_unit - held for bin_, held in bins)
                 if amount > largest:
@@ -83,7 +88,7 @@ class _Diagnosis:
         needs: dict[int, int] = {}
         for consumer_item, item in zip(self._problem.consumer_items, self._items, strict=True):
             if consumer_item.known is not None:
-                for where, amount, _ in item.options[0]:
+                for where, amount, _, _ in item.options[0]:
                     needs[where] = needs.get(where, 0) + amount
         for where, need in needs.items():
             free = self._problem.bins[where].free
@@ -96,7 +101,7 @@ class _Diagnosis:
         for item in self._items:
             by_class: dict[str, tuple[set[int], int]] = {}
             for option in item.options:
-                for where, amount, _ in option:
+                for where, amount, _, _ in option:
                     wheres, _ = by_class.setdefault(self._problem.wheres[where][1], (set(), amount))
                     wheres.add(where)
             for own, amount in by_class.values():
@@ -111,22 +116,21 @@ class _Diagnosis:
 
     def packing(self, impossible: Impossible) -> Iterator[Cause]:
         """The fewest items that do not fit, of the scarcest class."""
-        indexes, free = impossible.items, impossible.free
+        (indexes, minimal), free = impossible.core(), impossible.free
         if len(indexes) == 1:  # others that have no choice took its room
             indexes = self._rivals(indexes[0])
             free = tuple(bin_.free for bin_ in self._problem.bins)
         by_class: dict[str, tuple[list[int], set[int]]] = {}
         for index in indexes:
-            consumer_item, item = self._problem.consumer_items[index], self._items[index]
+            item = self._items[index]
             for option in item.options:
-                for where, _, _ in option:
+                for where, _, _, _ in option:
                     by_class.setdefault(self._problem.wheres[where][1], ([], set()))[1].add(where)
             amounts = {
-                self._problem.wheres[where][1]: amount for where, amount, _ in item.options[0]
+                self._problem.wheres[where][1]: amount for where, amount, _, _ in item.options[0]
             }
             for name, amount in amounts.items():
                 by_class[name][0].append(amount)
-            assert consumer_item.amounts
         scarcest = max(by_class, key=lambda name: _scarcity(by_class[name], free))
         demands, wheres = by_class[scarcest]
         total = sum(max(free[where], 0) for where in wheres)
@@ -134,15 +138,16 @@ class _Diagnosis:
             yield self._shortfall(sorted(wheres), sum(demands), total)
         else:
             named = {self._name(where): free[where] for where in sorted(wheres)}
-            yield Packing(self._tree, scarcest, tuple(sorted(demands, reverse=True)), named)
+            amounts_left = tuple(sorted(demands, reverse=True))
+            yield Packing(self._tree, scarcest, amounts_left, named, minimal)
 
     def _rivals(self, index: int) -> tuple[int, ...]:
-        wanted = {demand[0] for option in self._items[index].options for demand in option}
+        wanted = {demand.bin for option in self._items[index].options for demand in option}
         return tuple(
             other
             for other, item in enumerate(self._items)
             if other == index
-            or (len(item.options) == 1 and any(demand[0] in wanted for demand in item.options[0]))
+            or (len(item.options) == 1 and any(demand.bin in wanted for demand in item.options[0]))
         )
 
     def _shortfall(

@@ -269,22 +269,69 @@ class Shortfall(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class Overfull(Cause):
+    """An inventory is made too small for what is in use and not to be moved.
+
+    :param used: in use by consumers that stay out of the plan
+    :param room: what they would have
+    """
+
+    provider: str
+    resource_class: str
+    used: int
+    room: int
+
+    def __str__(self) -> str:
+        return (
+            f'{self.tree}: {self.provider} would have room for {self.room} {self.resource_class}, '
+            f'{self.used} are in use there and do not move'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Undetermined(Cause):
+    """Neither an assignment was found in time, nor a proof that there is none.
+
+    :param seconds: how long was searched, in the solver's deterministic unit (about a second)
+    :param unproved: if there is an assignment, of how many of its rows it is not known whether
+        they could go elsewhere
+    """
+
+    seconds: float
+    unproved: int = 0
+
+    def __str__(self) -> str:
+        if self.unproved:
+            return (
+                f'{self.tree}: undetermined: it was not found out in {self.seconds:g} seconds '
+                f'whether {self.unproved} rows could go elsewhere'
+            )
+        return (
+            f'{self.tree}: undetermined: no assignment was found in {self.seconds:g} seconds, and '
+            'no proof that there is none'
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Packing(Cause):
     """The totals suffice, but whole amounts do not fit.
 
     :param demands: the amounts, of the fewest consumers that do not fit
     :param rooms: of each place
+    :param minimal: whether these are the fewest; else the search for them was cut short
     """
 
     resource_class: str
     demands: tuple[int, ...]
     rooms: Mapping[str, int]
+    minimal: bool = True
 
     def __str__(self) -> str:
         rooms = ', '.join(f'{room} on {provider}' for provider, room in self.rooms.items())
         return (
             f'{self.tree}: {_counted(self.demands)} {self.resource_class} do not fit into '
             f'the room that is left: {rooms}'
+            + ('' if self.minimal else ' (perhaps fewer do not; that takes longer to find out)')
         )
 
 
@@ -369,6 +416,7 @@ class OpenRow:
     """A row that has several places to go to, as :class:`errors.Undecided` has them.
 
     :param choices: the names of the places, each of which some assignment uses
+    :param classes: the names that the class may get there, where one place has it under several
     """
 
     tree: str
@@ -377,11 +425,13 @@ class OpenRow:
     amount: int
     from_provider: str
     choices: tuple[str, ...]
+    classes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        names = f', as {" or ".join(self.classes)}' if self.classes else ''
         return (
             f'{self.tree}: {self.amount} {self.resource_class} of {self.consumer_uuid} '
-            f'may go to {_some(self.choices)}'
+            f'may go to {_some(self.choices)}{names}'
         )
 
 
@@ -403,8 +453,11 @@ def _some(names: tuple[str, ...]) -> str:
 
 def _counted(amounts: tuple[int, ...]) -> str:
     """``(2, 2, 2, 1)`` as ``3 times 2 and 1``."""
-    consumer_items = [
+    sizes = sorted(set(amounts), reverse=True)
+    counted = [
         f'{count} times {amount}' if (count := amounts.count(amount)) > 1 else str(amount)
-        for amount in sorted(set(amounts), reverse=True)
+        for amount in sizes[:8]
     ]
-    return ' and '.join(consumer_items)
+    if len(sizes) > 8:
+        counted.append(f'{sum(amounts.count(amount) for amount in sizes[8:])} others')
+    return ' and '.join(counted)

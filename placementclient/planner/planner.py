@@ -8,8 +8,16 @@ from collections.abc import Collection, Sequence
 from placementclient import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.assign import assign
-from placementclient.planner.infeasibility import Cause, OpenRow, Refused, Slack, SpecFault
+from placementclient.planner.infeasibility import (
+    Cause,
+    OpenRow,
+    Refused,
+    Slack,
+    SpecFault,
+    Undetermined,
+)
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
+from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, documents
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Selection, Spec, is_pattern
@@ -27,20 +35,24 @@ def make(
     trees: Collection[str] = (),
     allow_inferred: bool = False,
     skip_infeasible: bool = False,
+    solver_timeout: float = TIMEOUT,
 ) -> Plan:
-    """Plan a reshape. The same input gives the same plan.
+    """Plan a reshape. The same input gives the same plan, which has passed the independent check.
 
     :param assignments: the rows of all assignment files
     :param trees: names or UUIDs of the only roots to plan; none: all that the specification
         selects
     :param allow_inferred: whether rows with a choice get one of their places
     :param skip_infeasible: whether trees that cannot be planned are left out
+    :param solver_timeout: how long to search for each tree, in seconds as the solver counts them:
+        by what it does, not by the clock
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
     :raises errors.Infeasible: if a tree cannot be planned
     :raises errors.Undecided: if a row has a choice
+    :raises errors.Undetermined: if the search took too long to know either
     """
-    maker = _Maker(snapshot, spec, assignments, allow_inferred)
+    maker = _Maker(snapshot, spec, assignments, solver_timeout)
     maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
     roots = _chosen(maker, trees)
     for root in roots:
@@ -51,11 +63,12 @@ def make(
         partial=bool(trees),
         left_out=[tree.root_provider_uuid for tree in maker.left],
     )
-    if maker.left and not skip_infeasible:
-        # Several moves may meet the same obstacle.
-        raise errors.Infeasible([*{str(each): each for each in maker.causes}.values()], maker.slack)
+    if not skip_infeasible:
+        maker.raise_left_out()
     if maker.undecided and not allow_inferred:
         raise errors.Undecided(maker.undecided)
+    if maker.unproved and not allow_inferred:
+        raise errors.Undetermined(maker.unproved)
     return Plan(
         spec,
         tuple(maker.trees),
@@ -69,17 +82,17 @@ def make(
 
 class _Maker:
     def __init__(
-        self, snapshot: Snapshot, spec: Spec, rows: Sequence[Row], allow_inferred: bool
+        self, snapshot: Snapshot, spec: Spec, rows: Sequence[Row], solver_timeout: float
     ) -> None:
-        self.overlay, self.known_assignments = (
-            SnapshotOverlay(snapshot),
-            KnownAssignments(spec, rows),
-        )
+        self.overlay = SnapshotOverlay(snapshot)
+        self.known_assignments = KnownAssignments(spec, rows)
+        self._solver_timeout = solver_timeout
         self.trees: list[TreePlan] = []
         self.left: list[LeftOut] = []
         self.causes: list[Cause] = []
         self.slack: list[Slack] = []
         self.undecided: list[OpenRow] = []
+        self.unproved: list[Undetermined] = []
         self.faults = documents.Faults()
         self.entries: set[str] = set()
         self.spec = spec
@@ -91,8 +104,8 @@ class _Maker:
             if self.faults.found:
                 return  # the other trees are laid out for their faults alone
             known = self.known_assignments.match(self.overlay, target_state)
-            assignment = assign(self.overlay, target_state, self.spec, known)
-            tree = compose(self.overlay, target_state, assignment)
+            assignment = assign(self.overlay, target_state, self.spec, known, self._solver_timeout)
+            tree = compose(self.overlay, target_state, assignment, self.spec)
         except Refused as refusal:
             self.causes += refusal.causes
             self.slack += refusal.slack
@@ -103,8 +116,25 @@ class _Maker:
             return
         if tree.operations():
             self.undecided += assignment.undecided
+            if assignment.unproved:
+                unproved = len(assignment.unproved)
+                self.unproved.append(Undetermined(root.name, self._solver_timeout, unproved))
             self.trees.append(tree)
             self.overlay.commit(tree)
+
+    def raise_left_out(self) -> None:
+        """Refuse a plan that lacks trees.
+
+        :raises errors.Infeasible: for all that is certain
+        :raises errors.Undetermined: if nothing of it is
+        """
+        # Several moves may meet the same obstacle.
+        causes = [*{str(cause): cause for cause in self.causes}.values()]
+        certain = [cause for cause in causes if not isinstance(cause, Undetermined)]
+        if certain:
+            raise errors.Infeasible(certain, self.slack)
+        if causes:
+            raise errors.Undetermined(causes)
 
     def raise_faults(self, *, partial: bool) -> None:
         """Refuse a specification for what its trees have shown.

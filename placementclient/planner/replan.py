@@ -12,14 +12,19 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import BadRow, Cause, Refused
-from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Label, Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec.specification import Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import Holding, Known, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import Place, TargetProvider, TargetState
+from placementclient.planner.target.target_state import (
+    Place,
+    TargetProvider,
+    TargetState,
+    Where,
+)
 from placementclient.planner.tree_plan import compose
 
 
@@ -34,6 +39,7 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :param tree: its part of ``plan``
     :raises errors.Infeasible: if an old row cannot keep its place, or nothing else fits
     :raises errors.Undecided: if a new row has a choice
+    :raises errors.Undetermined: if the search took too long to know
     """
     overlay = SnapshotOverlay(live)
     try:
@@ -46,7 +52,7 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     except errors.BadFile as reason:
         raise errors.Infeasible([BadRow(tree.root_provider_name, str(reason))]) from None
     except Refused as refusal:
-        raise errors.Infeasible(refusal.causes, refusal.slack) from None
+        raise _error(refusal) from None
 
 
 def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
@@ -60,6 +66,7 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     :param tree: its part of ``plan``
     :raises errors.Infeasible: if that is impossible
     :raises errors.Undecided: if a consumer that came since has a choice
+    :raises errors.Undetermined: if the search took too long to know
     """
     overlay = SnapshotOverlay(live)
     try:
@@ -71,7 +78,13 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
         spec = replace(plan.spec, together=together)
         return _planned(overlay, target_state, spec, known, backwards=True)
     except Refused as refusal:
-        raise errors.Infeasible(refusal.causes, refusal.slack) from None
+        raise _error(refusal) from None
+
+
+def _error(refusal: Refused) -> errors.Infeasible | errors.Undetermined:
+    if all(isinstance(cause, infeasibility.Undetermined) for cause in refusal.causes):
+        return errors.Undetermined(refusal.causes)
+    return errors.Infeasible(refusal.causes, refusal.slack)
 
 
 def _planned(
@@ -84,9 +97,12 @@ def _planned(
     assignment = assign(overlay, target_state, spec, known)
     if assignment.undecided:
         raise errors.Undecided(assignment.undecided)
-    tree = compose(overlay, target_state, assignment)
-    invariants.check_tree(tree, spec, backwards=backwards)
-    return tree
+    if assignment.unproved:
+        unproved = len(assignment.unproved)
+        raise errors.Undetermined(
+            [infeasibility.Undetermined(target_state.root.name, TIMEOUT, unproved)]
+        )
+    return compose(overlay, target_state, assignment, spec, backwards=backwards)
 
 
 def _root(overlay: SnapshotOverlay, tree: TreePlan) -> ProviderState:
@@ -115,7 +131,8 @@ def _by_holding(tree: TreePlan, *, backwards: bool) -> dict[Holding, list[Planne
             if origin == (row.to_provider, row.to_resource_class):
                 continue
             origin = (row.to_provider, row.to_resource_class)
-        rows.setdefault((row.consumer_uuid, uuids[origin[0]], origin[1]), []).append(row)
+        holding = Holding(row.consumer_uuid, uuids[origin[0]], origin[1])
+        rows.setdefault(holding, []).append(row)
     return rows
 
 
@@ -124,7 +141,7 @@ def _kept(
 ) -> dict[Holding, list[Known]]:
     kept: dict[Holding, list[Known]] = {}
     for holding, rows in _by_holding(tree, backwards=False).items():
-        places = target_state.places.get(holding[1:], [])
+        places = target_state.places.get(holding.where, [])
         if _held(overlay, holding) != sum(row.amount for row in rows) or not places:
             continue
         by_name = {(place.provider, place.resource_class): place for place in places}
@@ -221,38 +238,37 @@ class _Return:
         target_state = self._target_state
         for move in self._tree.moves:
             target_provider = target_state.providers[uuids[move.to_provider]]
-            where = (target_provider.uuid, move.to_resource_class)
+            where = Where(target_provider.uuid, move.to_resource_class)
             back = Place(uuids[move.from_provider], move.from_provider, move.resource_class)
             places = target_state.places.setdefault(where, [])
             if back not in places:
                 places.append(back)
             if target_provider.root_provider_uuid != target_state.root.uuid:
                 target_state.limited[where] = dict(self._limits(where))
-        for (provider_uuid, name), places in target_state.places.items():
-            target_provider = target_state.providers[provider_uuid]
-            if (
-                name in target_provider.inventories
-                and (provider_uuid, name) not in target_state.limited
-            ):
-                places.append(Place(provider_uuid, target_provider.name, name, stays=True))
+        for where, places in target_state.places.items():
+            target_provider = target_state.providers[where.provider_uuid]
+            name = where.resource_class
+            if name in target_provider.inventories and where not in target_state.limited:
+                places.append(Place(target_provider.uuid, target_provider.name, name, stays=True))
 
-    def _limits(self, where: tuple[str, str]) -> Iterator[tuple[str, int]]:
+    def _limits(self, where: Where) -> Iterator[tuple[str, int]]:
         for holding, rows in self._rows.items():
-            if holding[1:] == where and (held := _held(self._overlay, holding)):
+            if holding.where == where and (held := _held(self._overlay, holding)):
                 yield holding[0], min(held, sum(row.amount for row in rows))
 
     def _known(self) -> Iterator[tuple[Holding, list[Known]]]:
         planned = {change.uuid: change.after for change in self._tree.consumers}
-        for (provider_uuid, name), places in self._target_state.places.items():
+        for where, places in self._target_state.places.items():
+            provider_uuid, name = where
             by_name = {(place.provider, place.resource_class): place for place in places}
             stays = [place for place in places if place.stays]
             for consumer in self._overlay.consumers_on(provider_uuid):
-                holding = (consumer.uuid, provider_uuid, name)
+                holding = Holding(consumer.uuid, provider_uuid, name)
                 held = _amount(consumer, provider_uuid, name)
                 rows = self._rows.get(holding, [])
                 moved = sum(row.amount for row in rows)
                 expected = planned.get(consumer.uuid, {}).get(provider_uuid, {}).get(name, 0)
-                if (provider_uuid, name) in self._target_state.limited:
+                if where in self._target_state.limited:
                     held = expected = min(held, moved)
                 known = [
                     Known(

@@ -6,21 +6,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placementclient.model.consumers import Allocations
-from placementclient.planner import infeasibility, warnings
-from placementclient.planner.infeasibility import Refused
+from placementclient.planner import warnings
+from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.planner.target.assignment import Assignment, Where
+from placementclient.planner.spec.specification import Spec
+from placementclient.planner.target.assignment import Assignment, Transfer
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 
 
 def compose(
-    overlay: SnapshotOverlay, target_state: TargetState, assignment: Assignment
+    overlay: SnapshotOverlay,
+    target_state: TargetState,
+    assignment: Assignment,
+    spec: Spec,
+    *,
+    backwards: bool = False,
 ) -> TreePlan:
-    """The plan of one tree, with its warnings.
+    """The plan of one tree, with its warnings. Every plan passes here, and the independent check.
 
-    :raises Refused: if the service would refuse to write a consumer again
+    :param backwards: whether it is the way back
+    :raises invariants.BadPlan: if the planner has made a mistake
     """
     providers = tuple(
         target_provider.change() for target_provider in target_state.providers.values()
@@ -31,7 +38,7 @@ def compose(
         gained_classes(providers),
         gained_traits(providers),
         providers,
-        consumer_changes(overlay, assignment.moves),
+        consumer_changes(overlay, assignment.transfers),
         tuple(assignment.rows),
         residents=_residents(overlay, target_state),
         moves=tuple(
@@ -45,7 +52,7 @@ def compose(
             for flow in target_state.flows
         ),
     )
-    _refuse_unacceptable(overlay, target_state, tree)
+    invariants.check_tree(tree, spec, backwards=backwards)
     return replace(
         tree,
         follows=overlay.followed(tree),
@@ -71,13 +78,13 @@ def gained_traits(providers: Sequence[ProviderChange]) -> tuple[str, ...]:
 
 
 def consumer_changes(
-    overlay: SnapshotOverlay, moves: Sequence[tuple[str, Where, Where, int]]
+    overlay: SnapshotOverlay, transfers: Sequence[Transfer]
 ) -> tuple[ConsumerChange, ...]:
     """Every consumer that some amount of moves, with all that it holds."""
-    by_consumer: dict[str, list[tuple[Where, Where, int]]] = {}
-    for consumer_uuid, source, target, amount in moves:
-        if source != target:
-            by_consumer.setdefault(consumer_uuid, []).append((source, target, amount))
+    by_consumer: dict[str, list[Transfer]] = {}
+    for transfer in transfers:
+        if transfer.source != transfer.target:
+            by_consumer.setdefault(transfer.consumer_uuid, []).append(transfer)
     changes = []
     for uuid, own in sorted(by_consumer.items()):
         consumer = overlay.consumer(uuid)
@@ -95,11 +102,11 @@ def consumer_changes(
     return tuple(changes)
 
 
-def _moved(before: Allocations, moves: Sequence[tuple[Where, Where, int]]) -> Allocations:
+def _moved(before: Allocations, transfers: Sequence[Transfer]) -> Allocations:
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
-    for (source, name), _, amount in moves:
+    for _, (source, name), _, amount in transfers:
         after[source][name] -= amount
-    for _, (target, name), amount in moves:
+    for _, _, (target, name), amount in transfers:
         resources = after.setdefault(target, {})
         resources[name] = resources.get(name, 0) + amount
     positive = {
@@ -113,50 +120,12 @@ def _residents(overlay: SnapshotOverlay, target_state: TargetState) -> tuple[str
     residents: set[str] = set()
     for flow in target_state.flows:
         target = target_state.providers[flow.target]
-        where = (flow.target, flow.target_class)
         if target.before is None or target.root_provider_uuid != target_state.root.uuid:
             continue
-        if where not in target_state.places:
+        if flow.destination not in target_state.places:
             residents.update(
                 consumer.uuid
                 for consumer in overlay.consumers_on(target.uuid)
                 if consumer.allocations[target.uuid].get(flow.target_class)
             )
     return tuple(sorted(residents))
-
-
-def _refuse_unacceptable(
-    overlay: SnapshotOverlay, target_state: TargetState, tree: TreePlan
-) -> None:
-    """The service checks the units of all that it is told to write, moved or not."""
-    found: list[infeasibility.Cause] = []
-    for consumer in tree.consumers:
-        for provider_uuid, resources in consumer.after.items():
-            target_provider = target_state.providers.get(provider_uuid)
-            state = overlay.state(provider_uuid)
-            if target_provider is None and state is None:
-                continue  # on a tree that the snapshot leaves out
-            here = (
-                target_provider.inventories
-                if target_provider is not None
-                else state.inventories
-                if state
-                else {}
-            )
-            name_of = (
-                target_provider.name
-                if target_provider is not None
-                else state.name
-                if state
-                else provider_uuid
-            )
-            for name, amount in resources.items():
-                inventory = here.get(name)
-                if inventory is not None and not inventory.admits(amount):
-                    found.append(
-                        infeasibility.Unacceptable(
-                            tree.root_provider_name, consumer.uuid, name_of, name, amount
-                        )
-                    )
-    if found:
-        raise Refused(found)

@@ -53,7 +53,7 @@ def _planned(
 ) -> TreePlan:
     try:
         return make(snapshot, plan, tree)
-    except (errors.Infeasible, errors.Undecided) as reason:
+    except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:
         raise LeftAlone(f'{otherwise}: {reason}') from reason
 
 

@@ -5,11 +5,14 @@ For one class that is a flow. For several it is a search, by OR-tools' CP-SAT.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from placementclient import errors
+from placementclient.optimize import cpsat
+
+#: How long to search, in the solver's deterministic unit (about a second).
+EFFORT = 60.0
 
 
 class DemandSite(Protocol):
@@ -31,10 +34,11 @@ def most(
 
     :param limits: the most for each site
     :param stock: what each pool has of the classes that run short, by class
-    :raises errors.PlacementError: if OR-tools is not installed
+    :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time
     """
-    cp = _cp_model()
-    model = cp.CpModel()
+    model = cpsat.load(
+        'Several of these classes are shared and run short together, which'
+    ).CpModel()
     counts = [model.new_int_var(0, limit, '') for limit in limits]
     for name, pools in stock.items():
         taken: dict[str, list[Any]] = {pool: [] for pool in pools}
@@ -46,19 +50,9 @@ def most(
         for pool, amount in pools.items():
             model.add(sum(taken[pool]) <= amount)
     model.maximize(sum(counts))
-    solver = cp.CpSolver()
-    # Neither the machine nor the moment may change the answer.
-    solver.parameters.num_workers = 1
-    status = solver.solve(model)
-    assert status == cp.OPTIMAL, solver.status_name(status)
-    return int(solver.objective_value + 0.5)
-
-
-def _cp_model() -> Any:
-    try:
-        return importlib.import_module('ortools.sat.python.cp_model')
-    except ImportError:
+    solved = cpsat.solve(model, EFFORT)
+    if solved.status != 'OPTIMAL':
         raise errors.PlacementError(
-            'Several of these classes are shared and run short together, which needs a search: '
-            'pip install python-placementclient[solver]'
-        ) from None
+            'How many fit was not found out in time: ask for fewer trees, or for one class'
+        )
+    return int(solved.solver.objective_value + 0.5)

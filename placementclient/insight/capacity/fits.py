@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from placementclient.insight.capacity import cpsat, max_flow
+from placementclient.insight.capacity import cpsat
 from placementclient.insight.capacity.totals import ALL, slots
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Resources
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.optimize.max_flow import Flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +129,25 @@ class Supply:
         demands: dict[frozenset[str], int] = {}
         for site, count in zip(sites, lacking, strict=True):
             demands[site.pools[name]] = demands.get(site.pools[name], 0) + count
-        left = max_flow.transported(demands, self.stock[name])
+        left = _drawn(demands, self.stock[name])
         granted = []
         for site, had, count in zip(sites, own, lacking, strict=True):
             drawn = min(count, left[site.pools[name]])
             left[site.pools[name]] -= drawn
             granted.append(had + drawn)
         return granted
+
+
+def _drawn(
+    demands: Mapping[frozenset[str], int], pools: Mapping[str, int]
+) -> dict[frozenset[str], int]:
+    """How much of each demand can be had from the pools that it reaches: the most in all."""
+    number = {pool: index for index, pool in enumerate(pools)}
+    reachable = [[number[pool] for pool in sorted(reached)] for reached in demands]
+    flow = Flow(list(pools.values()), reachable)
+    return {
+        reached: flow.draw(index, amount) for index, (reached, amount) in enumerate(demands.items())
+    }
 
 
 def by_tree(snapshot: Snapshot, shape: Resources) -> list[Fits]:

@@ -198,10 +198,10 @@ class _Inspector:
             before, after = _amounts(consumer.before), _amounts(consumer.after)
             for where in before.keys() | after.keys():
                 difference = after.get(where, 0) - before.get(where, 0)
-                if not difference:
-                    continue
-                _add(gained, where, difference)
-                if difference > 0:
+                if difference:
+                    _add(gained, where, difference)
+                # The service judges all that is written, not only what changes.
+                if where in after and (difference > 0 or where[0] in self._by_uuid):
                     yield from self._units(consumer.uuid, where, after[where])
         for change in self._tree.providers:
             yield from self._room(change, gained)
@@ -228,7 +228,8 @@ class _Inspector:
             over = was - (_capacity(before[name]) if name in before else 0)
             is_changed = before.get(name) != after.get(name) or used != was
             excess = max(0, over) if used <= was and name in after else 0
-            if is_changed and used > room + excess and not self._is_stated(name, used, was):
+            is_short = used > room + excess and not self._is_stated(name, used, was)
+            if is_changed and (is_short or room < 0):
                 yield f'{change.name} has room for {room} {name}, {used} will be in use'
 
     def _is_stated(self, name: str, used: int, was: int) -> bool:

@@ -1,69 +1,103 @@
-"""What the quick pass does not decide: exact integer programming with OR-tools' CP-SAT."""
+"""What nothing else decides: exact integer programming with OR-tools' CP-SAT."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from placementclient import errors
-from placementclient.planner.solve.problem import Decision, ItemGroup, Placement, Problem
+from placementclient.optimize import cpsat
+from placementclient.planner.solve.problem import (
+    Decision,
+    ItemGroup,
+    OwnedBin,
+    Part,
+    Placement,
+    Problem,
+)
 from placementclient.planner.solve.symmetry import Symmetry
 
-#: How much deterministic work a preference is worth, in the solver's own unit (about a second).
-#: Only preferences are ever cut short, never an answer.
+#: How much work a preference is worth, in the solver's deterministic unit (about a second).
 EFFORT = 0.3
 
 
-def place(problem: Problem) -> list[list[Placement]] | None:
-    """A solution with the fewest divisions, then the earlier options; ``None``: there is none."""
-    return _Model(problem).best()
+class OutOfBudget(Exception):
+    """The search ended before it knew."""
 
 
-def complete(problem: Problem, decision: Decision, symmetry: Symmetry) -> None:
+class Budget:
+    """The work that may still be done, in the solver's deterministic unit (about a second)."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+
+    def solve(self, model: Any, effort: float | None = None) -> cpsat.Solved:
+        """Search, as :func:`cpsat.solve` does, with what is left.
+
+        :param effort: what finding the best is worth; then no answer is one too
+        :raises OutOfBudget: if nothing is known when all is used up
+        """
+        limit = self._left if effort is None else min(effort, self._left)
+        if limit <= 0 and effort is None:
+            raise OutOfBudget
+        if limit <= 0:
+            return cpsat.Solved('UNKNOWN', None, 0.0)
+        solved = cpsat.solve(model, limit)
+        self._left -= solved.effort
+        if effort is None and not solved.found and solved.status != 'INFEASIBLE':
+            raise OutOfBudget
+        return solved
+
+
+class _Share(NamedTuple):
+    """What of an item that may be divided goes to an option: variables for how much, and if any."""
+
+    amount: Any
+    used: Any
+
+
+def place(problem: Problem, budget: Budget) -> list[list[Placement]] | None:
+    """A solution with the fewest divisions, then the earlier options; ``None``: there is none.
+
+    :raises OutOfBudget: if neither is known in time
+    """
+    return _Model(problem, budget).best()
+
+
+def complete(problem: Problem, decision: Decision, symmetry: Symmetry, budget: Budget) -> None:
     """Find every option that is possible, and prove that the others are not.
 
     :param decision: a solution and what is known to be possible; both facts are extended
+    :raises OutOfBudget: if it takes longer; what was found until then is in ``decision``
     """
-    model = _Model(problem)
+    model = _Model(problem, budget)
     while (found := model.other(decision)) is not None:
         decision.note(found)
         symmetry.spread(decision)
 
 
-def core(problem: Problem) -> Problem:
-    """A part of an infeasible problem that is infeasible, and from which no item can be spared.
+def core(problem: Problem, budget: Budget) -> tuple[Problem, bool]:
+    """A part of an infeasible problem that is infeasible.
 
-    :return: the same groups, some of them with fewer items or none
+    :return: the same groups, some of them with fewer items or none; and whether no item can be
+        spared, as far as could be found out
     """
     groups = list(problem.groups)
 
     def infeasible() -> bool:
-        return place_any(Problem(problem.bins, tuple(groups))) is None
+        return _Model(Problem(problem.bins, tuple(groups)), budget).any() is None
 
-    for index, group in enumerate(groups):
+    for index, group in enumerate(problem.groups):
         low, high = 0, group.count
-        while low < high:
-            middle = (low + high) // 2
-            groups[index] = ItemGroup(group.item, middle)
-            low, high = (low, middle) if infeasible() else (middle + 1, high)
+        try:
+            while low < high:
+                middle = (low + high) // 2
+                groups[index] = ItemGroup(group.item, middle)
+                low, high = (low, middle) if infeasible() else (middle + 1, high)
+        except OutOfBudget:
+            groups[index] = ItemGroup(group.item, high)
+            return Problem(problem.bins, tuple(groups)), False
         groups[index] = ItemGroup(group.item, high)
-    return Problem(problem.bins, tuple(groups))
-
-
-def place_any(problem: Problem) -> list[list[Placement]] | None:
-    """Any solution; ``None``: there is none."""
-    return _Model(problem).any()
-
-
-def _cp_model() -> Any:
-    """OR-tools takes a second to import; most plans never need it."""
-    try:
-        return importlib.import_module('ortools.sat.python.cp_model')
-    except ImportError:
-        raise errors.PlacementError(
-            'This assignment needs a search: pip install python-placementclient[solver]'
-        ) from None
+    return Problem(problem.bins, tuple(groups)), True
 
 
 class _Model:
@@ -73,43 +107,41 @@ class _Model:
     divided, and what shares a bin with another item of its owner, has variables of its own.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self._cp = _cp_model()
-        self._problem = problem
+    def __init__(self, problem: Problem, budget: Budget) -> None:
+        self._cp = cpsat.load('This assignment')
+        self._problem, self._budget = problem, budget
         self._model = self._cp.CpModel()
         self._loads: list[list[Any]] = [[] for _ in problem.bins]
-        #: of each group: how many of its items go each option; empty for groups that may be divided
+        #: of each group: how many of its items take each option; none if it may be divided
         self._counts: list[list[Any]] = []
-        #: of each group that may be divided, of each item: (amount, whether any) of each option
-        self._parts: list[list[list[tuple[Any, Any]]]] = []
-        self._coupled = {
-            (index, option, where) for _, where, users in problem.owned() for index, option in users
-        }
-        for index, group in enumerate(problem.groups):
+        #: of each group that may be divided, of each item: its share in each option
+        self._parts: list[list[list[_Share]]] = []
+        #: of each owner: whether anything moves, so that the units judge all that it has
+        self._moving: dict[int, Any] = {}
+        for group in problem.groups:
             divisible = group.item.divisible
             self._counts.append([] if divisible else self._whole(group))
             self._parts.append(
-                [self._divided(index, group) for _ in range(group.count)] if divisible else []
+                [self._divided(group) for _ in range(group.count)] if divisible else []
             )
         for load, bin_ in zip(self._loads, problem.bins, strict=True):
             if load:
                 self._model.add(sum(load) <= bin_.free)
-        for _, where, users in problem.owned():
-            self._couple(where, users)
+        for owned in problem.owned():
+            self._couple(owned)
 
     def best(self) -> list[list[Placement]] | None:
         found = self.any()
         if found is None:
             return None
         self._hint(found)
-        divisions = [used for item in self._items() for _, used in item]
+        items = [item for parts in self._parts for item in parts]
+        divisions = [share.used for item in items for share in item]
         if divisions:
             self._model.minimize(sum(divisions))
-            status, better = self._solve(EFFORT * 10)
-            found = better or found
-            if status == self._cp.OPTIMAL:
-                self._model.add(sum(divisions) <= sum(map(len, _flat(found, self._parts))))
-        choices = [*self._counts, *([used for _, used in item] for item in self._items())]
+            found = self._solve(EFFORT * 10) or found
+            self._model.add(sum(divisions) <= sum(map(len, _flat(found, self._parts))))
+        choices = [*self._counts, *([share.used for share in item] for item in items)]
         order = [
             option * chosen
             for options in choices
@@ -118,14 +150,12 @@ class _Model:
         ]
         if order:
             self._model.minimize(sum(order))
-            found = self._solve(EFFORT)[1] or found
+            found = self._solve(EFFORT) or found
         return found
 
-    def _items(self) -> list[list[tuple[Any, Any]]]:
-        return [item for parts in self._parts for item in parts]
-
     def any(self) -> list[list[Placement]] | None:
-        return self._solve()[1]
+        """Any solution; ``None``: there is none."""
+        return self._solve()
 
     def other(self, decision: Decision) -> list[list[Placement]] | None:
         """A solution that shows something to be possible that is not known to be."""
@@ -135,10 +165,10 @@ class _Model:
         self._model.clear_objective()
         self._model.add_bool_or(news)
         self._model.maximize(sum(news))
-        found = self._solve(EFFORT)[1]
+        found = self._solve(EFFORT)
         if found is None:
             self._model.clear_objective()
-            found = self._solve()[1]
+            found = self._solve()
         return found
 
     def _news(self, decision: Decision) -> list[Any]:
@@ -152,10 +182,12 @@ class _Model:
                 continue
             # Items of a group can change their roles: what one can do, each of them can.
             first = self._parts[index][0]
-            news += [first[option][1] for option in sorted(unknown)]
+            news += [first[option].used for option in sorted(unknown)]
             if decision.fixed[index]:
                 amounts = dict(decision.placements[index][0])
-                news += [self._less(first[option][0], amount) for option, amount in amounts.items()]
+                news += [
+                    self._less(first[option].amount, amount) for option, amount in amounts.items()
+                ]
         return news
 
     def _at_least(self, variable: Any, amount: int) -> Any:
@@ -172,73 +204,77 @@ class _Model:
         counts = [self._model.new_int_var(0, group.count, '') for _ in group.item.options]
         self._model.add(sum(counts) == group.count)
         for variable, demands in zip(counts, group.item.options, strict=True):
-            for where, amount, _ in demands:
-                self._loads[where].append(amount * variable)
+            for demand in demands:
+                self._loads[demand.bin].append(demand.amount * variable)
         return counts
 
-    def _divided(self, index: int, group: ItemGroup) -> list[tuple[Any, Any]]:
-        parts = []
-        for option, ((where, size, held),) in enumerate(group.item.options):
-            amount = self._model.new_int_var(0, size, '')
+    def _divided(self, group: ItemGroup) -> list[_Share]:
+        shares = []
+        for (demand,) in group.item.options:
+            amount = self._model.new_int_var(0, demand.amount, '')
             used = self._model.new_bool_var('')
             self._model.add(amount >= 1).only_enforce_if(used)
             self._model.add(amount == 0).only_enforce_if(~used)
-            if (index, option, where) not in self._coupled:
-                self._units(where, amount, used, held)
-            self._loads[where].append(amount)
-            parts.append((amount, used))
-        self._model.add(sum(amount for amount, _ in parts) == group.item.size)
-        return parts
+            self._loads[demand.bin].append(amount)
+            shares.append(_Share(amount, used))
+        self._model.add(sum(share.amount for share in shares) == group.item.size)
+        if group.item.owner < 0:
+            for (demand,), share in zip(group.item.options, shares, strict=True):
+                judged = [share.used]
+                if demand.stays:
+                    # What is divided moves in part, and so what stays of it is judged too.
+                    whole = self._model.new_bool_var('')
+                    self._model.add(share.amount == demand.amount).only_enforce_if(whole)
+                    judged.append(~whole)
+                self._units(demand.bin, share.amount + demand.held, judged)
+        return shares
 
-    def _units(self, where: int, amount: Any, used: Any, held: int) -> None:
-        """Where anything is placed, it and what is held are an allocation that the bin admits."""
+    def _units(self, where: int, amount: Any, judged: list[Any]) -> None:
+        """Under all of these conditions, the amount is one that the bin admits."""
         bin_ = self._problem.bins[where]
         steps = self._model.new_int_var(0, bin_.max_unit // bin_.step_size, '')
-        self._model.add(amount + held == bin_.step_size * steps).only_enforce_if(used)
-        self._model.add(amount + held >= bin_.min_unit).only_enforce_if(used)
-        self._model.add(amount + held <= bin_.max_unit).only_enforce_if(used)
+        self._model.add(amount == bin_.step_size * steps).only_enforce_if(*judged)
+        self._model.add(amount >= bin_.min_unit).only_enforce_if(*judged)
+        self._model.add(amount <= bin_.max_unit).only_enforce_if(*judged)
 
-    def _couple(self, where: int, users: list[tuple[int, int]]) -> None:
-        """The units of a bin count for all that one owner gets there."""
-        amounts, useds, held = [], [], 0
-        for index, option in users:
+    def _couple(self, owned: OwnedBin) -> None:
+        """The units of a bin count for all that one owner has there, if anything of it moves."""
+        moving = self._moving.setdefault(owned.owner, self._model.new_bool_var(''))
+        amounts, useds = [], []
+        for index, option in owned.users:
             group = self._problem.groups[index]
-            for demand_where, amount, held_there in group.item.options[option]:
-                if demand_where != where:
-                    continue
-                held = held_there
-                if group.item.divisible:
-                    amounts.append(self._parts[index][0][option][0])
-                    useds.append(self._parts[index][0][option][1])
-                else:
-                    amounts.append(amount * self._counts[index][option])
-                    useds.append(self._counts[index][option])
-        used = self._model.new_bool_var('')
-        self._model.add_max_equality(used, useds)
-        self._units(where, sum(amounts), used, held)
+            demands = group.item.options[option]
+            if group.item.divisible:
+                share = self._parts[index][0][option]
+                amounts.append(share.amount)
+                used = share.used
+            else:
+                used = self._counts[index][option]
+                amounts.append(used * sum(d.amount for d in demands if d.bin == owned.bin))
+            useds.append(used)
+            if not demands[0].stays:
+                self._model.add(moving >= used)
+        if owned.refused:
+            judged = [moving]
+        else:
+            judged = [moving, self._model.new_bool_var('')]
+            self._model.add_max_equality(judged[1], useds)
+        self._units(owned.bin, sum(amounts) + owned.held, judged)
 
     def _hint(self, placements: Sequence[Sequence[Placement]]) -> None:
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):
             for option, variable in enumerate(counts):
-                self._model.add_hint(variable, sum(item[0][0] == option for item in placed))
+                self._model.add_hint(variable, sum(item[0].option == option for item in placed))
             for item, placement in zip(parts, placed if parts else (), strict=True):
                 amounts = dict(placement)
-                for option, (amount, used) in enumerate(item):
-                    self._model.add_hint(amount, amounts.get(option, 0))
-                    self._model.add_hint(used, option in amounts)
+                for option, share in enumerate(item):
+                    self._model.add_hint(share.amount, amounts.get(option, 0))
+                    self._model.add_hint(share.used, option in amounts)
 
-    def _solve(self, effort: float | None = None) -> tuple[int, list[list[Placement]] | None]:
-        solver = self._cp.CpSolver()
-        solver.parameters.num_workers = 1  # with more, the answer depends on the race
-        solver.parameters.random_seed = 0
-        if effort is not None:
-            solver.parameters.max_deterministic_time = effort
-        status = solver.solve(self._model)
-        if status in (self._cp.OPTIMAL, self._cp.FEASIBLE):
-            return status, self._read(solver)
-        if status == self._cp.INFEASIBLE or (effort is not None and status == self._cp.UNKNOWN):
-            return status, None
-        raise errors.PlacementError(f'The solver gave up: {solver.status_name(status)}')
+    def _solve(self, effort: float | None = None) -> list[list[Placement]] | None:
+        """A solution; ``None``: there is none, or none was found with so much effort."""
+        solved = self._budget.solve(self._model, effort)
+        return self._read(solved.solver) if solved.found else None
 
     def _read(self, solver: Any) -> list[list[Placement]]:
         result: list[list[Placement]] = []
@@ -247,13 +283,13 @@ class _Model:
         ):
             placed: list[Placement] = []
             for option, variable in enumerate(counts):
-                amount = sum(demand[1] for demand in group.item.options[option])
-                placed += [((option, amount),)] * solver.value(variable)
+                amount = sum(demand.amount for demand in group.item.options[option])
+                placed += [(Part(option, amount),)] * solver.value(variable)
             for item in parts:
                 amounts = [
-                    (option, solver.value(amount)) for option, (amount, _) in enumerate(item)
+                    Part(option, solver.value(share.amount)) for option, share in enumerate(item)
                 ]
-                placed.append(tuple(part for part in amounts if part[1]))
+                placed.append(tuple(part for part in amounts if part.amount))
             result.append(placed)
         return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Sequence
 
-from placementclient.planner.solve.problem import Decision, Demand, Item, Placement, Problem
+from placementclient.planner.solve.problem import Decision, Demand, Item, Part, Placement, Problem
 
 #: How many exchanges of two items are tried for each option before it is left to the solver.
 EXCHANGES = 8
@@ -54,7 +54,7 @@ def _exchange(
 def _weight(problem: Problem, group: int) -> float:
     """How much of the place that suits it best an item takes."""
     return min(
-        max(amount / max(problem.bins[where].free, 1) for where, amount, _ in demands)
+        max(amount / max(problem.bins[where].free, 1) for where, amount, _, _ in demands)
         for demands in problem.groups[group].item.options
     )
 
@@ -67,10 +67,10 @@ def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[Placement]] 
         placed = placements[index]
         for option, demands in enumerate(group.item.options):
             if len(placed) < group.count and _admits(problem, demands):
-                fitting = min(free[where] // amount for where, amount, _ in demands)
+                fitting = min(free[where] // amount for where, amount, _, _ in demands)
                 number = min(fitting, group.count - len(placed))
-                placed += [((option, sum(amount for _, amount, _ in demands)),)] * number
-                for where, amount, _ in demands:
+                placed += [(Part(option, _size(demands)),)] * number
+                for where, amount, _, _ in demands:
                     free[where] -= amount * number
         while len(placed) < group.count:
             parts = _divide(problem, group.item, free)
@@ -95,7 +95,7 @@ def _balanced(problem: Problem) -> list[list[Placement]] | None:
         for _ in range(group.count if options else 0):
             left, option, demands = max(
                 (
-                    min((free[where] - amount) / sizes[where] for where, amount, _ in demands),
+                    min((free[where] - amount) / sizes[where] for where, amount, _, _ in demands),
                     -option,
                     demands,
                 )
@@ -103,9 +103,9 @@ def _balanced(problem: Problem) -> list[list[Placement]] | None:
             )
             if left < 0:
                 return None
-            for where, amount, _ in demands:
+            for where, amount, _, _ in demands:
                 free[where] -= amount
-            placements[index].append(((-option, sum(amount for _, amount, _ in demands)),))
+            placements[index].append((Part(-option, _size(demands)),))
         if len(placements[index]) < group.count:
             return None
     return placements
@@ -119,11 +119,11 @@ def _divide(problem: Problem, item: Item, free: list[int]) -> Placement | None:
     if not item.divisible:
         return None
     left, parts = item.size, []
-    empty = sorted((problem.bins[where].free for ((where, _, _),) in item.options), reverse=True)
-    for option, ((where, _, held),) in enumerate(item.options):
+    empty = sorted((problem.bins[where].free for ((where, _, _, _),) in item.options), reverse=True)
+    for option, ((where, _, held, _),) in enumerate(item.options):
         part = problem.bins[where].largest_part(min(left, free[where]), held)
         if part:
-            parts.append((option, part))
+            parts.append(Part(option, part))
             free[where] -= part
             left -= part
     if left or sum(empty[: len(parts) - 1]) >= item.size:
@@ -132,7 +132,11 @@ def _divide(problem: Problem, item: Item, free: list[int]) -> Placement | None:
 
 
 def _admits(problem: Problem, demands: Sequence[Demand]) -> bool:
-    return all(problem.bins[where].admits(amount + held) for where, amount, held in demands)
+    return all(problem.bins[demand.bin].takes(demand) for demand in demands)
+
+
+def _size(demands: Sequence[Demand]) -> int:
+    return sum(demand.amount for demand in demands)
 
 
 class _State:
@@ -148,7 +152,7 @@ class _State:
         for index, placed in enumerate(placements):
             self._used.append(sorted({item[0][0] for item in placed if len(item) == 1}))
             for option in self._used[index]:
-                for where, amount, _ in self._options(index)[option]:
+                for where, amount, _, _ in self._options(index)[option]:
                     self._users[where].append((amount, index, option))
             for item in placed:
                 self._occupy(index, item)
@@ -164,7 +168,7 @@ class _State:
             self._add(self._options(index)[item[0][0]], -1)
             return
         for option, amount in item:
-            ((where, _, _),) = self._options(index)[option]
+            ((where, _, _, _),) = self._options(index)[option]
             self._free[where] -= amount
 
     def _fits_after(self, index: int, option: int, used: int) -> bool:
@@ -182,7 +186,7 @@ class _State:
 
     def _others(self, index: int, demands: Sequence[Demand]) -> Iterator[tuple[int, int]]:
         """Whoever could make room where it is missing, the smallest that is large enough first."""
-        for where, _, _ in demands:
+        for where, _, _, _ in demands:
             missing = -self._free[where]
             if missing <= 0:
                 continue
@@ -209,8 +213,8 @@ class _State:
         return self._problem.groups[index].item.options
 
     def _add(self, demands: Sequence[Demand], sign: int) -> None:
-        for where, amount, _ in demands:
+        for where, amount, _, _ in demands:
             self._free[where] += sign * amount
 
     def _holds(self, demands: Sequence[Demand]) -> bool:
-        return all(self._free[where] >= 0 for where, _, _ in demands)
+        return all(self._free[where] >= 0 for where, _, _, _ in demands)

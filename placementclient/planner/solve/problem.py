@@ -8,11 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-#: What an option demands of a bin: its index, the amount, what the consumer has there anyway.
-Demand = tuple[int, int, int]
-#: The amounts that an item gets, by the index of the option.
-Placement = tuple[tuple[int, int], ...]
+
+class Demand(NamedTuple):
+    """What an option demands of a bin.
+
+    :param bin: its index
+    :param amount: in units of its class
+    :param held: what the owner has there besides, and keeps
+    :param stays: whether the whole amount is there now: units are judged only where something
+        of its owner moves, as the service judges all that is written, and only that
+    """
+
+    bin: int
+    amount: int
+    held: int = 0
+    stays: bool = False
+
+
+class Part(NamedTuple):
+    """An amount of an item, and the index of the option that it takes."""
+
+    option: int
+    amount: int
+
+
+#: Where an item is: in one part, or divided.
+Placement = tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +54,10 @@ class Bin:
         """Whether one allocation may have this amount, as far as the units go."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
+    def takes(self, demand: Demand) -> bool:
+        """Whether the units admit a demand of an item that is the only one of its owner."""
+        return demand.stays or self.admits(demand.amount + demand.held)
+
     def largest_part(self, most: int, held: int) -> int:
         """The largest amount up to ``most`` that it admits for one who holds ``held``; 0: none."""
         total = min(most + held, self.max_unit) // self.step_size * self.step_size
@@ -41,20 +68,25 @@ class Bin:
 class Item:
     """What has to be placed: as a whole by one option, or divided over several.
 
-    :param options: the demands of each option, in the order of preference
+    :param options: the demands of each option, in the order of preference; of an option, all stay
+        or none does
     :param divisible: whether it may be divided; then each option has one demand, of the whole
-    :param owner: the consumer's number, from 0, where another of its items may get into the same
-        bin, so that the units count for both together; -1 where none may
+    :param owner: the consumer's number, from 0, where the units judge several of its items
+        together: in one bin, or because one may stay only as long as the others do; -1 where each
+        is judged for itself
+    :param refused: what the owner keeps in bins that do not admit that alone: unless something
+        comes to it, nothing of the owner can move; the amount of these demands is 0
     """
 
     options: tuple[tuple[Demand, ...], ...]
     divisible: bool = False
     owner: int = -1
+    refused: tuple[Demand, ...] = ()
 
     @property
     def size(self) -> int:
         """How much of an item that may be divided there is."""
-        return self.options[0][0][1]
+        return self.options[0][0].amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +97,21 @@ class ItemGroup:
     count: int
 
 
+class OwnedBin(NamedTuple):
+    """A bin that items of an owner may use.
+
+    :param held: what the owner has there besides
+    :param refused: whether the units do not admit that alone
+    :param users: group and option of each item that may use it
+    """
+
+    owner: int
+    bin: int
+    held: int
+    refused: bool
+    users: list[tuple[int, int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Bins, and what has to get into them."""
@@ -72,16 +119,20 @@ class Problem:
     bins: tuple[Bin, ...]
     groups: tuple[ItemGroup, ...]
 
-    def owned(self) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
-        """Each bin that several items of one owner may use: owner, bin, ``[(group, option)]``."""
-        users: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    def owned(self) -> Iterator[OwnedBin]:
+        """The bins in which the units judge all that an owner has there."""
+        bins: dict[tuple[int, int], OwnedBin] = {}
         for index, group in enumerate(self.groups):
-            if group.item.owner < 0 or not group.count:
+            owner = group.item.owner
+            if owner < 0 or not group.count:
                 continue
+            for where, _, held, _ in group.item.refused:
+                bins.setdefault((owner, where), OwnedBin(owner, where, held, True, []))
             for option, demands in enumerate(group.item.options):
-                for where, _, _ in demands:
-                    users.setdefault((group.item.owner, where), []).append((index, option))
-        return ((*key, value) for key, value in users.items())
+                for where, _, held, _ in demands:
+                    bin_ = bins.setdefault((owner, where), OwnedBin(owner, where, held, False, []))
+                    bin_.users.append((index, option))
+        return iter(bins.values())
 
 
 @dataclass(slots=True)
@@ -90,12 +141,15 @@ class Decision:
 
     :param placements: of each group, one for each of its items
     :param possible: of each group, the options that some solution uses
-    :param fixed: of each group, whether every solution has the same placement for its items
+    :param fixed: of each group, whether every solution has the same placement for its items, as
+        far as is known
+    :param proved: whether nothing else is possible; else the search for more was cut short
     """
 
     placements: list[list[Placement]]
     possible: list[set[int]]
     fixed: list[bool]
+    proved: bool = True
 
     def note(self, placements: Sequence[Iterable[Placement]]) -> None:
         """Learn from a solution what is possible."""

@@ -1,27 +1,42 @@
 """Who goes where, exactly: what is impossible, what is forced, what is open.
 
-What has one possible option is placed first, then :mod:`~placementclient.planner.solve.heuristics`
-decides what people meet every day: room to spare, items and places that are alike; items of one
-size are a flow. Whatever that cannot prove goes to :mod:`~placementclient.planner.solve.cpsat`.
+What has one possible option is placed first. What is left falls into parts that have nothing in
+common; of each, items of one size are a flow, :mod:`.heuristics` decides what people meet every
+day (room to spare, items and places that are alike), :mod:`.filling` what has hardly any room.
+Whatever these cannot prove goes to :mod:`.cpsat`, which may run out of time.
 """
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from placementclient.planner.solve import cpsat, heuristics, max_flow
+from placementclient.planner.solve import cpsat, filling, heuristics, max_flow
 from placementclient.planner.solve.problem import (
     Bin,
     Decision,
     Demand,
     Item,
     ItemGroup,
+    Part,
     Placement,
     Problem,
 )
 from placementclient.planner.solve.symmetry import Symmetry
+
+#: How long a search may take, in the solver's deterministic unit (about a second).
+TIMEOUT = 60.0
+#: How long finding the smallest reason may take: it is to cost no more than the answer.
+CORE_TIMEOUT = 5.0
+
+
+class Verdict(enum.Enum):
+    """What else can be said of a problem than how it is solved."""
+
+    IMPOSSIBLE = 'impossible'
+    UNDETERMINED = 'undetermined'
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,55 +44,94 @@ class ItemDecision:
     """What is known of one item.
 
     :param placement: the amounts by option
-    :param possible: every option that some solution uses, in the order of preference
+    :param possible: every option that some solution is known to use, in the order of preference
     :param forced: whether all solutions agree
+    :param proved: whether no other option is possible; else the search for them was cut short
     """
 
     placement: Placement
     possible: tuple[int, ...]
     forced: bool
+    proved: bool = True
 
 
-@dataclass(frozen=True, slots=True)
 class Impossible:
     """There is no solution.
 
-    :param items: indexes of items that alone are impossible; the smallest set of this kind
+    :param items: indexes of items that alone are impossible
     :param free: what is left in the bins for them
+    :param problem: where it may be that not all of ``items`` are needed for that: they, as groups
+    :param members: of each of its groups, the indexes
     """
 
-    items: tuple[int, ...]
-    free: tuple[int, ...]
+    def __init__(
+        self,
+        items: Sequence[int],
+        free: Sequence[int],
+        problem: Problem | None = None,
+        members: Sequence[Sequence[int]] = (),
+    ) -> None:
+        self.items, self.free = tuple(sorted(items)), tuple(free)
+        self._problem, self._members = problem, members
+
+    def core(self) -> tuple[tuple[int, ...], bool]:
+        """Items that alone are impossible, and whether it is known that none can be spared."""
+        if self._problem is None:
+            return self.items, True
+        core, minimal = _core(self._problem)
+        items = [
+            index
+            for group, indexes in zip(core.groups, self._members, strict=True)
+            for index in indexes[: group.count]
+        ]
+        return tuple(sorted(items)), minimal
 
 
-def search(bins: Sequence[Bin], items: Sequence[Item]) -> list[ItemDecision] | Impossible:
+@dataclass(frozen=True, slots=True)
+class Undetermined:
+    """Neither a solution was found in time, nor a proof that there is none."""
+
+
+def search(
+    bins: Sequence[Bin], items: Sequence[Item], timeout: float = TIMEOUT
+) -> list[ItemDecision] | Impossible | Undetermined:
     """Place all items.
 
     Deterministic: the same input gives the same answer. Prefers the fewest divisions, and then
     fills the bins in the order of the options, the largest items first.
 
-    :return: what is known of each item, or why there is no solution
+    :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    :return: what is known of each item, or why there is no solution, or that this is not known
     """
-    return _Search(bins, items).run()
+    return _Search(bins, items, timeout).run()
 
 
 class _Search:
-    def __init__(self, bins: Sequence[Bin], items: Sequence[Item]) -> None:
-        self._bins = bins
+    def __init__(self, bins: Sequence[Bin], items: Sequence[Item], timeout: float) -> None:
+        self._bins, self._timeout = bins, timeout
         self._free = [bin_.free for bin_ in bins]
         self._items = items
         #: of each item that is not placed: the options that are left, as indexes of its own options
         self._options = {index: list(range(len(item.options))) for index, item in enumerate(items)}
         self._found: dict[int, ItemDecision] = {}
 
-    def run(self) -> list[ItemDecision] | Impossible:
+    def run(self) -> list[ItemDecision] | Impossible | Undetermined:
         stuck = self._propagate()
         if stuck is not None:
-            return Impossible((stuck,), tuple(self._free))
-        for component in self._components():
-            impossible = self._decide(component)
-            if impossible is not None:
-                return impossible
+            return Impossible((stuck,), self._free)
+        components = self._components()
+        undetermined = False
+        for component in components:
+            problem, members = self._abstract(component)
+            decision = decide(problem, self._timeout / len(components))
+            if decision is Verdict.IMPOSSIBLE:
+                return Impossible(component, self._free, problem, members)
+            if isinstance(decision, Decision):
+                self._note(decision, members)
+            else:
+                undetermined = True
+        if undetermined:
+            return Undetermined()
         return [self._found[index] for index in range(len(self._items))]
 
     def _propagate(self) -> int | None:
@@ -87,7 +141,7 @@ class _Search:
         """
         users: dict[int, set[int]] = {}
         for index, item in enumerate(self._items):
-            for where in {demand[0] for option in item.options for demand in option}:
+            for where in {demand.bin for option in item.options for demand in option}:
                 users.setdefault(where, set()).add(index)
         pending: dict[int, None] = dict.fromkeys(self._options)
         while pending:
@@ -112,30 +166,31 @@ class _Search:
     def _take(self, index: int, option: int) -> list[int]:
         """Place an item that has no choice; the bins that have less room now."""
         demands = self._items[index].options[option]
-        for where, amount, _ in demands:
-            self._free[where] -= amount
-        amount = sum(demand[1] for demand in demands)
-        self._found[index] = ItemDecision(((option, amount),), (option,), True)
-        return [demand[0] for demand in demands]
+        for demand in demands:
+            self._free[demand.bin] -= demand.amount
+        amount = sum(demand.amount for demand in demands)
+        self._found[index] = ItemDecision((Part(option, amount),), (option,), True)
+        return [demand.bin for demand in demands]
 
     def _may(self, item: Item, option: Sequence[Demand]) -> bool:
         """Whether an option is possible as far as this item alone goes."""
-        if item.divisible:
-            ((where, size, held),) = option
+        if item.divisible and not self._fits(option):
+            ((where, size, held, _),) = option
             bin_ = self._bins[where]
             most = min(size, self._free[where], bin_.max_unit - held)
             return most > 0 and (item.owner >= 0 or bin_.largest_part(most, held) > 0)
         if item.owner >= 0:
             return all(
-                amount <= self._free[where] and amount + held <= self._bins[where].max_unit
-                for where, amount, held in option
+                demand.amount <= self._free[demand.bin]
+                and (demand.stays or demand.amount + demand.held <= self._bins[demand.bin].max_unit)
+                for demand in option
             )
         return self._fits(option)
 
     def _fits(self, option: Sequence[Demand]) -> bool:
         return all(
-            amount <= self._free[where] and self._bins[where].admits(amount + held)
-            for where, amount, held in option
+            demand.amount <= self._free[demand.bin] and self._bins[demand.bin].takes(demand)
+            for demand in option
         )
 
     def _components(self) -> list[list[int]]:
@@ -153,7 +208,7 @@ class _Search:
                 continue
             item = self._items[index]
             touched = [
-                ('bin', demand[0])
+                ('bin', demand.bin)
                 for option in self._options[index]
                 for demand in item.options[option]
             ]
@@ -167,30 +222,17 @@ class _Search:
             components.setdefault(find(node), []).append(index)
         return list(components.values())
 
-    def _decide(self, component: Sequence[int]) -> Impossible | None:
-        problem, members = self._abstract(component)
-        decision = decide(problem)
-        if decision is None:
-            return self._impossible(problem, members)
+    def _note(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
         for group, indexes in enumerate(members):
             possible = decision.possible[group]
             for index, placement in zip(indexes, decision.placements[group], strict=True):
                 options = self._options[index]
                 self._found[index] = ItemDecision(
-                    tuple((options[option], amount) for option, amount in placement),
+                    tuple(Part(options[option], amount) for option, amount in placement),
                     tuple(options[option] for option in sorted(possible)),
-                    decision.fixed[group],
+                    decision.fixed[group] and decision.proved,
+                    decision.proved,
                 )
-        return None
-
-    def _impossible(self, problem: Problem, members: Sequence[Sequence[int]]) -> Impossible:
-        core = max_flow.core(problem) if max_flow.applies(problem) else cpsat.core(problem)
-        items = [
-            index
-            for group, indexes in zip(core.groups, members, strict=True)
-            for index in indexes[: group.count]
-        ]
-        return Impossible(tuple(sorted(items)), tuple(self._free))
 
     def _abstract(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
         """The component as a problem of its own, and the items of each of its groups.
@@ -205,14 +247,18 @@ class _Search:
             item = self._items[index]
             options = tuple(
                 tuple(
-                    (bins.setdefault(where, len(bins)), amount, held)
-                    for where, amount, held in item.options[option]
+                    Demand(bins.setdefault(where, len(bins)), amount, held, stays)
+                    for where, amount, held, stays in item.options[option]
                 )
                 for option in self._options[index]
             )
+            refused = tuple(
+                demand._replace(bin=bins.setdefault(demand.bin, len(bins)))
+                for demand in item.refused
+            )
             owned = item.owner >= 0
             owner = owners.setdefault(item.owner, len(owners)) if owned else -1
-            alike = (Item(options, item.divisible, owner), index if owned else -1)
+            alike = (Item(options, item.divisible, owner, refused), index if owned else -1)
             groups.setdefault(alike, []).append(index)
         order = sorted(groups, key=lambda alike: (astuple(alike[0]), alike[1]))
         return (
@@ -225,30 +271,66 @@ class _Search:
 
 
 @functools.lru_cache(maxsize=4096)
-def decide(problem: Problem) -> Decision | None:
-    """Solve one problem; ``None``: it has no solution. Trees that are alike cost it once."""
+def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | Verdict:
+    """Solve one problem. Trees that are alike cost it once.
+
+    :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    """
     if max_flow.applies(problem):
-        return max_flow.decide(problem)
-    placements = heuristics.place(problem)
+        return max_flow.decide(problem) or Verdict.IMPOSSIBLE
+    budget = cpsat.Budget(timeout)
+    try:
+        placements = _place(problem, budget)
+    except cpsat.OutOfBudget:
+        return Verdict.UNDETERMINED
     if placements is None:
-        placements = cpsat.place(_whole(problem))
-    if placements is None and any(group.item.divisible for group in problem.groups):
-        placements = cpsat.place(problem)
-    if placements is None:
-        return None
+        return Verdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
-    symmetry = Symmetry(problem)
     decision.note(placements)
-    symmetry.spread(decision)
-    if decision.is_open(problem):
-        heuristics.exchange(problem, decision)
-        symmetry.spread(decision)
-    if decision.is_open(problem):
-        cpsat.complete(problem, decision, symmetry)
+    _complete(problem, decision, budget)
     for index, group in enumerate(problem.groups):
         if not group.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1
     return decision
+
+
+def _place(problem: Problem, budget: cpsat.Budget) -> list[list[Placement]] | None:
+    """A solution with the fewest divisions; ``None``: there is none."""
+    placements = heuristics.place(problem)
+    if placements is not None:
+        return placements
+    whole = _whole(problem)
+    if filling.applies(whole):
+        placements = filling.place(whole)
+    if placements is None:
+        placements = cpsat.place(whole, budget)
+    if placements is None and any(group.item.divisible for group in problem.groups):
+        placements = cpsat.place(problem, budget)
+    return placements
+
+
+def _complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
+    """Find all that is possible, the cheapest first; what is proved to be all, if time allows."""
+    symmetry = Symmetry(problem)
+    symmetry.spread(decision)
+    if decision.is_open(problem):
+        heuristics.exchange(problem, decision)
+        symmetry.spread(decision)
+    if decision.is_open(problem) and filling.applies(problem):
+        filling.complete(problem, decision, symmetry)
+    if decision.is_open(problem):
+        try:
+            cpsat.complete(problem, decision, symmetry, budget)
+        except cpsat.OutOfBudget:
+            decision.proved = False
+
+
+@functools.lru_cache(maxsize=256)
+def _core(problem: Problem) -> tuple[Problem, bool]:
+    """A part of an infeasible problem that is infeasible, and whether none of it can be spared."""
+    if max_flow.applies(problem):
+        return max_flow.core(problem), True
+    return cpsat.core(problem, cpsat.Budget(CORE_TIMEOUT))
 
 
 def _whole(problem: Problem) -> Problem:
@@ -266,8 +348,9 @@ def _whole_item(problem: Problem, item: Item) -> Item:
     if not item.divisible:
         return item
     options: list[tuple[Demand, ...]] = []
-    for ((where, size, held),) in item.options:
-        bin_ = problem.bins[where]
-        admitted = item.owner >= 0 or bin_.admits(size + held)
-        options.append(((where, size if admitted else bin_.free + 1, held),))
+    for (demand,) in item.options:
+        bin_ = problem.bins[demand.bin]
+        admitted = item.owner >= 0 or bin_.takes(demand)
+        too_much = max(bin_.free + 1, demand.amount)
+        options.append((demand if admitted else demand._replace(amount=too_much),))
     return replace(item, options=tuple(options), divisible=False)

@@ -24,12 +24,18 @@ class Symmetry:
         }
         for index, group in enumerate(problem.groups):
             for option, demands in enumerate(group.item.options):
-                alike = tuple((position[where], amount, held) for where, amount, held in demands)
-                options[place_of[demands[0][0]]][index].append((alike, option))
+                alike = tuple(demand._replace(bin=position[demand.bin]) for demand in demands)
+                options[place_of[demands[0].bin]][index].append((alike, option))
         interchangeable: dict[object, list[int]] = {}
         for place, bins in members.items():
             signature = (
                 tuple(problem.bins[where] for where in bins),
+                tuple(
+                    (index, demand._replace(bin=position[demand.bin]))
+                    for index, group in enumerate(problem.groups)
+                    for demand in group.item.refused
+                    if demand.bin in bins
+                ),
                 tuple(tuple(alike for alike, _ in of_kind) for of_kind in options[place]),
             )
             interchangeable.setdefault(signature, []).append(place)
@@ -67,6 +73,6 @@ def _places(problem: Problem) -> list[int]:
 
     for group in problem.groups:
         for demands in group.item.options:
-            for where, _, _ in demands[1:]:
-                parents[find(where)] = find(demands[0][0])
+            for demand in demands[1:]:
+                parents[find(demand.bin)] = find(demands[0].bin)
     return [find(where) for where in range(len(problem.bins))]

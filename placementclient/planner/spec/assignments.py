@@ -13,6 +13,9 @@ from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.spec.documents import Cursor, read
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
+#: The column for targets that get a class under several names.
+TO_CLASS = 'to_resource_class'
+_ALLOWED = (*COLUMNS, TO_CLASS)
 _NEEDED = COLUMNS[:2]
 
 
@@ -26,6 +29,7 @@ class Row:
     :param evidence: free text
     :param path: the file that it came from
     :param line: where in it, from 1
+    :param to_resource_class: the name of the class on the target; ``None``: there is only one
     """
 
     consumer_uuid: str
@@ -35,6 +39,7 @@ class Row:
     evidence: str | None = None
     path: str = ''
     line: int | None = None
+    to_resource_class: str | None = None
 
     def error(self, reason: str) -> errors.BadFile:
         """The exception that says what is wrong with this row."""
@@ -52,6 +57,8 @@ class Open(Protocol):
     def amount(self) -> int: ...
     @property
     def choices(self) -> Sequence[str]: ...
+    @property
+    def classes(self) -> Sequence[str]: ...
 
 
 def parse(text: str, path: str) -> list[Row]:
@@ -65,12 +72,14 @@ def parse(text: str, path: str) -> list[Row]:
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
-    rows: dict[tuple[str, str, str], Row] = {}
+    rows: dict[tuple[str, ...], Row] = {}
     for cells in _from_csv(text, path) if is_csv else _from_document(read(text, path)):
         row = _row(cells)
         if row is None:
             continue
-        key = (row.consumer_uuid, row.resource_class, row.to_provider)
+        key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
+        if row.to_resource_class is not None:
+            key += (row.to_resource_class,)
         if key in rows:
             where = f'line {rows[key].line}' if rows[key].line else 'above'
             raise row.error(f'the same row as {where}: {", ".join(key)}')
@@ -80,15 +89,20 @@ def parse(text: str, path: str) -> list[Row]:
 
 def skeleton(undecided: Iterable[Open]) -> str:
     """A CSV file of undecided rows to fill in, for :func:`parse`. Comments give the choices."""
+    rows = list(undecided)
+    is_named = any(row.classes for row in rows)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator='\n')
-    writer.writerow(COLUMNS)
-    choices: Sequence[str] | None = None
-    for row in undecided:
-        if row.choices != choices:
-            choices = row.choices
-            out.write(f'# to_provider is one of: {" | ".join(choices)}\n')
-        writer.writerow((row.consumer_uuid, row.resource_class, row.amount, '', ''))
+    writer.writerow((*COLUMNS, TO_CLASS) if is_named else COLUMNS)
+    choices: tuple[Sequence[str], Sequence[str]] | None = None
+    for row in rows:
+        if (row.choices, row.classes) != choices:
+            choices = (row.choices, row.classes)
+            out.write(f'# to_provider is one of: {" | ".join(row.choices)}\n')
+            if row.classes:
+                out.write(f'# {TO_CLASS} is one of: {" | ".join(row.classes)}\n')
+        cells = (row.consumer_uuid, row.resource_class, row.amount, '', '')
+        writer.writerow((*cells, '') if is_named else cells)
     return out.getvalue()
 
 
@@ -107,7 +121,7 @@ def _from_csv(text: str, path: str) -> Iterator[Mapping[str, Cursor]]:
             row = Cursor(cells, path, '', reader.line_num)
             if header is None:
                 header = [cell.strip() for cell in cells]
-                Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(COLUMNS, COLUMNS[:4])
+                Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(_ALLOWED, COLUMNS[:4])
             elif len(cells) != len(header):
                 raise row.error(f'{len(cells)} fields, the header has {len(header)}')
             else:
@@ -122,7 +136,7 @@ def _from_csv(text: str, path: str) -> Iterator[Mapping[str, Cursor]]:
 
 def _from_document(document: Cursor) -> Iterator[Mapping[str, Cursor]]:
     for item in document.items():
-        inside = item.keys(COLUMNS, _NEEDED)
+        inside = item.keys(_ALLOWED, _NEEDED)
         yield {name: at for name, at in inside.items() if at.value not in (None, '')}
 
 
@@ -143,6 +157,7 @@ def _row(cells: Mapping[str, Cursor]) -> Row | None:
         cells['evidence'].text() if 'evidence' in cells else None,
         first.path,
         first.line,
+        cells[TO_CLASS].symbol() if TO_CLASS in cells else None,
     )
 
 

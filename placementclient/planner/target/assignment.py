@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
 
 from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import OpenRow
 from placementclient.planner.plan.plan import PlannedRow
@@ -14,10 +15,12 @@ from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.spec.specification import Spec
 from placementclient.planner.target.known import Holding, Known
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import Place, TargetProvider, TargetState
-
-#: A provider's UUID and a class.
-Where = tuple[str, str]
+from placementclient.planner.target.target_state import (
+    Place,
+    TargetProvider,
+    TargetState,
+    Where,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class ConsumerItem:
 
     :param amounts: of each class
     :param options: the places of each class, in the order of the classes
+    :param divisible: whether the amount of the only class may be divided
     :param known: the row that decides it
     """
 
@@ -37,22 +41,38 @@ class ConsumerItem:
     known: Known | None = None
 
 
+class Transfer(NamedTuple):
+    """An amount of a consumer that goes to a place, which may be the one where it is."""
+
+    consumer_uuid: str
+    source: Where
+    target: Where
+    amount: int
+
+
 @dataclass(slots=True)
 class Assignment:
     """Where everything of a tree goes.
 
     :param rows: labelled, by source, consumer and class
-    :param moves: of each row, whence and whither: consumer, source, target, amount
+    :param transfers: of each row, whence and whither
     :param undecided: the rows that have a choice
+    :param unproved: the rows that may have one: the search for it was cut short
     """
 
     rows: list[PlannedRow]
-    moves: list[tuple[str, Where, Where, int]]
+    transfers: list[Transfer]
     undecided: list[OpenRow]
+    unproved: list[OpenRow]
 
 
 class AssignmentProblem:
-    """The bins and the items of one tree."""
+    """The bins and the items of one tree.
+
+    :ivar consumer_items: of each item what it is about
+    :ivar wheres: of each bin the class and the provider
+    :ivar causes: why some consumer has no place at all
+    """
 
     def __init__(self, overlay: SnapshotOverlay, target_state: TargetState, spec: Spec) -> None:
         self._overlay, self._target_state, self._spec = overlay, target_state, spec
@@ -70,178 +90,269 @@ class AssignmentProblem:
         known: Mapping[Holding, Sequence[Known]],
     ) -> None:
         """Make items of what a consumer holds of classes that go together."""
-        held = consumer.allocations.get(source.uuid, {})
-        amounts = {name: held[name] for name in names if held.get(name)}
-        for name in amounts.keys() & names:
-            limited = self._target_state.limited.get((source.uuid, name))
-            if limited is not None:
-                amounts[name] = min(limited.get(consumer.uuid, 0), amounts[name])
-        amounts = {name: amount for name, amount in amounts.items() if amount}
+        amounts = self._amounts(consumer, source, names)
         if not amounts:
             return
         options = self._options(source, tuple(amounts))
         open_amounts = dict(amounts)
-        targets: set[tuple[tuple[str, bool], ...]] = set()
+        targets: set[frozenset[str]] = set()
         for name in amounts:
-            rows = known.get((consumer.uuid, source.uuid, name))
+            rows = known.get(Holding(consumer.uuid, source.uuid, name))
             if rows:
                 del open_amounts[name]
-                targets.add(tuple(sorted(_target(row.place) for row in rows)))
-                for row in rows:
-                    self._add(
-                        ConsumerItem(
-                            consumer, source, {name: row.amount}, ((row.place,),), known=row
-                        )
-                    )
+                targets.add(frozenset(row.place.provider_uuid for row in rows))
+                self.consumer_items += [
+                    ConsumerItem(consumer, source, {name: row.amount}, ((row.place,),), known=row)
+                    for row in rows
+                ]
         if targets:
-            together = {target for several in targets for target in several}
-            options = tuple(option for option in options if {_target(option[0])} == together)
-        if len(targets) > 1 or (amounts and not options and open_amounts):
+            together = frozenset[str]().union(*targets)
+            options = [option for option in options if {option[0].provider_uuid} == together]
+        positions = [index for index, name in enumerate(amounts) if name in open_amounts]
+        chosen = {tuple(option[index] for index in positions): None for option in options}
+        choices = tuple(
+            places for places in chosen if not any(place.only_mapped for place in places)
+        )
+        if len(targets) > 1 or (open_amounts and not choices):
             self.causes.append(
                 infeasibility.Apart(self._target_state.root.name, consumer.uuid, tuple(amounts))
             )
         elif open_amounts:
-            positions = [index for index, name in enumerate(amounts) if name in open_amounts]
-            options = tuple(tuple(option[index] for index in positions) for option in options)
-            divisible = self._spec.split and len(open_amounts) == 1 and not targets
-            divisible = divisible and len(amounts) == 1 and len(options) > 1
-            self._add(ConsumerItem(consumer, source, open_amounts, options, divisible))
+            divisible = self._spec.split and len(amounts) == 1 and len(choices) > 1
+            self.consumer_items.append(
+                ConsumerItem(consumer, source, open_amounts, choices, divisible)
+            )
 
     def items(self) -> list[Item]:
-        """The items, with those of one consumer that share a bin tied together."""
+        """The items, with those of one consumer that are judged together tied together."""
         items = [self._item(consumer_item) for consumer_item in self.consumer_items]
-        users: dict[tuple[str, int], list[int]] = {}
-        for index, (consumer_item, item) in enumerate(zip(self.consumer_items, items, strict=True)):
-            for where in {demand[0] for option in item.options for demand in option}:
-                users.setdefault((consumer_item.consumer.uuid, where), []).append(index)
-        tied = {key: indexes for key, indexes in users.items() if len(indexes) > 1}
-        if tied:
-            self._tie(items, tied)
+        own_of: dict[str, list[int]] = {}
+        for index, consumer_item in enumerate(self.consumer_items):
+            own_of.setdefault(consumer_item.consumer.uuid, []).append(index)
+        for owner, own in enumerate(own_of.values()):
+            refused = list(self._refused(own))
+            if refused:
+                self._respect(items, own, refused)
+            if refused or len(own) > 1:
+                self._tie(items, own, owner)
         return items
+
+    def overfull(self) -> Iterator[infeasibility.Overfull]:
+        """Inventories that change, and have too little room for what stays out of the plan."""
+        places = self._target_state.places
+        moved = {where.resource_class for where in places}
+        moved.update(place.resource_class for own in places.values() for place in own)
+        for target_provider in self._target_state.providers.values():
+            before = target_provider.before.inventories if target_provider.before else {}
+            for name, inventory in target_provider.inventories.items():
+                if inventory == before.get(name):
+                    continue
+                used, room = self.static(Where(target_provider.uuid, name)), inventory.capacity
+                was = before[name].capacity if name in before else 0
+                is_short = name in moved and used > room + max(0, used - was)
+                if is_short or room < 0:
+                    yield infeasibility.Overfull(
+                        self._target_state.root.name, target_provider.name, name, used, room
+                    )
 
     def static(self, where: Where) -> int:
         """What is used at a place by those that stay out of it, in units of the class."""
-        provider_uuid, name = where
-        state = self._overlay.state(provider_uuid)
+        state = self._overlay.state(where.provider_uuid)
         if state is None:
             return 0
-        used = state.usages.get(name, 0)
+        used = state.usages.get(where.resource_class, 0)
         if where in self._target_state.limited:
             return used - sum(self._target_state.limited[where].values())
-        return (
-            0 if where in self._target_state.places else used
-        )  # each of its consumers has an item
+        # Of what moves, each of its consumers has an item.
+        return 0 if where in self._target_state.places else used
 
-    def _options(
-        self, source: TargetProvider, names: Sequence[str]
-    ) -> tuple[tuple[Place, ...], ...]:
-        """The places that every class can go to."""
-        places = [
-            {_target(place): place for place in self._target_state.places[source.uuid, name]}
-            for name in names
-        ]
-        return tuple(
-            tuple(of_class[target] for of_class in places)
-            for target in places[0]
-            if all(target in of_class for of_class in places)
-        )
-
-    def _add(self, consumer_item: ConsumerItem) -> None:
-        if consumer_item.known is None:
-            options = tuple(
-                option
-                for option in consumer_item.options
-                if not any(place.only_mapped for place in option)
-            )
-            consumer_item = replace(
-                consumer_item,
-                options=options,
-                divisible=consumer_item.divisible and len(options) > 1,
-            )
-        self.consumer_items.append(consumer_item)
-
-    def _item(self, consumer_item: ConsumerItem) -> Item:
-        options = []
-        for places in consumer_item.options:
-            demands: dict[int, Demand] = {}
-            for place, amount in zip(places, consumer_item.amounts.values(), strict=True):
-                where = self.number(place)
-                known = demands.get(where, (where, 0, self.held(consumer_item.consumer, place)))
-                demands[where] = (where, known[1] + amount, known[2])
-            options.append(tuple(demands.values()))
-        return Item(tuple(options), consumer_item.divisible)
-
-    def number(self, place: Place) -> int:
+    def number(self, where: Where) -> int:
         """The number of a place's bin."""
-        return self._bin((place.provider_uuid, place.resource_class))
-
-    def held(self, consumer: Consumer, place: Place) -> int:
-        """What a consumer has at a place and keeps there."""
-        where = (place.provider_uuid, place.resource_class)
-        held = consumer.allocations.get(place.provider_uuid, {}).get(place.resource_class, 0)
-        if where in self._target_state.limited:
-            return held - self._target_state.limited[where].get(consumer.uuid, 0)
-        return 0 if where in self._target_state.places else held
-
-    def _bin(self, where: Where) -> int:
         number = self._numbers.get(where)
         if number is None:
             number = self._numbers[where] = len(self.bins)
             self.wheres.append(where)
-            inventory = self._target_state.providers[where[0]].inventories[where[1]]
-            if where in self._target_state.places:
-                self.bins.append(self._remainder(where, inventory))
-            else:
-                self.bins.append(
-                    Bin(
-                        inventory.capacity - self.static(where),
-                        inventory.min_unit,
-                        inventory.max_unit,
-                        inventory.step_size,
-                    )
-                )
+            inventory = self._target_state.providers[where.provider_uuid].inventories[
+                where.resource_class
+            ]
+            free = inventory.capacity - self.static(where) + self._tolerated(where)
+            self.bins.append(Bin(free, inventory.min_unit, inventory.max_unit, inventory.step_size))
         return number
 
-    def _remainder(self, where: Where, inventory: Inventory) -> Bin:
-        """What stays on a source may stay as it is: over-committed, no more than it was, and in
-        amounts that the units admitted once.
+    def held(self, consumer: Consumer, where: Where) -> int:
+        """What a consumer has at a place and keeps there, in units of the class."""
+        held = consumer.allocations.get(where.provider_uuid, {}).get(where.resource_class, 0)
+        if where in self._target_state.limited:
+            return held - self._target_state.limited[where].get(consumer.uuid, 0)
+        return 0 if where in self._target_state.places else held
+
+    def _amounts(
+        self, consumer: Consumer, source: TargetProvider, names: Sequence[str]
+    ) -> dict[str, int]:
+        """What a consumer holds on a source that may move, by class."""
+        held = consumer.allocations.get(source.uuid, {})
+        amounts = {name: held[name] for name in names if held.get(name)}
+        for name in amounts:
+            limited = self._target_state.limited.get(Where(source.uuid, name))
+            if limited is not None:
+                amounts[name] = min(limited.get(consumer.uuid, 0), amounts[name])
+        return {name: amount for name, amount in amounts.items() if amount}
+
+    def _options(self, source: TargetProvider, names: Sequence[str]) -> list[tuple[Place, ...]]:
+        """The ways in which all classes go to one provider, under any name that they have there."""
+        places = [self._target_state.places[Where(source.uuid, name)] for name in names]
+        if len(places) == 1:
+            return [(place,) for place in places[0]]
+        targets = dict.fromkeys(place.provider_uuid for place in places[0])
+        return [
+            option
+            for target in targets
+            for option in product(
+                *([place for place in own if place.provider_uuid == target] for own in places)
+            )
+        ]
+
+    def _item(self, consumer_item: ConsumerItem) -> Item:
+        options = []
+        for places in consumer_item.options:
+            stays = all(place.stays for place in places)
+            demands: dict[int, Demand] = {}
+            for place, amount in zip(places, consumer_item.amounts.values(), strict=True):
+                number = self.number(place.where)
+                if number in demands:
+                    amount += demands[number].amount
+                held = self.held(consumer_item.consumer, place.where)
+                demands[number] = Demand(number, amount, held, stays)
+            options.append(tuple(demands.values()))
+        return Item(tuple(options), consumer_item.divisible)
+
+    def _tolerated(self, where: Where) -> int:
+        """What stays on a source may stay over-committed, no more than it was: units of it."""
+        if where not in self._target_state.places:
+            return 0
+        before = self._target_state.providers[where.provider_uuid].before
+        if before is None or where.resource_class not in before.inventories:
+            return 0
+        usage = before.usages.get(where.resource_class, 0)
+        return max(0, usage - before.inventories[where.resource_class].capacity)
+
+    def _refused(self, own: Sequence[int]) -> Iterator[infeasibility.Unacceptable]:
+        """What a consumer keeps against the units: the service refuses to write it again."""
+        tree = self._target_state.root.name
+        consumer = self.consumer_items[own[0]].consumer
+        moving = {
+            Where(self.consumer_items[index].source.uuid, name)
+            for index in own
+            for name in self.consumer_items[index].amounts
+        }
+        for provider_uuid, resources in consumer.allocations.items():
+            target = self._target_state.providers.get(provider_uuid)
+            state = target or self._overlay.state(provider_uuid)
+            if state is None:
+                continue  # on a tree that the snapshot leaves out
+            for name, amount in resources.items():
+                inventory = state.inventories.get(name)
+                if inventory is None:
+                    continue
+                where = Where(provider_uuid, name)
+                kept = self.held(consumer, where) if where in moving else amount
+                if kept and not inventory.admits(kept):
+                    yield infeasibility.Unacceptable(tree, consumer.uuid, state.name, name, kept)
+
+    def _respect(
+        self,
+        items: list[Item],
+        own: Sequence[int],
+        refused: Sequence[infeasibility.Unacceptable],
+    ) -> None:
+        """Where a consumer keeps what the units refuse, nothing of it moves, unless what comes to
+        it makes that right.
         """
-        before = self._target_state.providers[where[0]].before
-        assert before is not None
-        usage, was = before.usages.get(where[1], 0), before.inventories.get(where[1])
-        free = inventory.capacity + max(0, usage - (was.capacity if was else usage))
-        if self._spec.split:
-            return Bin(free, inventory.min_unit, inventory.max_unit, inventory.step_size)
-        return Bin(free, 1, UNLIMITED, 1)
+        reached = {
+            demand.bin
+            for index in own
+            for option in items[index].options
+            for demand in option
+            if not demand.stays
+        }
+        numbers = {
+            (self._name(number), self.wheres[number].resource_class): number for number in reached
+        }
+        if all((each.provider, each.resource_class) in numbers for each in refused):
+            demands = tuple(
+                Demand(numbers[each.provider, each.resource_class], 0, each.amount)
+                for each in refused
+            )
+            for index in own:
+                items[index] = replace(items[index], refused=demands)
+            return
+        for index in own:
+            choices = tuple(
+                places
+                for places in self.consumer_items[index].options
+                if all(place.stays for place in places)
+            )
+            if not choices:
+                self.causes += refused
+                return
+            self.consumer_items[index] = replace(
+                self.consumer_items[index], options=choices, divisible=False
+            )
+            items[index] = self._item(self.consumer_items[index])
 
-    def _tie(self, items: list[Item], tied: Mapping[tuple[str, int], Sequence[int]]) -> None:
-        """Units count for all that a consumer gets in a bin.
+    def _name(self, number: int) -> str:
+        """The name of the provider of a bin."""
+        return self._target_state.providers[self.wheres[number].provider_uuid].name
 
-        Where none of its items has a choice, the sum is known; else the search has to see to it.
+    def _tie(self, items: list[Item], own: Sequence[int], owner: int) -> None:
+        """Units count for all that a consumer gets in a bin, and for what stays of it if anything
+        moves. Where none of its items has a choice, both are known; else the search sees to it.
         """
-        owners: dict[str, int] = {}
-        own_of: dict[str, list[int]] = {}
-        for index, consumer_item in enumerate(self.consumer_items):
-            own_of.setdefault(consumer_item.consumer.uuid, []).append(index)
-        for (consumer_uuid, where), indexes in tied.items():
-            own = own_of[consumer_uuid]
-            if any(len(items[index].options) > 1 for index in own):
-                number = owners.setdefault(consumer_uuid, len(owners))
-                for index in own:
-                    items[index] = replace(items[index], owner=number)
-                continue
-            amounts = {
-                index: sum(demand[1] for demand in items[index].options[0] if demand[0] == where)
-                for index in indexes
-            }
-            for index in indexes:
-                others = sum(amounts.values()) - amounts[index]
-                option = tuple(
-                    (bin, amount, held + (others if bin == where else 0))
-                    for bin, amount, held in items[index].options[0]
-                )
-                items[index] = replace(items[index], options=(option,))
+        moves = any(not any(option[0].stays for option in items[index].options) for index in own)
+        refused = items[own[0]].refused
+        if moves or (not refused and all(self._may_stay(items[index]) for index in own)):
+            for index in own:
+                items[index] = _judged(items[index])
+        users: dict[int, set[int]] = {}
+        for index in own:
+            for option in items[index].options:
+                for demand in option:
+                    users.setdefault(demand.bin, set()).add(index)
+        has_choice = any(len(items[index].options) > 1 for index in own)
+        is_shared = any(len(indexes) > 1 for indexes in users.values())
+        stays = any(option[0].stays for index in own for option in items[index].options)
+        if has_choice and (is_shared or stays or refused):
+            for index in own:
+                items[index] = replace(items[index], owner=owner)
+        elif is_shared:
+            self._add_up(items, own)
+
+    def _may_stay(self, item: Item) -> bool:
+        """Whether what stays of an item stays within the units, even if they are judged."""
+        return all(
+            self.bins[demand.bin].admits(demand.amount + demand.held)
+            for option in item.options
+            for demand in option
+            if demand.stays
+        )
+
+    def _add_up(self, items: list[Item], own: Sequence[int]) -> None:
+        """Make of what some items without a choice have in a bin what the others hold there."""
+        sums: dict[int, int] = {}
+        for index in own:
+            for demand in items[index].options[0]:
+                sums[demand.bin] = sums.get(demand.bin, 0) + demand.amount
+        for index in own:
+            option = tuple(
+                demand._replace(held=demand.held + sums[demand.bin] - demand.amount)
+                for demand in items[index].options[0]
+            )
+            items[index] = replace(items[index], options=(option,))
 
 
-def _target(place: Place) -> tuple[str, bool]:
-    return place.provider_uuid, place.stays
+def _judged(item: Item) -> Item:
+    """The same, of an owner of which something moves anyway, or of which all may be judged."""
+    options = tuple(
+        tuple(demand._replace(stays=False) for demand in option) for option in item.options
+    )
+    return replace(item, options=options)

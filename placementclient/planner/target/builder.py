@@ -19,6 +19,7 @@ from placementclient.planner.target.target_state import (
     Place,
     TargetProvider,
     TargetState,
+    Where,
 )
 
 
@@ -51,10 +52,14 @@ class _Builder:
             if not specs.has_placeholder(name):
                 self._provider(name)
                 self._check_length(name, 'providers', index, 'name')
-        moves = [(move, source) for move in self._spec.moves for source in self._sources(move)]
+        moves = [
+            (index, source)
+            for index, move in enumerate(self._spec.moves)
+            for source in self._sources(move)
+        ]
         taken = self._explicit(moves)
-        for move, source in moves:
-            self._flow(move, source, taken)
+        for index, source in moves:
+            self._flow(index, source, taken)
         self._check_totals()
         if self.causes:
             return
@@ -198,21 +203,23 @@ class _Builder:
 
     # Inventories
 
-    def _explicit(self, moves: list[tuple[Move, ProviderState]]) -> dict[tuple[str, str], int]:
+    def _explicit(self, moves: list[tuple[int, ProviderState]]) -> dict[Where, int]:
         """What moves with a figure take of each source and class; ``all`` is what they leave."""
-        taken: dict[tuple[str, str], int] = {}
-        for move, source in moves:
-            for name, amount in move.resources.items():
-                taken[source.uuid, name] = taken.get((source.uuid, name), 0) + (amount or 0)
+        taken: dict[Where, int] = {}
+        for index, source in moves:
+            for name, amount in self._spec.moves[index].resources.items():
+                where = Where(source.uuid, name)
+                taken[where] = taken.get(where, 0) + (amount or 0)
         return taken
 
-    def _flow(self, move: Move, source: ProviderState, taken: dict[tuple[str, str], int]) -> None:
+    def _flow(self, index: int, source: ProviderState, taken: dict[Where, int]) -> None:
+        move = self._spec.moves[index]
         target_name = self._named(move.target, source)
         target, origin = self._provider(target_name, source), self._provider(source.uuid)
         if target is None or origin is None:
             return
         if target.before is None and target_name not in self._entries:
-            self._check_length(target_name, *self._keys(move, 'to_resource_provider'))
+            self._check_length(target_name, *self._keys(index, 'to_resource_provider'))
         gone = [trait for trait in move.traits if trait in source.traits]
         if target is not origin:
             origin.traits.difference_update(gone)
@@ -223,25 +230,26 @@ class _Builder:
             if inventory is None and is_pattern:
                 continue
             if amount is None and inventory is not None:
-                amount = max(inventory.total - taken[source.uuid, name], 0)
-                taken[source.uuid, name] += amount
+                where = Where(source.uuid, name)
+                amount = max(inventory.total - taken[where], 0)
+                taken[where] += amount
             if inventory is None or not amount:
                 self.causes.append(infeasibility.NoInventory(self._root.name, source.name, name))
                 continue
             target_class = move.name_at_target(name)
             if target is origin and target_class == name:
-                keys = self._keys(move, 'moved_resources', name)
+                keys = self._keys(index, 'moved_resources', name)
                 self.causes.append(
                     infeasibility.SamePlace(self._root.name, keys, source.name, name)
                 )
                 continue
             self.target_state.flows.append(
-                InventoryFlow(source.uuid, name, target.uuid, target_class, amount, move)
+                InventoryFlow(source.uuid, name, target.uuid, target_class, amount, index)
             )
 
-    def _keys(self, move: Move, *keys: str) -> tuple[str | int, ...]:
+    def _keys(self, move: int, *keys: str) -> tuple[str | int, ...]:
         """What leads to a part of a move in the specification."""
-        return 'moves', self._spec.moves.index(move), *keys
+        return 'moves', move, *keys
 
     def _check_length(self, name: str, *keys: str | int) -> None:
         if len(name) > specs.LONGEST_NAME:
@@ -251,44 +259,48 @@ class _Builder:
 
     def _check_totals(self) -> None:
         """Refuse to move more than there is."""
-        moved: dict[tuple[str, str], int] = {}
+        moved: dict[Where, int] = {}
         for flow in self.target_state.flows:
-            key = (flow.source, flow.resource_class)
-            moved[key] = moved.get(key, 0) + flow.amount
+            origin = flow.origin
+            moved[origin] = moved.get(origin, 0) + flow.amount
             before = self.target_state.providers[flow.source].before
             assert before is not None
             total = before.inventories[flow.resource_class].total
-            if moved[key] > total >= moved[key] - flow.amount:
+            if moved[origin] > total >= moved[origin] - flow.amount:
                 keys = self._keys(flow.move, 'moved_resources', flow.resource_class)
                 self.causes.append(
                     infeasibility.TooMuch(
-                        self._root.name, keys, before.name, flow.resource_class, moved[key], total
+                        self._root.name,
+                        keys,
+                        before.name,
+                        flow.resource_class,
+                        moved[origin],
+                        total,
                     )
                 )
 
     def _find_places(self) -> None:
-        moved: dict[tuple[str, str], int] = {}
+        flows: dict[Where, list[InventoryFlow]] = {}
         for flow in self.target_state.flows:
-            key = (flow.source, flow.resource_class)
-            moved[key] = moved.get(key, 0) + flow.amount
-        for key, amount in moved.items():
-            source = self.target_state.providers[key[0]]
-            left = source.inventories[key[1]].total > amount
-            places: dict[tuple[str, str], Place] = {}
-            for flow in self.target_state.flows:
-                if (flow.source, flow.resource_class) == key:
-                    target = self.target_state.providers[flow.target]
-                    places[flow.target, flow.target_class] = Place(
-                        target.uuid,
-                        target.name,
-                        flow.target_class,
-                        only_mapped=left and target is source,
-                    )
+            flows.setdefault(flow.origin, []).append(flow)
+        for origin, own in flows.items():
+            source = self.target_state.providers[origin.provider_uuid]
+            amount = sum(flow.amount for flow in own)
+            left = source.inventories[origin.resource_class].total > amount
+            places: dict[Where, Place] = {}
+            for flow in own:
+                target = self.target_state.providers[flow.target]
+                places[flow.destination] = Place(
+                    target.uuid,
+                    target.name,
+                    flow.target_class,
+                    only_mapped=left and target is source,
+                )
             if left:
-                places[key] = Place(source.uuid, source.name, key[1], stays=True)
-            self.target_state.places[key] = list(places.values())
+                places[origin] = Place(source.uuid, source.name, origin.resource_class, stays=True)
+            self.target_state.places[origin] = list(places.values())
 
-    def _shrink(self) -> Iterator[tuple[tuple[str, str], Inventory]]:
+    def _shrink(self) -> Iterator[tuple[Where, Inventory]]:
         """Take what moves off the sources; yields what they had."""
         for flow in self.target_state.flows:
             inventories = self.target_state.providers[flow.source].inventories
@@ -301,18 +313,21 @@ class _Builder:
                     inventories[flow.resource_class] = _with(inventory, total=left)
                 else:
                     del inventories[flow.resource_class]
-            yield (flow.source, flow.resource_class), before.inventories[flow.resource_class]
+            yield flow.origin, before.inventories[flow.resource_class]
 
-    def _fill(self, sources: Mapping[tuple[str, str], Inventory]) -> None:
+    def _fill(self, sources: Mapping[Where, Inventory]) -> None:
         """Give the targets what moves, with what the specification leaves out filled in."""
-        received: dict[tuple[str, str], list[InventoryFlow]] = {}
+        received: dict[Where, list[InventoryFlow]] = {}
         for flow in self.target_state.flows:
-            received.setdefault((flow.target, flow.target_class), []).append(flow)
+            received.setdefault(flow.destination, []).append(flow)
         for (target_uuid, name), flows in received.items():
-            target_provider = self.target_state.providers[target_uuid]
-            there = target_provider.inventories.get(name)
-            origins = [sources[flow.source, flow.resource_class] for flow in flows]
-            stated = target_provider.stated.pop(name, {})
+            target = self.target_state.providers[target_uuid]
+            there = target.inventories.get(name)
+            origins = [sources[flow.origin] for flow in flows]
+            stated = target.stated.pop(name, {})
+            if 'reserved' in stated:
+                now = there.reserved if there else 0
+                self._release(flows, int(stated['reserved']) - now)
             total = sum(flow.amount for flow in flows) + (there.total if there else 0)
             total = int(stated.get('total', total))
             base = there or Inventory(
@@ -322,7 +337,20 @@ class _Builder:
                 step_size=origins[0].step_size,
                 allocation_ratio=origins[0].allocation_ratio,
             )
-            target_provider.inventories[name] = _with(base, **{'total': total, **stated})
+            target.inventories[name] = _with(base, **{'total': total, **stated})
+
+    def _release(self, flows: list[InventoryFlow], amount: int) -> None:
+        """What a target is stated to reserve, its sources need not reserve any more.
+
+        :param amount: units that the target reserves more than it did
+        """
+        for origin in dict.fromkeys(flow.origin for flow in flows):
+            inventories = self.target_state.providers[origin.provider_uuid].inventories
+            left = inventories.get(origin.resource_class)
+            released = min(amount, left.reserved) if left else 0
+            if left is not None and released > 0:
+                inventories[origin.resource_class] = _with(left, reserved=left.reserved - released)
+                amount -= released
 
     def _state_rest(self, target_provider: TargetProvider) -> None:
         """What the specification says of inventories that nothing is moved into."""
@@ -337,21 +365,30 @@ class _Builder:
                     infeasibility.NoTotal(self._root.name, target_provider.name, name)
                 )
 
-    def _check_reserved(self, sources: Mapping[tuple[str, str], Inventory]) -> None:
-        for (source_uuid, name), inventory in sources.items():
-            source = self.target_state.providers[source_uuid]
-            left = source.inventories.get(name)
-            kept = min(inventory.reserved, left.total) if left else 0
-            if kept < inventory.reserved and not self._says_reserved(source_uuid, name):
+    def _check_reserved(self, sources: Mapping[Where, Inventory]) -> None:
+        """Nothing that was reserved is lost without a word."""
+        for where, inventory in sources.items():
+            source = self.target_state.providers[where.provider_uuid]
+            left = source.inventories.get(where.resource_class)
+            if left is not None and left.reserved <= left.total:
+                continue
+            kept = left.total if left else 0
+            if kept < inventory.reserved and not self._says_reserved(where):
                 self.causes.append(
                     infeasibility.ReservedUnplaced(
-                        self._root.name, source.name, name, inventory.reserved, kept
+                        self._root.name,
+                        source.name,
+                        where.resource_class,
+                        inventory.reserved,
+                        kept,
                     )
                 )
+            elif left is not None and 'reserved' not in source.stated.get(where.resource_class, {}):
+                source.inventories[where.resource_class] = _with(left, reserved=left.total)
 
-    def _says_reserved(self, source_uuid: str, name: str) -> bool:
+    def _says_reserved(self, where: Where) -> bool:
         for flow in self.target_state.flows:
-            if (flow.source, flow.resource_class) == (source_uuid, name):
+            if flow.origin == where:
                 target = self.target_state.providers[flow.target]
                 source = self.target_state.providers[flow.source].before
                 entry = self._entry(target.name, target.before, source)

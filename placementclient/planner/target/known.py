@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import Place, TargetState
+from placementclient.planner.target.target_state import Place, TargetState, Where
 
-#: What a consumer holds on a source: consumer, source UUID, class.
-Holding = tuple[str, str, str]
+
+class Holding(NamedTuple):
+    """What a consumer holds on a source of a class."""
+
+    consumer_uuid: str
+    provider_uuid: str
+    resource_class: str
+
+    @property
+    def where(self) -> Where:
+        """The source and the class."""
+        return Where(self.provider_uuid, self.resource_class)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An amount that is known to go to a place."""
+    """An amount that is known to go to a place.
+
+    :param amount: in units of the class
+    :param evidence: the operator's
+    """
 
     place: Place
     amount: int
@@ -31,19 +46,25 @@ class KnownAssignments:
 
     def __init__(self, spec: Spec, rows: Sequence[Row]) -> None:
         self._spec = spec
-        self._rows: dict[tuple[str, str], list[Row]] = {}
+        #: those of the specification first
+        self._rows: list[Row] = []
+        #: by consumer and class, the indexes of the rows that were given
+        self._given: dict[tuple[str, str], list[int]] = {}
+        #: by move, consumer and class, the index of the row that the specification has
+        self._inline: dict[tuple[int, str, str], int] = {}
+        for index, move in enumerate(spec.moves):
+            for consumer, amounts in move.consumers.items():
+                for name, amount in amounts.items():
+                    self._inline[index, consumer, name] = len(self._rows)
+                    self._rows.append(Row(consumer, name, amount, move.target, None, spec.path))
         for row in rows:
-            self._rows.setdefault((row.consumer_uuid, row.resource_class), []).append(row)
+            holding = (row.consumer_uuid, row.resource_class)
+            self._given.setdefault(holding, []).append(len(self._rows))
+            self._rows.append(row)
+        #: indexes of the rows that were of use
         self._used: set[int] = set()
-        #: every (consumer, class) on a source of a tree
+        #: every consumer and class on a source of a tree
         self._seen: set[tuple[str, str]] = set()
-        self._inline = {
-            (index, consumer, name): Row(consumer, name, amount, move.target, None, spec.path, None)
-            for index, move in enumerate(spec.moves)
-            for consumer, amounts in move.consumers.items()
-            for name, amount in amounts.items()
-        }
-        self._index = {id(move): index for index, move in enumerate(spec.moves)}
 
     def match(
         self, overlay: SnapshotOverlay, target_state: TargetState
@@ -58,11 +79,10 @@ class KnownAssignments:
                 amount = consumer.allocations.get(source, {}).get(name)
                 if amount:
                     self._seen.add((consumer.uuid, name))
-                    holding = consumer.uuid, source, name
+                    holding = Holding(consumer.uuid, source, name)
                     pairs = self._pairs(overlay, target_state, holding, places)
                     if pairs:
-                        known = self._known(pairs, amount, places)
-                        result[consumer.uuid, source, name] = known
+                        result[holding] = self._known(pairs, amount, places)
         return result
 
     def check(
@@ -75,18 +95,19 @@ class KnownAssignments:
         :param left_out: roots of trees that could not be laid out, so that rows may be theirs
         :raises errors.BadFile: for the first such row
         """
-        rows = [row for several in self._rows.values() for row in several]
-        for row in (*self._inline.values(), *rows):
-            if id(row) in self._used:
+        for index, row in enumerate(self._rows):
+            if index in self._used:
                 continue
             consumer = overlay.snapshot.consumers.get(row.consumer_uuid)
             if consumer is None:
                 if not partial:
                     raise row.error(f'unknown consumer {row.consumer_uuid}')
             elif (row.consumer_uuid, row.resource_class) in self._seen:
+                target = row.to_provider
+                if row.to_resource_class is not None:
+                    target += f' as {row.to_resource_class}'
                 raise row.error(
-                    f'{row.to_provider} is not a target for the {row.resource_class} of '
-                    f'{row.consumer_uuid}'
+                    f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}'
                 )
             elif not partial and not _is_in(overlay, consumer.allocations, left_out):
                 raise row.error(
@@ -101,26 +122,21 @@ class KnownAssignments:
         holding: Holding,
         places: Sequence[Place],
     ) -> list[tuple[Row, Place]]:
-        consumer, source, name = holding
-        pairs = []
-        for row in self._rows.get((consumer, name), ()):
+        """The rows about what a consumer holds, with the place that each means."""
+        consumer, _, name = holding
+        pairs: dict[int, Place] = {}
+        for index in self._given.get((consumer, name), ()):
+            row = self._rows[index]
             there = overlay.find(row.to_provider)  # an exact UUID wins over a name
-            wanted = there.name if there else row.to_provider
-            matching = [place for place in places if place.provider == wanted]
-            if matching:  # of a class renamed in place the target comes before what stays
-                pairs.append((row, matching[0]))
-        if self._inline:
-            for flow in target_state.flows:
-                inline = self._inline.get((self._index[id(flow.move)], consumer, name))
-                if inline is not None and (flow.source, flow.resource_class) == (source, name):
-                    target = (flow.target, flow.target_class)
-                    pairs += [
-                        (inline, place)
-                        for place in places
-                        if (place.provider_uuid, place.resource_class) == target
-                    ]
-        self._used.update(id(row) for row, _ in pairs)
-        return pairs
+            place = _meant(row, there.name if there else row.to_provider, places)
+            if place is not None:
+                pairs[index] = place
+        for flow in target_state.flows if self._inline else ():
+            inline = self._inline.get((flow.move, consumer, name))
+            if inline is not None and flow.origin == holding.where:
+                pairs[inline] = next(place for place in places if place.where == flow.destination)
+        self._used.update(pairs)
+        return [(self._rows[index], place) for index, place in pairs.items()]
 
     def _known(
         self, pairs: Sequence[tuple[Row, Place]], amount: int, places: Sequence[Place]
@@ -140,6 +156,28 @@ class KnownAssignments:
         if len(known) > 1 and not self._spec.split:
             raise last.error(f'the {what} are divided, but the specification lacks split: true')
         return known
+
+
+def _meant(row: Row, target: str, places: Sequence[Place]) -> Place | None:
+    """The place that a row means, if it is one of these.
+
+    :param target: the name of the provider that the row means
+    :raises errors.BadFile: if it may be several: a target gets the class under several names
+    """
+    matching = [
+        place
+        for place in places
+        if place.provider == target and row.to_resource_class in (None, place.resource_class)
+    ]
+    # Of a class that is renamed in place, the new name comes before what stays.
+    matching = [place for place in matching if not place.stays] or matching
+    if len(matching) > 1:
+        names = ' and as '.join(place.resource_class for place in matching)
+        raise row.error(
+            f'{row.to_provider} gets {row.resource_class} as {names}: say which in '
+            'to_resource_class'
+        )
+    return matching[0] if matching else None
 
 
 def _is_in(overlay: SnapshotOverlay, allocations: Allocations, roots: Sequence[str]) -> bool:

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.state_changes import Content, ProviderChange
-from placementclient.planner.spec.specification import Move
+
+
+class Where(NamedTuple):
+    """A class on a provider."""
+
+    provider_uuid: str
+    resource_class: str
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an amount may go.
+    """Where an amount may go: a provider, and a class at it.
 
+    :param provider: its name
     :param resource_class: what the class is called there
     :param stays: whether this is the source itself, as it was
     :param only_mapped: whether only assignments lead here: some of a class changes its name in
@@ -30,10 +38,15 @@ class Place:
     stays: bool = False
     only_mapped: bool = False
 
+    @property
+    def where(self) -> Where:
+        """The place without its name."""
+        return Where(self.provider_uuid, self.resource_class)
+
 
 @dataclass(slots=True)
 class TargetProvider:
-    """A provider while its tree is laid out.
+    """A provider while its tree is laid out. What may change is changed in place.
 
     :param before: ``None`` if it is to be created
     :param inventories: as they shall be
@@ -51,7 +64,7 @@ class TargetProvider:
     stated: dict[str, Mapping[str, int | float]] = field(default_factory=dict)
 
     def change(self) -> ProviderChange:
-        """The site as a part of a plan."""
+        """The provider as a part of a plan."""
         before = self.before
         return ProviderChange(
             self.uuid,
@@ -66,14 +79,30 @@ class TargetProvider:
 
 @dataclass(frozen=True, slots=True)
 class InventoryFlow:
-    """An amount of inventory that moves; ``source`` and ``target`` are UUIDs of sites."""
+    """An amount of inventory that moves.
+
+    :param source: the provider's UUID
+    :param target: the provider's UUID
+    :param amount: in units of the class
+    :param move: the index of the move, in the specification, that says so
+    """
 
     source: str
     resource_class: str
     target: str
     target_class: str
     amount: int
-    move: Move
+    move: int
+
+    @property
+    def origin(self) -> Where:
+        """Whence it moves."""
+        return Where(self.source, self.resource_class)
+
+    @property
+    def destination(self) -> Where:
+        """Whither it moves."""
+        return Where(self.target, self.target_class)
 
 
 @dataclass(slots=True)
@@ -82,16 +111,16 @@ class TargetState:
 
     :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order
-    :param places: of each ``(source UUID, class)`` that moves, the places in order of preference
-    :param limited: of some of these, the only amounts that move, by consumer; all else stays
+    :param places: of each class that moves off a provider, the places in order of preference
+    :param limited: of some of these, the only amounts that move, by consumer UUID; all else stays
     :param entries: which of the specification's ``providers`` are of use here, by their names there
     """
 
     root: ProviderState
     providers: dict[str, TargetProvider] = field(default_factory=dict)
     flows: list[InventoryFlow] = field(default_factory=list)
-    places: dict[tuple[str, str], list[Place]] = field(default_factory=dict)
-    limited: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    places: dict[Where, list[Place]] = field(default_factory=dict)
+    limited: dict[Where, dict[str, int]] = field(default_factory=dict)
     entries: set[str] = field(default_factory=set)
 
 

@@ -13,7 +13,7 @@ import yaml
 from placementclient import errors
 from placementclient.codec import plans
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner import planner, replan
+from placementclient.planner import infeasibility, planner, replan
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, documents, specification
@@ -63,6 +63,10 @@ def test_case(path: Path) -> None:
         if 'slack' in expect:
             assert list(map(str, infeasible.value.slack)) == case.expect['slack']
         json.dumps([cause.facts() for cause in infeasible.value.causes])
+    elif 'undetermined' in expect:
+        with pytest.raises(errors.Undetermined, match='--solver-timeout') as undetermined:
+            case.plan()
+        assert list(map(str, undetermined.value.causes)) == case.expect['undetermined']
     elif 'undecided' in expect:
         with pytest.raises(errors.Undecided) as undecided:
             case.plan()
@@ -170,6 +174,26 @@ def test_skeleton_is_read_back_when_it_is_filled_in() -> None:
     case.rows = assignments.parse(filled, 'rows.csv')
     labels = sorted(row.label for row in case.plan().trees[0].rows)
     assert labels == ['forced', 'mapped']
+
+
+def test_every_cause_has_a_case() -> None:
+    """``refused-<kind>.yaml``; but for what only planning again meets, see test_replan."""
+
+    names = {
+        name
+        for name, cause in vars(infeasibility).items()
+        if isinstance(cause, type)
+        and issubclass(cause, infeasibility.Cause)
+        and not cause.__subclasses__()
+    } - {'Changed', 'BadRow'}
+    kinds = {re.sub(r'(?<!^)(?=[A-Z])', '-', name).lower() for name in names}
+    assert kinds <= {path.stem.removeprefix('refused-') for path in CASES}
+    for kind in kinds:
+        path = CASES[0].parent / f'refused-{kind}.yaml'
+        if 'infeasible' in yaml.safe_load(path.read_text())['expect']:
+            with pytest.raises(errors.Infeasible) as infeasible:
+                Case(path).plan()
+            assert {cause.kind for cause in infeasible.value.causes} == {kind}
 
 
 def test_every_case_says_what_it_is_about() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient import errors
-from placementclient.insight.capacity import fits, max_flow
+from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
@@ -106,13 +106,6 @@ def test_in_an_aggregate_a_pool_serves_only_as_a_member() -> None:
 def test_each_class_is_counted_alone() -> None:
     snapshot = cloud([provider('host', VCPU=5, MEMORY_MB=3)])
     assert counts(snapshot, 'class', VCPU=1, MEMORY_MB=1) == {'VCPU': 5, 'MEMORY_MB': 3, ALL: 3}
-
-
-def test_a_flow_takes_a_detour() -> None:
-    a, b, c = frozenset('x'), frozenset('xy'), frozenset('yz')
-    assert max_flow.transported({b: 2, c: 2, a: 2}, {'x': 2, 'y': 2, 'z': 2}) == {a: 2, b: 2, c: 2}
-    assert sum(max_flow.transported({b: 4, a: 3}, {'x': 3, 'y': 2, 'z': 9}).values()) == 5
-    assert max_flow.transported({frozenset(): 4}, {'x': 3}) == {frozenset(): 0}
 
 
 numbers = st.integers(0, 3)

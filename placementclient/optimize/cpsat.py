@@ -1,0 +1,81 @@
+"""OR-tools' CP-SAT: loaded where a search is needed, bounded, deterministic, interruptible."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from typing import Any, NamedTuple
+
+from placementclient import errors
+
+
+class Solved(NamedTuple):
+    """How a search ended.
+
+    :param status: one of CP-SAT's: ``OPTIMAL``, ``FEASIBLE``, ``INFEASIBLE`` or ``UNKNOWN``
+    :param solver: has the values of the variables, if there are any
+    :param effort: the work done, in the solver's deterministic unit, which is about a second
+    """
+
+    status: str
+    solver: Any
+    effort: float
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a solution."""
+        return self.status in ('OPTIMAL', 'FEASIBLE')
+
+
+def load(reason: str = 'This') -> Any:
+    """The module ``cp_model``. It takes a second to import; most commands never need it.
+
+    :param reason: what needs a search, for the error
+    :raises errors.PlacementError: if OR-tools is not installed
+    """
+    try:
+        return importlib.import_module('ortools.sat.python.cp_model')
+    except ImportError:
+        raise errors.PlacementError(
+            f'{reason} needs a search: pip install python-placementclient[solver]'
+        ) from None
+
+
+def solve(model: Any, effort: float | None = None) -> Solved:
+    """Search for a solution, the best if the model says what that is.
+
+    The same model and effort give the same answer, whatever the machine and the moment.
+
+    :param effort: the most work, in the deterministic unit; ``None``: as much as it takes
+    :raises KeyboardInterrupt: on Ctrl-C, at once
+    """
+    solver = load().CpSolver()
+    solver.parameters.num_workers = 1  # with more, the answer depends on the race
+    solver.parameters.random_seed = 0
+    # Its own handler would swallow the interrupt, and leave none behind for the rest of the run.
+    solver.parameters.catch_sigint_signal = False
+    if effort is not None:
+        solver.parameters.max_deterministic_time = effort
+    status = _interruptible(solver, model)
+    name = solver.status_name(status)
+    if name == 'MODEL_INVALID':
+        raise errors.PlacementError('The solver does not take the model')
+    return Solved(name, solver, solver.response_proto.deterministic_time)
+
+
+def _interruptible(solver: Any, model: Any) -> Any:
+    """Python sees no signal before a call into a library returns, so that another thread calls."""
+    if threading.current_thread() is not threading.main_thread():
+        return solver.solve(model)
+    statuses: list[Any] = []
+    thread = threading.Thread(target=lambda: statuses.append(solver.solve(model)), daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        solver.stop_search()
+        thread.join()
+        raise
+    if not statuses:
+        raise errors.PlacementError('The solver failed')
+    return statuses[0]

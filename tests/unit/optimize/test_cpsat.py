@@ -1,0 +1,74 @@
+"""What is asked of OR-tools: bounded, deterministic, and Ctrl-C ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.optimize import cpsat
+
+pytest.importorskip('ortools')
+
+
+def packing(sizes: int = 100, bins: int = 8) -> Any:
+    """So many sizes into bins without room to spare: nobody knows."""
+    model = cpsat.load().CpModel()
+    amounts = [1000 + (7919 * number * number) % 99991 for number in range(sizes)]
+    total = sum(amounts)
+    inside = [[model.new_bool_var('') for _ in range(bins)] for _ in amounts]
+    for row in inside:
+        model.add_exactly_one(row)
+    for where in range(bins):
+        room = total // bins + (where < total % bins)
+        model.add(sum(a * row[where] for a, row in zip(amounts, inside, strict=True)) <= room)
+    return model
+
+
+def test_the_best_and_its_value() -> None:
+    model = cpsat.load().CpModel()
+    variable = model.new_int_var(0, 7, '')
+    model.maximize(variable)
+    solved = cpsat.solve(model)
+    assert (solved.status, solved.found, solved.solver.value(variable)) == ('OPTIMAL', True, 7)
+
+
+def test_there_is_none() -> None:
+    model = cpsat.load().CpModel()
+    model.add(model.new_int_var(0, 7, '') >= 8)
+    solved = cpsat.solve(model)
+    assert (solved.status, solved.found) == ('INFEASIBLE', False)
+
+
+def test_it_ends_after_the_same_work() -> None:
+    first, second = cpsat.solve(packing(), 0.2), cpsat.solve(packing(), 0.2)
+    assert first.status == second.status == 'UNKNOWN'
+    assert first.effort == second.effort
+
+
+def test_a_model_that_is_none() -> None:
+    model = cpsat.load().CpModel()
+    model.proto.objective.vars.append(99)
+    with pytest.raises(errors.PlacementError, match='does not take'):
+        cpsat.solve(model)
+
+
+def test_ctrl_c_ends_the_search_and_goes_on_working() -> None:
+    for _ in range(2):
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            cpsat.solve(packing())
+        timer.join()
+
+
+def test_in_another_thread_too() -> None:
+    solved: list[cpsat.Solved] = []
+    thread = threading.Thread(target=lambda: solved.append(cpsat.solve(packing(), 0.1)))
+    thread.start()
+    thread.join()
+    assert solved[0].status == 'UNKNOWN'
