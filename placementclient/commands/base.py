@@ -178,7 +178,7 @@ class _Placement(command.Command):
         return '' if self._is_lean else _ORIGIN
 
     #: How the command ends where nothing is raised.
-    exit_status = errors.ExitStatus.DONE
+    exit_status: int = errors.ExitStatus.DONE
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)

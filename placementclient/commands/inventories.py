@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints, errors
@@ -18,9 +18,12 @@ from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
+    from placementclient.workflows.bulk_edit import Edit
 
 Fields = Mapping[str, int | float]
 
+#: The exit status of what Ctrl-C has ended.
+INTERRUPTED = 130
 #: From here on providers are listed by their traits.
 _BY_TRAIT = Microversion(1, 18)
 #: What finds many providers.
@@ -44,7 +47,8 @@ class SetInventories(base.Lister):
 
     Many are selected with --all, --match, --with-trait and --with-class instead of the one; all
     that are given have to hold. There --amend passes over who lacks a class of which no total is
-    given. One that fails does not stop the others; the exit status is 6 then.
+    given, and classes that are not given go only with --replace. What would change is shown before
+    it asks. One that fails does not stop the others: the exit status is 6 then, and 1 if all fail.
 
     Example:
 
@@ -77,6 +81,11 @@ class SetInventories(base.Lister):
             help='Set the inventories of every resource provider of the aggregate',
         ),
         Option('--amend', action='store_true', help='Leave what is not given as it is'),
+        Option(
+            '--replace',
+            action='store_true',
+            help='Of many: drop the inventories of classes that are not given',
+        ),
         Option('--dry-run', action='store_true', help='Print what would be set, and set nothing'),
         base.generation(),
         *_SELECTORS,
@@ -126,8 +135,10 @@ class SetInventories(base.Lister):
 
     def _set_selected(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
         """Set all that are selected, or only say what differs."""
+        from placementclient.render import edits as differences
         from placementclient.workflows import bulk_edit
 
+        bulk_edit.check(given)
         if parsed_args.with_trait:
             self.client.require('--with-trait', _BY_TRAIT)
 
@@ -138,13 +149,36 @@ class SetInventories(base.Lister):
             parsed_args.match, parsed_args.with_trait, parsed_args.with_class
         )
         edits = bulk_edit.plan(self.client, selection, change)
-        pending = sum(edit.state == bulk_edit.PLANNED for edit in edits)
+        dropped = sorted({name for edit in edits for name in edit.dropped})
+        if dropped and not parsed_args.replace:
+            raise errors.UsageError(
+                f'{", ".join(dropped)} would be dropped: --replace does it, --amend keeps what is '
+                'not given'
+            )
+        pending = [edit for edit in edits if edit.state == bulk_edit.PLANNED]
         if pending and not parsed_args.dry_run:
-            self.confirm(f'Change the inventories of {pending} resource providers?', parsed_args)
-            edits = list(bulk_edit.carry_out(self.client, edits, change))
-        if any(edit.state == bulk_edit.FAILED for edit in edits):
-            self.exit_status = errors.ExitStatus.PARTIAL
+            shown = '\n'.join(differences.lines(pending))
+            question = f'Change the inventories of {len(pending)} resource providers?'
+            self.confirm(f'{shown}\n{question}', parsed_args)
+            edits = self._carried_out(edits, change)
+        self.exit_status = self.exit_status or bulk_edit.exit_status(edits)
         return columns.EDIT.rows(edits)
+
+    def _carried_out(
+        self,
+        edits: Sequence[Edit],
+        change: Callable[[Mapping[str, Fields]], Mapping[str, Fields]],
+    ) -> list[Edit]:
+        """How each edit has ended, also where Ctrl-C ends them all."""
+        from placementclient.workflows import bulk_edit
+
+        ended: list[Edit] = []
+        try:
+            for edit in bulk_edit.carry_out(self.client, edits, change):
+                ended.append(edit)
+        except KeyboardInterrupt:
+            self.exit_status = INTERRUPTED
+        return [*ended, *bulk_edit.interrupted(edits[len(ended) :])]
 
     def _set(
         self, uuid: str, given: Mapping[str, Fields], parsed_args: argparse.Namespace

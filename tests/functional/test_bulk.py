@@ -6,10 +6,14 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from placementclient import errors
 from placementclient.api import inventory, resource_provider, trait
 from placementclient.api.conflict import edited
 from placementclient.http import Client
@@ -68,13 +72,109 @@ def test_selectors(client: Client, placement: Placement, selectors: str, found: 
 def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Placement) -> None:
     build(client, holder('server', {'compute0': {'VCPU': 1}}), hosts=3)
     # What the first host uses cannot be taken away.
-    result = placement(f'{SET} --with-class VCPU --resource MEMORY_MB=4096 --yes -f json')
+    command = f'{SET} --with-class VCPU --resource MEMORY_MB=4096 --replace --yes -f json'
+    result = placement(command)
     assert result.status == 6
     assert states(result) == {'compute0': 'failed', 'compute1': 'changed', 'compute2': 'changed'}
     [failed] = [row for row in json.loads(result.stdout) if row['reason']]
     assert 'in use' in failed['reason']
     again = placement(f'{SET} --match compute1 --resource MEMORY_MB=4096 --yes -f json')
     assert (again.status, states(again)) == (0, {'compute1': 'unchanged'})
+    alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
+    assert (alone.status, states(alone)) == (1, {'compute0': 'failed'})
+
+
+@pytest.mark.parametrize('options', ['--yes', '--dry-run'])
+@pytest.mark.parametrize(
+    ('arguments', 'status', 'said'),
+    [
+        ('--match nothing --amend --resource VCPU=1', 1, 'No resource provider is selected'),
+        (
+            '--match compute* --resource MEMORY_MB=4096',
+            2,
+            'VCPU, VGPU would be dropped: --replace does it, --amend keeps what is not given',
+        ),
+        (
+            '--all --amend --resource VCPU:reserved=-1',
+            1,
+            'VCPU:reserved=-1 is not between 0 and 2147483647',
+        ),
+        ('--all --amend --resource VCPU=0', 1, 'VCPU:total=0 is not between 1 and 2147483647'),
+        ('--all --amend --resource VCPUS=8', 1, "There is no resource class 'VCPUS'"),
+    ],
+)
+def test_what_nobody_can_have_meant_changes_nothing(
+    client: Client, placement: Placement, arguments: str, options: str, status: int, said: str
+) -> None:
+    build(client)
+    before = content(capture.capture(client))
+    result = placement(f'{SET} {arguments} {options}')
+    assert (result.status, result.stdout, result.stderr) == (status, '', f'{said}\n')
+    assert content(capture.capture(client)) == before
+
+
+@pytest.mark.parametrize(('option', 'state'), [('--yes', 'changed'), ('--dry-run', 'would change')])
+def test_a_value_that_one_cannot_have_is_its_failure(
+    client: Client, placement: Placement, option: str, state: str
+) -> None:
+    build(client)
+    placement(f'{SET} compute0 --amend --resource VCPU:total=4')
+    command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'
+    result = placement(command)
+    assert (result.status, states(result)) == (6, {'compute0': 'failed', 'compute1': state})
+    assert 'VCPU: reserved 8 is above the total of 4' in result.stdout
+
+
+def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Placement) -> None:
+    build(client, hosts=7)
+    result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
+    shown = ', '.join(f'compute{number}' for number in range(5))
+    assert result.stderr == (
+        f'  VCPU:reserved 0 → 2: {shown} and 2 others\n'
+        'Change the inventories of 7 resource providers? There is nobody to ask: give --yes\n'
+    )
+    assert vcpu(client, 'compute0') == (0, 4.0)
+
+
+def test_a_lost_answer_is_looked_up_and_ctrl_c_leaves_a_table(
+    client: Client, placement: Placement
+) -> None:
+    build(client, hosts=4)
+    failures = {COMPUTE0: errors.InvalidAnswer('lost'), uuid_of('compute2'): KeyboardInterrupt()}
+    command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --yes -f json'
+    with failing_after(client, 'PUT', failures):
+        result = placement(command)
+    assert (result.status, states(result)) == (
+        130,
+        {
+            'compute0': 'changed',
+            'compute1': 'changed',
+            'compute2': 'failed',
+            'compute3': 'not started',
+        },
+    )
+    assert 'interrupted: it may be done' in result.stdout
+
+
+@contextmanager
+def failing_after(
+    client: Client, method: str, failures: Mapping[str, BaseException]
+) -> Iterator[None]:
+    """Raise something after a request to a provider has been carried out."""
+    send = client.session.request
+
+    def request(url: str, verb: str, **kwargs: Any) -> Any:
+        answer = send(url, verb, **kwargs)
+        for uuid, failure in failures.items():
+            if verb == method and uuid in url:
+                raise failure
+        return answer
+
+    client.session.request = request
+    try:
+        yield
+    finally:
+        del client.session.request
 
 
 def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> None:
