@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import gzip
 import json
 import os
 import secrets
+import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -29,6 +31,7 @@ from placementclient.planner.spec.specification import Spec
 #: Stands for standard input or standard output.
 STANDARD = '-'
 _GZIP = b'\x1f\x8b'
+_PLANTED = 'is a symbolic link, in a folder where others may write'
 
 
 def read_text(path: str) -> str:
@@ -120,19 +123,38 @@ def write_plan(path: str, plan: Plan) -> None:
 
 
 @contextlib.contextmanager
-def _explained(path: str) -> Iterator[None]:
-    """Say which file it was, and make one kind of error of all that files can do."""
+def explained(path: str) -> Iterator[None]:
+    """Say which file it was, and make one kind of error of all that files can do.
+
+    :raises errors.BadFile: instead of what the system raises
+    """
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise errors.BadFile(path, 'damaged or truncated gzip file') from None
     except OSError as reason:
-        raise errors.BadFile(path, reason.strerror or str(reason)) from None
+        what = _PLANTED if reason.errno == errno.ELOOP else reason.strerror
+        raise errors.BadFile(path, what or str(reason)) from None
+
+
+def open_own(path: str, flags: int) -> int:
+    """Open a file that nobody else is to read, and that nobody else may have put there.
+
+    :param flags: of :func:`os.open`
+    :return: its descriptor
+    :raises OSError: also where it is a symbolic link, and others may write in its folder
+    """
+    guard = os.O_NOFOLLOW if _others_may_write(os.path.dirname(path)) else 0
+    return os.open(path, flags | guard | os.O_CLOEXEC, 0o600)
+
+
+def _others_may_write(folder: str) -> bool:
+    return bool(os.stat(folder or '.').st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _read(path: str) -> bytes:
     """The content of a file, decompressed."""
-    with _explained(path), contextlib.ExitStack() as stack:
+    with explained(path), contextlib.ExitStack() as stack:
         if path == STANDARD:
             raw: Any = sys.stdin.buffer
         else:
@@ -146,17 +168,21 @@ def _read(path: str) -> bytes:
 
 @contextlib.contextmanager
 def _writing(path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    with _explained(path):
+    with explained(path):
         if path == STANDARD:
             with _compressed(sys.stdout.buffer, path) as stream:
                 yield stream
             sys.stdout.buffer.flush()
             return
-        # A link stays one.
-        target = os.path.realpath(path)
+        # A link stays one, unless somebody else may have made it.
+        is_shared = _others_may_write(os.path.dirname(path))
+        target = path if is_shared else os.path.realpath(path)
+        if os.path.islink(target):
+            raise errors.BadFile(path, _PLANTED)
         if os.path.exists(target) and not os.path.isfile(target):
             # Nothing that could be replaced: a device, a pipe; or a directory, which open() tells.
-            with open(target, 'wb') as device, _compressed(device, path) as stream:
+            descriptor = open_own(target, os.O_WRONLY)
+            with open(descriptor, 'wb') as device, _compressed(device, path) as stream:
                 yield stream
             return
         with _replacing(target) as raw, _compressed(raw, path) as stream:
@@ -180,10 +206,11 @@ def _replacing(target: str) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
+    """Bring the names in a folder onto the disk."""
     descriptor = os.open(folder or '.', os.O_RDONLY)
     try:
         os.fsync(descriptor)

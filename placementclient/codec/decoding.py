@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,6 +18,18 @@ T = TypeVar('T')
 #: How msgspec says where in a document a fault is, and where in a text that is no JSON.
 _PLACE = re.compile(r'(?P<reason>.*?) - at `(?:key in )?\$\.?(?P<place>.*)`', re.DOTALL)
 _BYTE = re.compile(r'\(byte (\d+)\)')
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No search for garbage: all that is read stays, and going through it again takes longest."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Envelope(msgspec.Struct):
@@ -64,7 +79,7 @@ class Source:
         except UnicodeError:
             raise self.error('not UTF-8 text', item) from None
         except msgspec.ValidationError as reason:
-            raise self.error(f'{self.damaged}: {_said(str(reason), name)}', item) from None
+            raise self.error(f'{self.damaged}: {said(str(reason), name)}', item) from None
         except msgspec.DecodeError as reason:
             raise self._malformed(str(reason), item) from None
 
@@ -85,7 +100,7 @@ class Source:
         return self.content.count(b'\n', 0, offset) + 1
 
 
-def _said(reason: str, name: str) -> str:
+def said(reason: str, name: str = '') -> str:
     """msgspec's sentence, the place first: ``trees[3].rows[0].amount: expected int, got str``."""
     found = _PLACE.fullmatch(reason)
     sentence, place = (found['reason'], found['place']) if found else (reason, '')

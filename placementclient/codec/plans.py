@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 import msgspec
 
 from placementclient.codec import operations, specs
-from placementclient.codec.decoding import Source
+from placementclient.codec.decoding import Source, uncollected
 from placementclient.codec.encoding import builtins, encoded, opened, separated
 from placementclient.codec.snapshots import AllocationsRecord
 from placementclient.model.origin import Origin
@@ -103,6 +103,7 @@ def encode(plan: Plan) -> Iterator[bytes]:
     yield _end(f'sha256:{digest.hexdigest()}')
 
 
+@uncollected()
 def decode(content: bytes, path: str) -> Plan:
     """What :func:`encode` wrote, or any other JSON of the same content.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from placementclient.codec.decoding import Source
+from placementclient.codec.decoding import Source, uncollected
 from placementclient.codec.encoding import encoded, member, opened, separated
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
@@ -88,6 +88,7 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
     yield b'}}\n'
 
 
+@uncollected()
 def decode(content: bytes, path: str) -> Snapshot:
     """What :func:`encode` wrote, or any other JSON of the same content.
 

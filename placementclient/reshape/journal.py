@@ -9,24 +9,17 @@ from __future__ import annotations
 import contextlib
 import datetime
 import fcntl
-import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import msgspec
-
-from placementclient import errors
-from placementclient.codec import operations, plans
-from placementclient.codec.encoding import encoded
+from placementclient import errors, files
+from placementclient.codec import journals, operations, plans
+from placementclient.codec.journals import FORMAT, VERSION, Entry
+from placementclient.codec.plans import TreeRecord
 from placementclient.planner.plan.operations import Operation
 from placementclient.planner.plan.plan import Plan, TreePlan
-
-FORMAT = 'placementclient/reshape-journal'
-VERSION = 1
-SUFFIX = '.journal'
 
 
 class Busy(errors.PlacementError):
@@ -77,16 +70,15 @@ class Journal:
 
         :raises JournalFailed: if that is impossible; the request must not be sent then
         """
-        self._write(
-            {'tree': root_provider_uuid, 'intent': operations.record(operation)}, synced=True
-        )
+        intent = operations.record(operation)
+        self._write(Entry(at=_now(), tree=root_provider_uuid, intent=intent), synced=True)
 
     def note(self, root_provider_uuid: str, outcome: str) -> None:
         """Note what became of the intent before.
 
         :raises JournalFailed: if that is impossible
         """
-        self._write({'tree': root_provider_uuid, 'outcome': outcome})
+        self._write(Entry(at=_now(), tree=root_provider_uuid, outcome=outcome))
 
     def revise(self, tree: TreePlan) -> None:
         """Note what a tree is planned to become instead; when this returns, it is on the disk.
@@ -94,25 +86,24 @@ class Journal:
         :raises JournalFailed: if that is impossible
         """
         record = plans.tree_record(tree)
-        self._write({'tree': tree.root_provider_uuid, 'plan': record}, synced=True)
+        self._write(Entry(at=_now(), tree=tree.root_provider_uuid, plan=record), synced=True)
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Note that a tree has ended.
 
         :raises JournalFailed: if that is impossible
         """
-        record = {'tree': root_provider_uuid, 'end': ended}
-        self._write(record | ({'reason': reason} if reason else {}), synced=True)
+        self._write(
+            Entry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
+        )
 
-    def _write(self, record: Mapping[str, Any], *, synced: bool = False) -> None:
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
-        line = encoded({'at': now, **record}) + b'\n'
+    def _write(self, entry: Entry, *, synced: bool = False, before: bytes = b'') -> None:
         with self._writing:
             if self._failure is not None:
                 # What comes now would continue a line that is not complete.
                 raise self._failure
             try:
-                _write_all(self._descriptor, line)
+                _write_all(self._descriptor, before + journals.encode(entry))
                 if synced:
                     os.fsync(self._descriptor)
             except OSError as reason:
@@ -120,7 +111,7 @@ class Journal:
                     self.path, f'{reason.strerror}: nothing more is sent without a journal'
                 )
                 raise self._failure from None
-            _learn(self.records, record)
+            _learn(self.records, entry)
 
 
 @contextlib.contextmanager
@@ -131,16 +122,16 @@ def opened(path: str, plan: Plan) -> Iterator[Journal]:
     :raises Busy: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    except OSError as reason:
-        raise errors.BadFile(path, reason.strerror or str(reason)) from None
+    with files.explained(path):
+        descriptor = files.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Busy(path) from None
-        yield _begun(path, descriptor, plan)
+        with files.explained(path):
+            journal = _begun(path, descriptor, plan)
+        yield journal
     finally:
         os.close(descriptor)
 
@@ -164,94 +155,64 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
     :param path: of the journal
     :raises errors.BadFile: if it belongs to another plan or cannot be read
     """
-    try:
-        with open(path, 'rb') as stream:
-            return _read(path, stream.read(), plan) or {}
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return {}
-    except OSError as reason:
-        raise errors.BadFile(path, reason.strerror or str(reason)) from None
+    with files.explained(path), open(files.open_own(path, os.O_RDONLY), 'rb') as stream:
+        content = stream.read()
+    return _learned(_checked(path, content, plan).entries)
 
 
 def _begun(path: str, descriptor: int, plan: Plan) -> Journal:
-    try:
-        content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-        records = _read(path, content, plan)
-        journal = Journal(path, records or {}, descriptor)
-        if content and not content.endswith(b'\n'):
-            # Whoever wrote this was killed while writing. Nothing is taken away: the rest of the
-            # line is no JSON, and is passed over from now on.
-            _write_all(descriptor, b'\n')
-    except OSError as reason:
-        raise errors.BadFile(path, reason.strerror or str(reason)) from None
-    if records is None:
-        journal._write(
-            {'journal': FORMAT, 'version': VERSION, 'plan': plans.identity(plan)}, synced=True
-        )
-        _sync_folder(path)
+    content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    found = _checked(path, content, plan)
+    journal = Journal(path, _learned(found.entries), descriptor)
+    # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
+    before = b'\n' if content and not content.endswith(b'\n') else b''
+    if not found.entries:
+        identity = plans.identity(plan)
+        header = Entry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
+        journal._write(header, synced=True, before=before)
+        files.sync_folder(os.path.dirname(path))
+    elif found.is_torn:
+        journal._write(Entry(at=_now(), resumed=True), before=before)
     return journal
 
 
-def _read(path: str, content: bytes, plan: Plan) -> dict[str, Record] | None:
-    """What the lines say; ``None`` if not even the first one was written."""
-    records: dict[str, Record] = {}
-    header: dict[str, Any] | None = None
-    for number, line in enumerate(content.split(b'\n'), 1):
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            # Torn, as its writer was killed.
-            continue
-        if not isinstance(entry, dict):
-            raise errors.BadFile(path, 'not a journal')
-        if header is None:
-            header = entry
-            _check(path, header, plan)
-            continue
-        try:
-            _learn(records, entry)
-        except (KeyError, TypeError, AttributeError, ValueError) as reason:
-            raise errors.BadFile(path, f'damaged journal: {reason!r}', number) from None
-    if header is None and len(content.splitlines()) > 1:
-        raise errors.BadFile(path, 'not a journal')
-    return None if header is None else records
-
-
-def _check(path: str, header: Mapping[str, Any], plan: Plan) -> None:
-    if header.get('journal') != FORMAT:
-        raise errors.BadFile(path, 'not a journal')
-    if header.get('version') != VERSION:
-        raise errors.BadFile(path, f'journal version {header.get("version")} is not known')
-    if header.get('plan') != plans.identity(plan):
+def _checked(path: str, content: bytes, plan: Plan) -> journals.Content:
+    """What the lines say, if they are about the plan."""
+    found = journals.decode(content, path)
+    if found.entries and found.entries[0].plan != plans.identity(plan):
         raise errors.BadFile(
             path,
             'belongs to another plan than the one in the file beside it; apply that one, or move '
             'the journal away if it is of no more use',
         )
+    return found
 
 
-def _learn(records: dict[str, Record], entry: Mapping[str, Any]) -> None:
-    if 'tree' not in entry:
+def _learned(entries: Iterable[Entry]) -> dict[str, Record]:
+    records: dict[str, Record] = {}
+    for entry in entries:
+        _learn(records, entry)
+    return records
+
+
+def _learn(records: dict[str, Record], entry: Entry) -> None:
+    if entry.tree is None:
         return
-    record = records.setdefault(entry['tree'], Record())
-    if 'intent' in entry:
+    record = records.setdefault(entry.tree, Record())
+    if entry.intent is not None:
         record.begun, record.ended = True, None
-    elif 'plan' in entry:
-        record.plan = plans.tree_plan(
-            msgspec.convert(msgspec.to_builtins(entry['plan']), plans.TreeRecord)
-        )
-    elif 'end' in entry:
-        record.ended = entry['end']
+    elif isinstance(entry.plan, TreeRecord):
+        record.plan = plans.tree_plan(entry.plan)
+    elif entry.end is not None:
+        record.ended = entry.end
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
     while content:
         content = content[os.write(descriptor, content) :]
-
-
-def _sync_folder(path: str) -> None:
-    descriptor = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

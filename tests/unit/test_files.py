@@ -242,3 +242,15 @@ def test_assignments(tmp_path: Path) -> None:
     )
     [row] = files.read_assignments(str(path))
     assert (row.consumer_uuid, row.to_provider, row.line) == (SERVER, 'gpu', 2)
+
+
+def test_a_link_that_others_may_have_made_is_not_followed(
+    tmp_path: Path, snapshot: Snapshot
+) -> None:
+    (tmp_path / 'precious').write_text('precious')
+    (tmp_path / 'link').symlink_to(tmp_path / 'precious')
+    tmp_path.chmod(0o1777)
+    with pytest.raises(errors.BadFile, match='symbolic link, in a folder where others may write'):
+        files.write_snapshot(str(tmp_path / 'link'), snapshot)
+    assert (tmp_path / 'precious').read_text() == 'precious'
+    files.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)

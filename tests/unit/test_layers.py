@@ -44,7 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'codec': {'planner.plan'},
     'files': {'codec'},
     'snapshot': {'api'},
-    'reshape': {'snapshot', 'planner', 'codec', 'direct'},
+    'reshape': {'snapshot', 'planner', 'files', 'direct'},
     'workflows': {'snapshot', 'insight', 'insight.candidates'},
     'render': {'planner.plan', 'insight', 'insight.candidates', 'insight.audit', 'microversion'},
     'cli.coexistence': set(),

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from placementclient import errors
+from placementclient.planner.plan.operations import CreateProvider, Reshape
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.spec import specification
 from placementclient.reshape import journal
 
 ROOT = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
+CREATE, RESHAPE = CreateProvider(ROOT, 'Köln', None), Reshape((), ())
 
 
 def plan_of(amount: int) -> Plan:
@@ -35,7 +37,7 @@ def path(tmp_path: Path) -> str:
 def test_what_it_knows_afterwards(path: str) -> None:
     plan = plan_of(1)
     with journal.opened(path, plan) as opened:
-        opened.intend(ROOT, {'operation': 'create-provider'})
+        opened.intend(ROOT, CREATE)
         opened.note(ROOT, 'done')
         assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
         opened.revise(plan.trees[0])
@@ -55,14 +57,14 @@ def test_there_need_not_be_one(path: str) -> None:
 def test_it_only_grows_from_whatever_prefix(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_of(1)
     with journal.opened(path, plan) as opened:
-        opened.intend(ROOT, {'operation': 'create-provider', 'name': 'Köln'})
+        opened.intend(ROOT, CREATE)
         opened.end(ROOT, 'applied')
     whole = Path(path).read_bytes()
     monkeypatch.setattr(journal.os, 'fsync', lambda descriptor: None)
     for length in range(len(whole) + 1):
         Path(path).write_bytes(whole[:length])
         with journal.opened(path, plan) as opened:
-            opened.intend(ROOT, {'operation': 'reshape'})
+            opened.intend(ROOT, RESHAPE)
         assert Path(path).read_bytes().startswith(whole[:length])
         record = journal.read(path, plan)[ROOT]
         assert (record.begun, record.ended) == (True, None)
@@ -111,7 +113,7 @@ def test_after_a_failure_nothing_is_written_any_more(
         with monkeypatch.context() as patch:
             patch.setattr(journal.os, 'write', full)
             with pytest.raises(journal.JournalFailed, match='No space left'):
-                opened.intend(ROOT, {'operation': 'reshape'})
+                opened.intend(ROOT, RESHAPE)
         with pytest.raises(journal.JournalFailed):
             opened.note(ROOT, 'done')
         assert not opened.of(ROOT).begun
@@ -127,7 +129,7 @@ def test_a_disk_that_does_not_sync_stops_an_intent(
 
         monkeypatch.setattr(journal.os, 'fsync', broken)
         with pytest.raises(journal.JournalFailed, match='Input/output error'):
-            opened.intend(ROOT, {'operation': 'reshape'})
+            opened.intend(ROOT, RESHAPE)
 
 
 def test_every_line_has_its_time(path: str) -> None:
@@ -141,3 +143,26 @@ def test_every_line_has_its_time(path: str) -> None:
 def test_a_place_where_none_can_be(path: str) -> None:
     with pytest.raises(errors.BadFile), journal.opened(path, plan_of(1)):
         pass
+
+
+def test_a_link_that_others_may_have_made_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / 'precious').write_text('')
+    path = tmp_path / 'plan.journal'
+    path.symlink_to(tmp_path / 'precious')
+    tmp_path.chmod(0o1777)
+    with (
+        pytest.raises(errors.BadFile, match='symbolic link'),
+        journal.opened(str(path), plan_of(1)),
+    ):
+        pass
+    with pytest.raises(errors.BadFile, match='symbolic link'):
+        journal.read(str(path), plan_of(1))
+    assert (tmp_path / 'precious').read_text() == ''
+
+
+def test_a_file_of_one_line_that_is_no_journal_is_left_alone(path: str) -> None:
+    for content in ('hello', '{"at": "2026', 'precious: 1', '{"journal":"placementclient/other'):
+        Path(path).write_text(content)
+        with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, plan_of(1)):
+            pass
+        assert Path(path).read_text() == content
