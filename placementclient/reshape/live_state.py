@@ -186,8 +186,17 @@ def tree_state_of(tree: TreePlan, snapshot: Snapshot) -> TreeState:
                     for consumer in snapshot.consumers_on(change.uuid)
                 },
             )
-    listed = {uuid: state.provider for uuid, state in snapshot.providers.items()}
-    return TreeState(tree, providers, listed)
+    return TreeState(tree, providers, listed_in(snapshot, tree))
+
+
+def listed_in(snapshot: Snapshot, tree: TreePlan) -> dict[str, Provider]:
+    """All providers of the trees that a plan concerns, as far as a snapshot has them, by UUID."""
+    return {
+        state.uuid: state.provider
+        for root in roots_of(tree)
+        if root in snapshot.providers
+        for state in snapshot.tree(root)
+    }
 
 
 def _provider(change: ProviderChange) -> Provider:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from placementclient.api import trait
 from placementclient.http import Client
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
@@ -14,9 +13,10 @@ from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.reshape import journal, live_state
+from placementclient.reshape import journal, live_state, reading
 from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
-from placementclient.snapshot.capture import capture, parallel
+from placementclient.reshape.reading import Source
+from placementclient.snapshot.capture import parallel
 
 
 def verify(
@@ -28,7 +28,7 @@ def verify(
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> list[Deviation]:
-    """Read everything back and compare it with the plan.
+    """Read what the plan names, once, and compare it with the plan.
 
     Inventories, traits and aggregates of every provider that the plan names, and all that each of
     its consumers holds, everywhere; to whom the consumers belong and of what type they are.
@@ -42,9 +42,11 @@ def verify(
         plan = journal.revised(plan, journal_path)
 
     later = _changed_later(plan)
+    wanted = plan.selected(trees)
+    source = reading.source(client, wanted)
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
-        snapshot = capture(client, live_state.roots_of(tree))
+        snapshot = source.snapshot(tree)
         if (
             live_state.moves(tree)
             and live_state.tree_state_of(tree, snapshot).phase is Phase.BEFORE
@@ -54,7 +56,6 @@ def verify(
         return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
 
     result = []
-    wanted = plan.selected(trees)
     for tree, differences in zip(wanted, parallel(of_tree, wanted, workers), strict=True):
         result += differences
         if progress:
@@ -81,14 +82,17 @@ def status(
         records = journal.read(journal_path, plan)
         plan = journal.revised(plan, journal_path)
 
+    wanted = plan.selected(trees)
+    source = reading.source(client, wanted)
+
     def of_tree(tree: TreePlan) -> TreeStatus:
-        found, reason = _status(client, tree)
+        found, reason = _status(source, tree)
         record = records.get(tree.root_provider_uuid)
         if found is Status.PENDING and record and record.ended == State.ROLLED_BACK:
             found = Status.ROLLED_BACK
         return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)
 
-    return list(parallel(of_tree, plan.selected(trees), workers))
+    return list(parallel(of_tree, wanted, workers))
 
 
 def _changed_later(plan: Plan) -> dict[str, set[str]]:
@@ -137,10 +141,10 @@ def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
     for change in tree.providers:
         if change.uuid in snapshot.providers:
             yield from _of_sets(tree, change, snapshot)
-    names = {uuid: state.name for uuid, state in snapshot.providers.items()}
     for consumer in tree.consumers:
         there = snapshot.consumers.get(consumer.uuid)
         held = there.allocations if there else {}
+        names = {uuid: state.name for uuid in held if (state := snapshot.providers.get(uuid))}
         yield from _of_consumer(tree, names, consumer, held, consumer.after)
         if there is not None and (there.project_id, there.user_id, there.type) != (
             consumer.project_id,
@@ -249,14 +253,14 @@ def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
     )
 
 
-def _status(client: Client, tree: TreePlan) -> tuple[Status, str]:
-    listed = live_state.listing(client, live_state.roots_of(tree))
+def _status(source: Source, tree: TreePlan) -> tuple[Status, str]:
+    listed = source.listed(tree)
     if live_state.is_as_planned(tree, listed):
         return Status.PENDING, ''
     for change in tree.providers:
         if not change.is_created and change.uuid not in listed:
             return Status.DIFFERS, f'{change.name} does not exist any more'
-    tree_state = live_state.read_tree_state(client, tree, listed, holdings=False)
+    tree_state = source.tree_state(tree, listed)
     if tree_state.phase is Phase.BEFORE:
         return Status.PENDING, ''
     if tree_state.phase is Phase.NEITHER:
@@ -264,7 +268,7 @@ def _status(client: Client, tree: TreePlan) -> tuple[Status, str]:
         return Status.DIFFERS, damage.message if damage else ''
     for change in tree.providers:
         lost = change.content_before.traits - change.after.traits
-        if lost and not lost.isdisjoint(trait.list_of_provider(client, change.uuid).value):
+        if lost and not lost.isdisjoint(source.traits(change.uuid)):
             names = ', '.join(sorted(lost))
             return Status.DIFFERS, f'{change.name} still has {names}: apply the plan again'
     return Status.APPLIED, ''

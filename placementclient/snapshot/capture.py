@@ -204,14 +204,29 @@ class _Reader:
                 listed.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
         own = {provider.uuid for provider in members}
         consumers = tuple(self._consumer(uuid, own, holdings) for uuid, holdings in listed.items())
+        current = self._current(members, states, any_provider)
+        return _Tree(current, consumers), list(_unlisted(current, consumers))
+
+    def _current(
+        self, members: Sequence[Provider], states: Sequence[ProviderState], any_provider: str
+    ) -> tuple[ProviderState, ...]:
+        """All of a tree, if there was a moment at which it was like that.
+
+        It was when it was listed, if no provider has moved between that and its own answers. Where
+        one has, the tree is listed once more: then it was like that at the end of the reading.
+        """
+        if all(
+            provider.generation == state.provider.generation
+            for provider, state in zip(members, states, strict=True)
+        ):
+            return tuple(states)
         closing = {provider.uuid: provider for provider in self._list(any_provider)}
         if {uuid: provider.generation for uuid, provider in closing.items()} != {
             state.uuid: state.provider.generation for state in states
         }:
             raise _Moved
         # A new parent moves no generation, so what was listed first may be out of date.
-        current = tuple(replace(state, provider=closing[state.uuid]) for state in states)
-        return _Tree(current, consumers), list(_unlisted(current, consumers))
+        return tuple(replace(state, provider=closing[state.uuid]) for state in states)
 
     def _provider(self, provider: Provider) -> tuple[ProviderState, list[Holding]]:
         client, uuid = self._client, provider.uuid

@@ -1,0 +1,98 @@
+"""Where what is there of a plan's trees is read from: tables, all trees at once, or requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from placementclient import errors
+from placementclient.api import aggregate, allocation, inventory, trait
+from placementclient.http import Client
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan.plan import TreePlan
+from placementclient.reshape import live_state
+from placementclient.reshape.live_state import TreeState
+from placementclient.snapshot.capture import TYPED
+
+
+class Source(Protocol):
+    """What is there of some plans."""
+
+    def listed(self, tree: TreePlan) -> dict[str, Provider]:
+        """All providers of the trees that a plan concerns, by UUID."""
+
+    def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
+        """What the providers of a plan have; not who holds it."""
+
+    def traits(self, provider_uuid: str) -> frozenset[str]:
+        """The traits of a provider that is there."""
+
+    def snapshot(self, tree: TreePlan) -> Snapshot:
+        """At least the providers and the consumers that a plan names."""
+
+
+def source(client: Client, trees: Iterable[TreePlan]) -> Source:
+    """What is there of some plans; read at once, where that is possible."""
+    reader = client.snapshot_reader
+    if reader is None:
+        return _Requests(client)
+    roots = {root for tree in trees for root in live_state.roots_of(tree)}
+    return _AtOnce(reader.snapshot(roots, types=client.microversion >= TYPED))
+
+
+class _AtOnce:
+    """All of it, as it was at one moment."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def listed(self, tree: TreePlan) -> dict[str, Provider]:
+        return live_state.listed_in(self._snapshot, tree)
+
+    def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
+        return live_state.tree_state_of(tree, self._snapshot)
+
+    def traits(self, provider_uuid: str) -> frozenset[str]:
+        return self._snapshot.providers[provider_uuid].traits
+
+    def snapshot(self, tree: TreePlan) -> Snapshot:
+        return self._snapshot
+
+
+class _Requests:
+    """Each thing when it is asked for, and no more than once."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def listed(self, tree: TreePlan) -> dict[str, Provider]:
+        return live_state.listing(self._client, live_state.roots_of(tree))
+
+    def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
+        return live_state.read_tree_state(self._client, tree, listed, holdings=False)
+
+    def traits(self, provider_uuid: str) -> frozenset[str]:
+        return frozenset(trait.list_of_provider(self._client, provider_uuid).value)
+
+    def snapshot(self, tree: TreePlan) -> Snapshot:
+        listed = self.listed(tree)
+        states = (
+            self._state(listed[change.uuid]) for change in tree.providers if change.uuid in listed
+        )
+        consumers = (allocation.show(self._client, change.uuid).value for change in tree.consumers)
+        return Snapshot(
+            filter(None, states), (consumer for consumer in consumers if consumer.allocations)
+        )
+
+    def _state(self, provider: Provider) -> ProviderState | None:
+        client, uuid = self._client, provider.uuid
+        try:
+            return ProviderState(
+                provider,
+                inventory.list(client, uuid).value,
+                self.traits(uuid),
+                frozenset(aggregate.list(client, uuid).value),
+            )
+        except errors.NotFound:
+            return None

@@ -1,0 +1,113 @@
+"""What has become of a plan, read from tables and by requests: both tell the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.http import Client
+from placementclient.microversion import HIGHEST
+from placementclient.model.outcomes import Status
+from placementclient.planner.plan.plan import Plan
+from placementclient.reshape import executor, verify
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+
+
+@pytest.fixture
+def tables(session: Session) -> Client:
+    return Client(session, HIGHEST)
+
+
+def applied(client: Client, path: Path, hosts: int = 2) -> tuple[Plan, str]:
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts)), moved_trait=True)
+    journal = str(path / 'plan.journal')
+    executor.apply(client, plan, journal)
+    return plan, journal
+
+
+def swap(client: Client, plan: Plan, number: int) -> None:
+    """Put a consumer on the other child."""
+    consumer = allocation.show(client, plan.trees[number].consumers[0].uuid).value
+    one, other = (change.uuid for change in plan.trees[number].created())
+    swapped = {one: other, other: one}
+    held = {swapped.get(uuid, uuid): held for uuid, held in consumer.allocations.items()}
+    allocation.set(client, replace(consumer, allocations=held))
+
+
+def grow(client: Client, uuid: str) -> None:
+    read = inventory.list(client, uuid)
+    assert read.generation is not None
+    more = {name: replace(value, total=value.total + 1) for name, value in read.value.items()}
+    changed = {name: value.to_json() for name, value in more.items()}
+    inventory.set_all(client, uuid, changed, read.generation)
+
+
+def give(client: Client, uuid: str, name: str) -> None:
+    read = trait.list_of_provider(client, uuid)
+    assert read.generation is not None
+    trait.set_on_provider(client, uuid, [*read.value, name], read.generation)
+
+
+def test_both_ways_tell_the_same(client: Client, tables: Client, tmp_path: Path) -> None:
+    plan, journal = applied(client, tmp_path, hosts=8)
+    executor.rollback(client, plan, journal, trees=['compute1'])
+    swap(client, plan, 2)
+    allocation.delete(client, plan.trees[3].consumers[0].uuid)
+    grow(client, next(plan.trees[4].created()).uuid)
+    give(client, uuid_of('compute5'), 'HW_CPU_X86_AMD_SEV')
+    resource_provider.create(client, 'a disk', parent_provider_uuid=uuid_of('compute6'))
+    for consumer in plan.trees[7].consumers:
+        allocation.delete(client, consumer.uuid)
+    for consumer in allocation.list_of_provider(client, uuid_of('compute7')).value:
+        allocation.delete(client, consumer.consumer_uuid)
+    for change in sorted(plan.trees[7].providers, key=lambda change: not change.is_created):
+        resource_provider.delete(client, change.uuid)
+    told = [
+        (verify.verify(way, plan, journal_path=journal), verify.status(way, plan))
+        for way in (client, tables)
+    ]
+    assert told[0] == told[1]
+    differences, statuses = told[1]
+    assert {(each.tree, each.kind) for each in differences} == {
+        ('compute1', 'not-applied'),
+        ('compute2', 'misplaced'),
+        ('compute3', 'gone'),
+        ('compute4', 'inventory'),
+        ('compute5', 'trait'),
+        ('compute7', 'missing'),
+        ('compute7', 'gone'),
+    }
+    assert [each.status for each in statuses if each.status is not Status.APPLIED] == [
+        Status.PENDING,
+        Status.DIFFERS,
+        Status.DIFFERS,
+        Status.DIFFERS,
+    ]
+
+
+def test_a_verification_reads_what_the_plan_names_once(client: Client, tmp_path: Path) -> None:
+    plan, _ = applied(client, tmp_path)
+    with clouds.watched(client) as requests:
+        assert verify.verify(client, plan) == []
+    providers = sum(len(tree.providers) for tree in plan.trees)
+    consumers = sum(len(tree.consumers) for tree in plan.trees)
+    counts = Counter(path for _, path in requests)
+    assert counts.pop('/resource_providers') == len(plan.trees)
+    assert set(counts.values()) == {1}
+    # A list of each tree; inventories, traits and aggregates of each provider.
+    assert len(requests) == len(plan.trees) + 3 * providers + consumers
+
+
+def test_tables_are_read_once_for_all_trees(tables: Client, tmp_path: Path) -> None:
+    plan, journal = applied(tables, tmp_path, hosts=3)
+    with clouds.watched(tables) as requests:
+        assert verify.verify(tables, plan, journal_path=journal) == []
+        statuses = verify.status(tables, plan, journal_path=journal)
+    assert [each.status for each in statuses] == [Status.APPLIED] * 3
+    assert requests == []
