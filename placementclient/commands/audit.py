@@ -68,6 +68,9 @@ class AuditProvider(base.Lister):
         cloud = Cloud(snapshot, *self._known(parsed_args))
         roots = {self._root(cloud, name) for name in parsed_args.tree}
         findings = list(checks.audit(cloud, roots, parsed_args.ignore))
+        if not findings and parsed_args.formatter == self.formatter_default:
+            made = len(checks.CHECKS) - len(set(parsed_args.ignore))
+            self.log.warning(tables.nothing(made, cloud, roots))
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
         if any((done or {}).get(place) != _FIXED for place in range(len(findings))):
             self.exit_status = errors.ExitStatus.DIFFERS

@@ -5,21 +5,35 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 
-@contextlib.contextmanager
-def shown(
-    app: Any, log: logging.Logger, total: int | None = None
-) -> Iterator[Callable[[str], None]]:
+@dataclass(frozen=True, slots=True)
+class Progress:
     """What is to be called with a line for each part that has ended.
+
+    :param tell: shows the line
+    :param expect: to be called with the number of parts, as soon as it is known
+    """
+
+    tell: Callable[[str], None]
+    expect: Callable[[int], None] = lambda total: None
+
+    def __call__(self, line: str) -> None:
+        self.tell(line)
+
+
+@contextlib.contextmanager
+def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[Progress]:
+    """What long work tells how far it is.
 
     With ``-v`` the lines are printed. Without it there is a bar, where stderr is a terminal.
 
     :param total: how many parts there are, where that is known
     """
     if log.isEnabledFor(logging.INFO) or not app.stderr.isatty():
-        yield log.info
+        yield Progress(log.info)
         return
     from rich import console, progress  # takes long to load
 
@@ -33,4 +47,7 @@ def shown(
         transient=True,
     ) as bar:
         task = bar.add_task('', total=total)
-        yield lambda line: bar.update(task, advance=1, description=line)
+        yield Progress(
+            lambda line: bar.update(task, advance=1, description=line),
+            lambda number: bar.update(task, total=number),
+        )

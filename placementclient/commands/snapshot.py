@@ -53,7 +53,7 @@ def _read(command: base._Placement, path: str) -> Snapshot:
     if path != LIVE:
         return files.read_snapshot(path)
     with progress.shown(command.app, command.log) as tell:
-        return capture.capture(command.client, workers=4, progress=tell)
+        return capture.capture(command.client, workers=4, progress=tell, expect=tell.expect)
 
 
 class SaveSnapshot(base.ShowOne):
@@ -80,7 +80,11 @@ class SaveSnapshot(base.ShowOne):
 
         with progress.shown(self.app, self.log) as tell:
             snapshot = capture.capture(
-                self.client, parsed_args.tree, workers=parsed_args.workers, progress=tell
+                self.client,
+                parsed_args.tree,
+                workers=parsed_args.workers,
+                progress=tell,
+                expect=tell.expect,
             )
         files.write_snapshot(parsed_args.file, snapshot)
         fields = {

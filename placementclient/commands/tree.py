@@ -27,6 +27,10 @@ _WITH = (
 )
 
 
+#: What kind of picture the end of a file's name means.
+_KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot', '.mmd': 'mermaid'}
+
+
 class _Trees(Document):
     """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
 
@@ -117,8 +121,8 @@ class GraphTree(base.Command):
         Option(
             '--format',
             choices=['dot', 'mermaid', 'svg'],
-            default='svg',
-            help='What kind of picture; svg without it',
+            help='What kind of picture; without it, what the name of the file ends in says, .dot, '
+            '.gv, .mmd or .svg; svg for stdout',
         ),
         *_WITH,
         Option(
@@ -130,15 +134,27 @@ class GraphTree(base.Command):
         from placementclient import files
         from placementclient.render import graphs, pictures
 
+        kind = parsed_args.format or _kind_of(parsed_args.output)
         if parsed_args.snapshot:
             found = _of_file(parsed_args.snapshot, parsed_args.tree)
         else:
             found = _of_service(self.client, parsed_args.tree, parsed_args, traits=False)
         render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
-        text = render[parsed_args.format](
+        text = render[kind](
             list(found), traits=parsed_args.traits, allocations=parsed_args.allocations
         )
         files.write_text(parsed_args.output, text)
+
+
+def _kind_of(path: str) -> str:
+    """The kind of picture that the name of a file means.
+
+    :raises errors.UsageError: if it means another one
+    """
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in _KINDS:
+        raise errors.UsageError(f'{path}: there are no pictures of this kind; --format says which')
+    return _KINDS[ending]
 
 
 def _of_service(

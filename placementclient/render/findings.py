@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
+from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
@@ -16,6 +17,27 @@ _FINDING = Columns(
     Column('subject', attrgetter('fault.subject')),
     Column('evidence', lambda finding: Facts(finding.fault.evidence)),
 )
+
+
+def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
+    """What was looked at, where nothing was found.
+
+    :param checks: how many were made
+    :param roots: those of the trees that were looked at; none: all
+    """
+    trees = roots or cloud.topology.trees.keys()
+    states = [state for root in trees for state in cloud.topology.trees[root]]
+    held = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
+    found = (
+        f'Nothing found: {checks} checks of {len(trees)} trees with {len(states)} providers and '
+        f'{len(held)} consumers'
+    )
+    unknown = [
+        what
+        for what, listed in (('servers', cloud.servers), ('migrations', cloud.migrations))
+        if listed is None
+    ]
+    return f'{found}, without a list of {" and of ".join(unknown)}' if unknown else found
 
 
 def rows(

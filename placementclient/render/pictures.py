@@ -1,11 +1,12 @@
 """Provider trees as a picture in SVG that needs nothing beside it.
 
 Each provider is a card; children stand to the right of their parent, sharing providers to the left
-of the roots that they serve.
+of all trees. Many trees stand in several columns.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
@@ -101,17 +102,20 @@ def _place(cards: Mapping[str, _Card]) -> float:
     # Who only shares stands apart; who has children too is drawn as the tree that it is.
     apart = [card for uuid, card in cards.items() if card.node.serves and uuid not in below]
     apart = [card for card in apart if card.node.parent_uuid not in cards]
-    columns: dict[int, list[_Card]] = {}
-    top = float(_MARGIN)
-    for card in cards.values():
-        if card.node.parent_uuid in cards or card in apart:
-            continue
-        extent = _extent(card, below)
-        _stack(card, top, extent, 1, below, columns)
-        top += extent + _BETWEEN_TREES
-    bottom = max(top - _BETWEEN_TREES, 0.0)
+    roots = [
+        card for card in cards.values() if card.node.parent_uuid not in cards and card not in apart
+    ]
+    columns: dict[tuple[int, int], list[_Card]] = {}
+    bottom = 0.0
+    for band, members in enumerate(_bands(roots, below)):
+        top = float(_MARGIN)
+        for card in members:
+            extent = _extent(card, below)
+            _stack(card, top, extent, (band, 1), below, columns)
+            top += extent + _BETWEEN_TREES
+        bottom = max(bottom, top - _BETWEEN_TREES)
     if apart:
-        columns[0] = apart
+        columns[0, 0] = apart
         bottom = max(bottom, _beside(apart, cards))
     left = float(_MARGIN)
     for _, column in sorted(columns.items()):
@@ -120,6 +124,21 @@ def _place(cards: Mapping[str, _Card]) -> float:
             card.x, card.width = left, width
         left += width + _BETWEEN_COLUMNS
     return bottom + _MARGIN
+
+
+def _bands(roots: Sequence[_Card], below: Mapping[str, list[_Card]]) -> list[Sequence[_Card]]:
+    """The trees in columns beside each other, so many that the picture is about square."""
+    height = sum(_extent(card, below) + _BETWEEN_TREES for card in roots)
+    width = max((_breadth(card, below) + _BETWEEN_COLUMNS for card in roots), default=1.0)
+    each = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1
+    return [roots[first : first + each] for first in range(0, len(roots), each)]
+
+
+def _breadth(card: _Card, below: Mapping[str, list[_Card]]) -> float:
+    """How wide a provider is with all below it."""
+    children = below.get(card.node.state.uuid, [])
+    beside = max((_breadth(child, below) for child in children), default=-_BETWEEN_COLUMNS)
+    return card.width + _BETWEEN_COLUMNS + beside
 
 
 def _extent(card: _Card, below: Mapping[str, list[_Card]]) -> float:
@@ -133,18 +152,22 @@ def _stack(
     card: _Card,
     top: float,
     extent: float,
-    depth: int,
+    place: tuple[int, int],
     below: Mapping[str, list[_Card]],
-    columns: dict[int, list[_Card]],
+    columns: dict[tuple[int, int], list[_Card]],
 ) -> None:
-    """Put a card in the middle of its extent, and its children beside it."""
-    columns.setdefault(depth, []).append(card)
+    """Put a card in the middle of its extent, and its children beside it.
+
+    :param place: the column of trees, and the depth in the tree
+    """
+    band, depth = place
+    columns.setdefault(place, []).append(card)
     card.y = top + (extent - card.height) / 2
     children = below.get(card.node.state.uuid, [])
     extents = [_extent(child, below) for child in children]
     top += (extent - sum(extents) - _GAP * (len(extents) - 1)) / 2
     for child, of_child in zip(children, extents, strict=True):
-        _stack(child, top, of_child, depth + 1, below, columns)
+        _stack(child, top, of_child, (band, depth + 1), below, columns)
         top += of_child + _GAP
 
 

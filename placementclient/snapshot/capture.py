@@ -55,6 +55,7 @@ def capture(
     *,
     workers: int = 1,
     progress: Callable[[str], None] | None = None,
+    expect: Callable[[int], None] | None = None,
 ) -> Snapshot:
     """Read whole trees, each as it was at one moment; all at the same one from tables.
 
@@ -65,6 +66,7 @@ def capture(
     :param trees: names or UUIDs of providers, of which the whole trees are read; none: everything
     :param workers: how many trees are read at a time
     :param progress: told the name of the root of each tree that has been read
+    :param expect: told how many trees there are, as soon as that is known
     :raises errors.NoSuchProvider: if there is no such provider
     :raises UnstableRead: if a tree cannot be read consistently
     :raises errors.UnsupportedVersion: below microversion 1.28
@@ -74,7 +76,10 @@ def capture(
         return _at_once(client, client.snapshot_reader, trees, progress)
     reader = _Reader(client)
     captured: list[_Tree] = []
-    for tree in parallel(reader.tree, _members(client, trees), workers):
+    members = _members(client, trees)
+    if expect:
+        expect(len(members))
+    for tree in parallel(reader.tree, members, workers):
         captured.append(tree)
         if progress and tree.states:
             progress(tree.name)

@@ -130,6 +130,14 @@ def test_a_tree_that_never_holds_still(client: Client) -> None:
     assert caught.value.provider == 'compute0'
 
 
+def test_it_says_how_many_trees_there_are_before_it_reads_them(client: Client) -> None:
+    restore.load(client, clouds.cloud(hosts=3, servers=1))
+    told: list[object] = []
+    capture.capture(client, progress=told.append, expect=told.append)
+    assert told[0] == 3
+    assert sorted(map(str, told[1:])) == ['compute0', 'compute1', 'compute2']
+
+
 def test_over_committed_and_odd_allocations_are_restored(client: Client) -> None:
     """They were granted once, and the service would not grant them now."""
     tight = {'VGPU': Inventory(2, max_unit=1, reserved=1), 'VCPU': Inventory(8, step_size=4)}

@@ -98,6 +98,11 @@ def test_pictures(placement: Placement, where: str, tmp_path: Path) -> None:
     assert 'p0["compute0<br/>MEMORY_MB 512/64512<br/>VCPU 2/64<br/>' in mermaid
     assert 'p0 --- p1' in mermaid
     assert 'p3 -. shares .- p0' in mermaid
+    for ending, beginning in (('.dot', 'digraph'), ('.mmd', 'flowchart'), ('', '<svg')):
+        named = tmp_path / f'trees{ending}'
+        assert placement(f'{command} -o {named}').status == 0
+        assert named.read_text().startswith(beginning)
+    assert placement(f'{command} -o trees.png').status == 2
     path = tmp_path / 'trees.svg'
     assert placement(f'{command} -o {path}').status == 0
     drawn = ElementTree.parse(path).getroot()

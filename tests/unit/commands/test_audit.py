@@ -65,6 +65,19 @@ def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
     assert result == Result(0, '[]\n', '')
 
 
+def test_nothing_is_said_with_what_was_looked_at(placement: Placement, tmp_path: Path) -> None:
+    command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore on-several-trees'
+    made = len(CHECKS) - 1
+    without = ', without a list of servers and of migrations'
+    assert placement(command) == Result(
+        0,
+        '\n',
+        f'Nothing found: {made} checks of 3 trees with 4 providers and 1 consumers{without}\n',
+    )
+    one = placement(f'{command} --tree nfs')
+    assert f'{made} checks of 1 trees with 1 providers and 1 consumers' in one.stderr
+
+
 def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path) -> None:
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore what')
     assert result.status == 2

@@ -108,6 +108,19 @@ def test_cards_do_not_overlap() -> None:
             assert beside or one[3] <= other[1] or other[3] <= one[1]
 
 
+@pytest.mark.parametrize('children', [0, 4])
+def test_many_trees_are_a_grid(children: int) -> None:
+    hosts = [
+        tree(
+            state(f'root{n}', root=f'root{n}', VCPU=1, MEMORY_MB=2),
+            *(state(f'c{n}.{m}', f'root{n}', f'root{n}', VGPU=m) for m in range(children)),
+        )
+        for n in range(30)
+    ]
+    drawn = ElementTree.fromstring(pictures.svg(hosts))
+    assert 0.5 < float(drawn.attrib['width']) / float(drawn.attrib['height']) < 2
+
+
 def test_ten_thousand_children() -> None:
     wide = tree(state('root'), *(state(f'c{n}', 'root', VCPU=1) for n in range(10000)))
     assert sum(1 for _ in trees.detailed(wide)) == 10001
