@@ -18,6 +18,7 @@ class ExitStatus(enum.IntEnum):
     INFEASIBLE = 4
     UNDECIDED = 5
     PARTIAL = 6
+    INTERRUPTED = 130
 
 
 class PlacementError(Exception):
@@ -100,6 +101,20 @@ class Partial(PlacementError):
     """Some of the work is done, some is not."""
 
     exit_status = ExitStatus.PARTIAL
+
+
+class Interrupted(PlacementError):
+    """The operator has ended it before its time."""
+
+    exit_status = ExitStatus.INTERRUPTED
+
+
+class Unexpected(PlacementError):
+    """Something that should never be raised has ended work that is worth a report all the same."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(f'{type(reason).__name__}: {reason}')
+        self.__cause__ = reason
 
 
 class Infeasible(PlacementError):

@@ -8,6 +8,8 @@ from placementclient import endpoints, errors
 from placementclient.http import Client
 from placementclient.microversion import Microversion
 
+#: The first microversion that has it.
+SINCE = endpoints.RESHAPE.since
 #: The role that the service's default policy asks for.
 ROLE = 'service'
 
@@ -41,7 +43,7 @@ def allowed(client: Client) -> bool:
     with 403 or with 400.
     """
     try:
-        client.send(endpoints.RESHAPE, body={}, version=endpoints.RESHAPE.since)
+        client.send(endpoints.RESHAPE, body={}, version=SINCE)
     except errors.Forbidden:
         return False
     except errors.BadRequest:

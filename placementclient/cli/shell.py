@@ -16,8 +16,8 @@ from placementclient import errors, plugin
 from placementclient.cli import command_help, connection, entry_points
 from placementclient.cli.entry_points import COMMANDS, DISTRIBUTION
 
-#: What a shell makes of a program that a signal has ended.
-INTERRUPTED, BROKEN_PIPE = 130, 141
+#: What a shell makes of a program that ended as nobody read on.
+BROKEN_PIPE = 141
 
 
 class CommandManager(commandmanager.CommandManager):
@@ -97,7 +97,7 @@ class Shell(app.App):
         except BrokenPipeError:
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            return INTERRUPTED
+            return errors.ExitStatus.INTERRUPTED
 
     def _connected(self, words: list[str]) -> list[str]:
         """Have a connection; what it does not need of the arguments is the command."""

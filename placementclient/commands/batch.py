@@ -27,11 +27,10 @@ WORSE = (
     ExitStatus.PARTIAL,
     ExitStatus.ERROR,
     ExitStatus.USAGE,
+    ExitStatus.INTERRUPTED,
 )
 #: What a line may begin with: no command does.
 _PROGRAMS = ('openstack', 'placement')
-#: Of a command that Ctrl-C has ended.
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,9 @@ class Batch(base.Command):
             for line in self._run_each(file):
                 show(line)
                 worst = max(worst, line.status, key=_badness)
-                if line.status == INTERRUPTED or (line.status and not parsed_args.keep_going):
+                if line.status == ExitStatus.INTERRUPTED or (
+                    line.status and not parsed_args.keep_going
+                ):
                     break
         self.app.configure_logging()
         return worst

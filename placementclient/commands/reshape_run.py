@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from placementclient import errors
@@ -19,6 +19,7 @@ from placementclient.commands.snapshot import TREE, workers
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult
+    from placementclient.planner.plan.plan import Plan
     from placementclient.render.columns import Output
 
 
@@ -32,7 +33,19 @@ def _journal(parsed_args: argparse.Namespace) -> str:
     return f'{parsed_args.plan}.journal'
 
 
-class _Run(base.Lister):
+class _OfPlan(base.Lister):
+    """A command about the trees of a plan."""
+
+    def advise(self, plan: Plan, left_alone: Iterable[str]) -> None:
+        """Say how trees are planned anew that were left alone, by the names of their roots."""
+        from placementclient.render import runs
+
+        names = list(left_alone)
+        if names:
+            self.log.warning(runs.planning_anew(plan, names, self.program))
+
+
+class _Run(_OfPlan):
     """A command that works on trees and tells how each one ended."""
 
     @contextlib.contextmanager
@@ -50,7 +63,8 @@ class _Run(base.Lister):
 
         self.exit_status = outcome.exit_status
         if outcome.stopped is not None:
-            self.log.error(str(outcome.stopped))
+            cause = outcome.stopped if self.app.options.debug else None
+            self.log.error(runs.ending(outcome), exc_info=cause)
         return runs.outcome(outcome)
 
 
@@ -58,7 +72,8 @@ class ApplyReshape(_Run):
     """Carry a plan out, tree by tree.
 
     Every step is noted in <plan>.journal before it is taken. Killed at any moment, the same command
-    goes on where it was.
+    goes on where it was. Ends with exit status 6 if some trees are done and some are not, with 3 if
+    all that were tried were left alone, as they are not what was reviewed, and with 130 on Ctrl-C.
 
     Example:
 
@@ -86,6 +101,7 @@ class ApplyReshape(_Run):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
+        from placementclient.model.outcomes import State
         from placementclient.reshape import executor
 
         plan = files.read_plan(parsed_args.plan)
@@ -103,6 +119,7 @@ class ApplyReshape(_Run):
                 max_failures=parsed_args.max_failures,
                 report=report,
             )
+        self.advise(plan, (tree.root_provider_name for tree in outcome.of(State.LEFT_ALONE)))
         return self.output(outcome)
 
 
@@ -110,7 +127,8 @@ class RollbackReshape(_Run):
     """Take back what a plan has done, wholly or in part.
 
     The way back is planned on what is there now: consumers that came after the plan go back too,
-    those that have gone do not come again. A tree for which that is impossible is left alone.
+    those that have gone do not come again. A tree for which that is impossible is left alone: exit
+    status 6 if others are done, 3 otherwise.
 
     Example:
 
@@ -138,8 +156,11 @@ class RollbackReshape(_Run):
         return self.output(outcome)
 
 
-class StatusReshape(base.Lister):
+class StatusReshape(_OfPlan):
     """Show where each tree of a plan is: pending, applied, rolled back, differs.
+
+    A tree that was left alone differs, with the reason that it was left alone for. Ends with exit
+    status 3 if a tree differs.
 
     Example:
 
@@ -154,15 +175,17 @@ class StatusReshape(base.Lister):
         from placementclient.render import runs
         from placementclient.reshape import verify
 
+        plan = files.read_plan(parsed_args.plan)
         found = verify.status(
             self.client,
-            files.read_plan(parsed_args.plan),
+            plan,
             parsed_args.tree,
             journal_path=_journal(parsed_args),
             workers=parsed_args.workers,
         )
         if any(tree.status is Status.DIFFERS for tree in found):
             self.exit_status = errors.ExitStatus.DIFFERS
+        self.advise(plan, (tree.root_provider_name for tree in found if tree.is_left_alone))
         return runs.statuses(found)
 
 
@@ -171,7 +194,7 @@ class VerifyReshape(base.Lister):
 
     What is allocated and where, inventories, traits, and that what the plan does not name is as it
     was. Ends with exit status 3 if the reshape is not complete or not right; what others have
-    changed since, as they may, is only told.
+    changed since, as they may, is only told, and so are trees that apply has not begun.
 
     Example:
 

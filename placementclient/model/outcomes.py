@@ -67,8 +67,11 @@ class Outcome:
     def exit_status(self) -> ExitStatus:
         """0: all that was asked for; 6: some of it; 3: trees were left alone; 1: errors.
 
-        Trees that were not started because no more were asked for do not count.
+        130, whatever is done, where the operator has ended it. Trees that were not started because
+        no more were asked for do not count.
         """
+        if isinstance(self.stopped, errors.Interrupted):
+            return self.stopped.exit_status
         undone = [tree for tree in self.trees if tree.state in _UNDONE]
         if not undone and self.stopped is None:
             return ExitStatus.DONE
@@ -128,12 +131,14 @@ class TreeStatus:
     """Where one tree is.
 
     :param reason: why it differs; without its full stop
+    :param is_left_alone: whether it differs because it was left alone when the plan was applied
     """
 
     root_provider_uuid: str
     root_provider_name: str
     status: Status
     reason: str = ''
+    is_left_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeStatus
-from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.render.columns import Output
 
 _TREES = ('tree', 'state', 'reason')
@@ -15,6 +16,30 @@ _TREES = ('tree', 'state', 'reason')
 def outcome(run: Outcome) -> Output:
     """How each tree of a run has ended."""
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in run.trees]
+
+
+def ending(run: Outcome) -> str:
+    """What ended a run before its time, how far it came, and what to do."""
+    done = sum(tree.is_done for tree in run.trees)
+    return (
+        f'{run.stopped}: {done} of {len(run.trees)} trees are done; the same command goes on, '
+        'reshape status tells where each one is'
+    )
+
+
+def planning_anew(plan: Plan, trees: Iterable[str], program: str) -> str:
+    """What to type to plan trees anew that were left alone.
+
+    :param trees: the names of their roots
+    :param program: the name of the one that is running
+    """
+    files = dict.fromkeys(row.path for row in plan.assignments if row.path)
+    options = [f'--assignments {shlex.quote(path)}' for path in files]
+    options += [f'--tree {shlex.quote(name)}' for name in trees]
+    return (
+        'Trees that were left alone are planned anew with: '
+        f'{program} resource provider reshape plan --spec <spec> {" ".join(options)} -o <new plan>'
+    )
 
 
 def statuses(trees: Iterable[TreeStatus]) -> Output:

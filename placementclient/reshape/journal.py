@@ -39,11 +39,13 @@ class Record:
     """What a journal knows of a tree.
 
     :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``
+    :param reason: why it was left alone
     :param begun: whether a request may have been sent since
     :param plan: the last plan that was made for it again, from the live state
     """
 
     ended: str | None = None
+    reason: str = ''
     begun: bool = False
     plan: TreePlan | None = None
 
@@ -206,7 +208,7 @@ def _learn(records: dict[str, Record], entry: Entry) -> None:
     elif isinstance(entry.plan, TreeRecord):
         record.plan = plans.tree_plan(entry.plan)
     elif entry.end is not None:
-        record.ended = entry.end
+        record.ended, record.reason = entry.end, entry.reason or ''
 
 
 def _now() -> str:

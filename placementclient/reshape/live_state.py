@@ -18,8 +18,8 @@ from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.snapshot.capture import UnstableRead
 
-#: How often a provider is read that changes while it is read.
-ATTEMPTS = 5
+#: How often a provider is read again that changes while it is read.
+MAX_RETRIES = 4
 
 
 class Phase(enum.Enum):
@@ -213,7 +213,7 @@ def read_provider(
     :raises UnstableRead: if it does not hold still
     """
     try:
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_RETRIES + 1):
             inventories = inventory.list(client, provider.uuid)
             held = allocation.list_of_provider(client, provider.uuid) if holdings else None
             if held is None or held.generation == inventories.generation:
@@ -226,4 +226,4 @@ def read_provider(
                 )
     except errors.NotFound:
         return None
-    raise UnstableRead(provider.name, ATTEMPTS)
+    raise UnstableRead(provider.name, MAX_RETRIES + 1)

@@ -140,8 +140,9 @@ class OperationRunner:
     @_perform.register
     def _(self, operation: Reshape) -> None:
         # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
-        # type, and this one leaves every type as it is stored.
-        reshaper.submit(self._client, self._body(operation), version=KEEPS_CONSUMER_TYPE)
+        # type, and this one leaves every type as it is stored. An older service stores none.
+        version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
+        reshaper.submit(self._client, self._body(operation), version=version)
         # The service has moved them all, by how much is its own affair.
         self.conditions.generations.clear()
 

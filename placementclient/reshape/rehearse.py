@@ -24,7 +24,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 from placementclient.reshape import executor, live_state, verify
-from placementclient.reshape.executor import Report
+from placementclient.reshape.tree_queue import Report
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from placementclient import errors
 from placementclient.http import Client
+from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import replan
-from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.plan import Notice, Plan, TreePlan
 from placementclient.reshape import live_state
 from placementclient.reshape.preconditions import LeftAlone
 from placementclient.snapshot.capture import capture
@@ -17,11 +19,88 @@ from placementclient.snapshot.capture import capture
 def replanned(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePlan:
     """The plan of a tree that has changed since it was made, and is not applied.
 
+    It differs from the one that was reviewed by nothing but allocations that came or went.
+
+    :param plan: the one that was reviewed
+    :param tree: its part for the tree, or what that has become when it was planned again before
     :param drift: what has changed, a sentence without its full stop
-    :raises LeftAlone: if rows that are planned cannot keep their places, or new ones have a choice
+    :raises LeftAlone: if there is no such plan
     """
     snapshot = _without_prepared(captured(client, tree), tree)
-    return _planned(replan.replan, snapshot, plan, tree, f'{drift}, and a new plan is impossible')
+    again = _planned(replan.replan, snapshot, plan, tree, f'{drift}, and a new plan is impossible')
+    reviewed = plan.tree(tree.root_provider_uuid)
+    assert reviewed is not None
+    for difference in _beyond_review(reviewed, again):
+        raise LeftAlone(f'{drift}, and a new plan is not the one that was reviewed: {difference}')
+    return again
+
+
+def _beyond_review(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
+    """What a new plan would do that nobody has agreed to; each a sentence without its full stop."""
+    inventories = _inventories(reviewed), _inventories(again)
+    for provider, name in sorted(inventories[0].keys() | inventories[1].keys()):
+        was, now = (of_plan.get((provider, name)) for of_plan in inventories)
+        if was != now:
+            yield f'{name} on {provider} would be {_said(now, was)}, and not {_said(was, now)}'
+    places = _places(reviewed), _places(again)
+    for holding in sorted(places[0].keys() & places[1].keys()):
+        for provider, name in sorted(places[1][holding] - places[0][holding]):
+            yield f'consumer {holding[0]} would get {name} of {provider}'
+    for warning in again.warnings:
+        if not any(_covers(known, warning) for known in reviewed.warnings):
+            yield warning.message
+
+
+def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
+    """What becomes of the classes that a plan changes, by provider and class; ``None``: nothing.
+
+    Providers go by their names: a child may have been made by somebody else. Of a provider of
+    another tree only the growth counts, as other trees' plans change it too.
+    """
+    result: dict[tuple[str, str], Inventory | None] = {}
+    for change in tree.providers:
+        before, after = change.content_before.inventories, change.after.inventories
+        for name in live_state.moving_classes(change):
+            inventory = after.get(name)
+            if (
+                change.root_provider_uuid != tree.root_provider_uuid
+                and inventory
+                and name in before
+            ):
+                inventory = replace(inventory, total=inventory.total - before[name].total)
+            result[change.name, name] = inventory
+    return result
+
+
+def _said(inventory: Inventory | None, other: Inventory | None) -> str:
+    """An inventory by what is different in another one."""
+    if inventory is None:
+        return 'gone'
+    if other is None:
+        return f'total {inventory.total}'
+    there = other.to_json()
+    return ', '.join(
+        f'{name} {value}' for name, value in inventory.to_json().items() if value != there[name]
+    )
+
+
+def _places(tree: TreePlan) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
+    """Where each consumer gets what it has of a class on a provider: providers and classes."""
+    result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
+    for row in tree.rows:
+        holding = (row.consumer_uuid, row.resource_class, row.from_provider)
+        result.setdefault(holding, set()).add((row.to_provider, row.to_resource_class))
+    return result
+
+
+def _covers(known: Notice, warning: Notice) -> bool:
+    """Whether a warning says no more than one that is known; lists of consumers may be shorter."""
+    return known.kind == warning.kind and all(
+        set(fact) <= set(known.facts.get(name, ()))
+        if isinstance(fact, list | tuple)
+        else fact == known.facts.get(name)
+        for name, fact in warning.facts.items()
+    )
 
 
 def planned_back(snapshot: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:

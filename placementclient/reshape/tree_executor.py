@@ -6,7 +6,7 @@ import contextlib
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from keystoneauth1.exceptions.connection import ConnectionError as NoConnection
 
@@ -30,8 +30,10 @@ from placementclient.reshape.operation_runner import Names, OperationRunner
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.snapshot.capture import UnstableRead
 
-#: How often a tree is looked at again after a conflict or a lost answer.
-ATTEMPTS = 8
+#: How often a tree is read and tried again after a conflict or a lost answer.
+MAX_RETRIES = 7
+#: How long the pause before the first of them may be, in seconds; each time twice as long.
+BACKOFF = 0.08
 
 
 class OutcomeUnknown(errors.PlacementError):
@@ -48,8 +50,8 @@ _PASSING = (
 )
 
 
-class _Replanned(Exception):
-    """The tree has been planned again."""
+class VerificationFailed(errors.Differs):
+    """What is there after a reshape was granted is not what was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,10 @@ class Run:
     plan: Plan
     journal: Journal
     names: Names = field(default_factory=Names)
+
+    def current(self, tree: TreePlan) -> TreePlan:
+        """A tree as it was planned last: in the plan, or again while it was applied."""
+        return self.journal.of(tree.root_provider_uuid).plan or tree
 
 
 @contextlib.contextmanager
@@ -77,7 +83,7 @@ def unknown_outcomes() -> Iterator[None]:
 
 
 class TreeExecutor:
-    """The way of one tree.
+    """Brings one tree from one side of its reshape to the other.
 
     :param tree: as it was planned last
     """
@@ -99,6 +105,7 @@ class TreeExecutor:
         :param is_as_planned: whether it has been seen already that nothing has happened since
         :raises OutcomeUnknown: if the service does not answer any more
         :raises errors.Forbidden: if the policy does not allow it
+        :raises journal.JournalFailed: if no intent can be noted any more
         """
         self._is_as_planned = is_as_planned
         return self._retry(self._forward)
@@ -110,39 +117,41 @@ class TreeExecutor:
         """
         return self._retry(self._backward)
 
-    def _retry(self, attempt: Callable[[errors.PlacementError | None], TreeResult]) -> TreeResult:
+    def _retry(self, attempt: Callable[[], TreeResult | None]) -> TreeResult:
         """Try until it is done, or it is certain that it cannot be done.
 
         Each time that the service refuses because somebody came between, or does not answer, the
         tree is read again, which tells whether the reshape has happened.
+
+        :param attempt: begins with reading the tree; ``None``: it has been planned again
         """
-        refusal: errors.PlacementError | None = None
+        refusal: errors.PlacementError = LeftAlone('it changes each time that it is planned again')
         refused = 0
-        for number in range(ATTEMPTS):
+        for number in range(MAX_RETRIES + 1):
             if number:
                 # With jitter, so that writers that met do not meet again.
-                time.sleep(random.uniform(0, 0.04 * 2**number))  # noqa: S311
+                time.sleep(random.uniform(0, BACKOFF * 2 ** (number - 1)))  # noqa: S311
             try:
                 with unknown_outcomes():
-                    return attempt(refusal)
-            except _Replanned:
-                refusal = None
+                    result = attempt()
+                if result is not None:
+                    return result
             except _PASSING as reason:
                 refusal = reason
             except (errors.Conflict, errors.BadRequest) as reason:
                 refusal, refused = reason, refused + 1
                 if refused > 1:
                     # And in between it was seen that everything is as it has to be.
-                    break
+                    return self._leave_alone(State.FAILED, reason)
             except LeftAlone as reason:
                 return self._leave_alone(State.LEFT_ALONE, reason)
-        if refusal is None:
-            refusal = LeftAlone('it changes each time that it is planned again')
+            except VerificationFailed as reason:
+                return self._ended(State.FAILED, str(reason), reason)
         if isinstance(refusal, OutcomeUnknown):
             raise refusal
-        return self._leave_alone(State.FAILED if refused > 1 else State.LEFT_ALONE, refusal)
+        return self._leave_alone(State.LEFT_ALONE, refusal)
 
-    def _forward(self, refusal: errors.PlacementError | None) -> TreeResult:
+    def _forward(self) -> TreeResult | None:
         if self._is_as_planned:
             # What has happened since then is told by a conflict.
             self._is_as_planned = False
@@ -151,37 +160,41 @@ class TreeExecutor:
             tree_state = live_state.read_tree_state(self._client, self.tree, self._listed())
             if tree_state.phase is Phase.AFTER:
                 return self._complete(self.tree.operations())
-            if isinstance(refusal, errors.DuplicateName):
-                self._find_elsewhere(tree_state)
-            conditions = self._conditions(tree_state)
+            found = preconditions.found(self._client, tree_state)
+            if isinstance(found, str):
+                self._replan(found)
+                return None
+            conditions = found
         runner = self._runner(conditions)
         operations = iter(self.tree.operations())
-        for operation in operations:
-            if isinstance(operation, Reshape):
-                # Also if no answer comes.
-                self._ours = True
+        try:
+            for operation in operations:
+                if isinstance(operation, Reshape):
+                    # Also if no answer comes.
+                    self._ours = True
+                    runner.run(operation)
+                    break
                 runner.run(operation)
-                break
-            runner.run(operation)
+        except errors.DuplicateName:
+            self._check_elsewhere()
+            raise
         return self._complete(operations)
 
-    def _conditions(self, tree_state: TreeState) -> Preconditions:
-        """What to go on from; if what matters has changed, the tree is planned again."""
-        conditions = preconditions.found(self._client, tree_state)
-        if isinstance(conditions, Preconditions):
-            return conditions
-        known = {warning.message for warning in self.tree.warnings}
-        self.tree = replanning.replanned(self._client, self._run.plan, self.tree, conditions)
-        self._journal.revise(self.tree)
-        new = [each.message for each in self.tree.warnings if each.message not in known]
-        self._remarks = [f'planned again, as {conditions}', *new]
-        raise _Replanned
+    def _replan(self, drift: str) -> None:
+        """Plan the tree again, as something that matters has changed.
 
-    def _find_elsewhere(self, tree_state: TreeState) -> None:
+        :param drift: what, a sentence without its full stop
+        """
+        self.tree = replanning.replanned(self._client, self._run.plan, self.tree, drift)
+        self._journal.revise(self.tree)
+        self._remarks = [f'planned again, as {drift}']
+
+    def _check_elsewhere(self) -> None:
         """Refuse, if a provider that is to be made exists in another tree."""
+        listed = self._listed()
         for change in self.tree.created():
             for provider in resource_provider.list(self._client, name=change.name):
-                if provider.uuid not in tree_state.listed:
+                if provider.uuid not in listed:
                     raise LeftAlone(
                         f'{change.name} exists elsewhere: {provider.uuid}, '
                         f'in the tree of {provider.root_provider_uuid}'
@@ -201,16 +214,21 @@ class TreeExecutor:
         :param operations: what may be left to do; the reshape itself is passed over
         """
         self._set(operations)
-        tree_state = live_state.read_tree_state(self._client, self.tree)
-        differences = verify.of_tree_state(tree_state)
-        wrong = [difference for difference in differences if difference.is_damage]
-        if wrong:
-            reason = f'verification: {wrong[0].message}'
-            return self._ended(State.FAILED, reason, errors.Differs(reason))
-        state = State.APPLIED if self._ours else State.ALREADY_APPLIED
+        self._verify(live_state.read_tree_state(self._client, self.tree))
         self._journal.end(self._root_uuid, State.APPLIED)
-        remarks = [*self._remarks, *(difference.message for difference in differences[:3])]
-        return self._ended(state, '; '.join(remarks))
+        state = State.APPLIED if self._ours else State.ALREADY_APPLIED
+        return self._ended(state, '; '.join(self._remarks))
+
+    def _verify(self, tree_state: TreeState) -> None:
+        """Compare what is there after a reshape with its plan.
+
+        :raises VerificationFailed: if it is not complete or not right
+        """
+        differences = verify.of_tree_state(tree_state)
+        for difference in differences:
+            if difference.is_damage:
+                raise VerificationFailed(f'verification: {difference.message}')
+        self._remarks += [difference.message for difference in differences[:3]]
 
     def _set(self, operations: Iterable[Operation]) -> None:
         """Set traits and aggregates, each on what is there now.
@@ -228,7 +246,7 @@ class TreeExecutor:
                 continue
             self._runner(conditions).run(operation)
 
-    def _backward(self, _: errors.PlacementError | None) -> TreeResult:
+    def _backward(self) -> TreeResult:
         begun = self._journal.of(self._root_uuid).begun
         if not begun and live_state.is_as_planned(self.tree, self._listed()):
             return self._ended(State.ALREADY_BACK)
@@ -238,13 +256,14 @@ class TreeExecutor:
             back = replanning.planned_back(snapshot, self._run.plan, self.tree)
             self._runner(preconditions.as_planned(back)).run(_reshape_of(back))
             tree_state = live_state.read_tree_state(self._client, self.tree, tree_state.listed)
+            self._verify(replace(tree_state, tree=back))
         elif not begun and not any(
             change.uuid in tree_state.providers for change in self.tree.created()
         ):
             return self._ended(State.ALREADY_BACK)
         self._retreat(tree_state)
         self._journal.end(self._root_uuid, State.ROLLED_BACK)
-        return self._ended(State.ROLLED_BACK)
+        return self._ended(State.ROLLED_BACK, '; '.join(self._remarks))
 
     def _retreat(self, tree_state: TreeState) -> None:
         """Take back what surrounds the reshape: traits, aggregates, and the providers made."""

@@ -34,13 +34,15 @@ def verify(
     its consumers holds, everywhere; to whom the consumers belong and of what type they are.
 
     :param trees: names or UUIDs of roots; none: all
-    :param journal_path: knows the trees that were planned again while the plan was applied
+    :param journal_path: knows the trees that were planned again while the plan was applied, and
+        those that were not begun yet: where others were, these are not damaged
     :param workers: how many trees are read at a time
     :param progress: told the name of the root of each tree that has been read
     """
+    records: Mapping[str, journal.Record] = {}
     if journal_path is not None:
+        records = journal.read(journal_path, plan)
         plan = journal.revised(plan, journal_path)
-
     later = _changed_later(plan)
     wanted = plan.selected(trees)
     source = reading.source(client, wanted)
@@ -51,8 +53,16 @@ def verify(
             live_state.moves(tree)
             and live_state.tree_state_of(tree, snapshot).phase is Phase.BEFORE
         ):
-            name = tree.root_provider_name
-            return [Deviation(name, 'not-applied', 'the plan is not applied to this tree')]
+            record = records.get(tree.root_provider_uuid)
+            is_pending = record is None or record.ended == State.ROLLED_BACK
+            return [
+                Deviation(
+                    tree.root_provider_name,
+                    'not-applied',
+                    'the plan is not applied to this tree',
+                    is_damage=not records or not is_pending,
+                )
+            ]
         return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
 
     result = []
@@ -74,7 +84,8 @@ def status(
     """Where each tree is, with as few requests as tell that; none for each consumer.
 
     :param trees: names or UUIDs of roots; none: all
-    :param journal_path: tells a tree that was rolled back from one that was never applied
+    :param journal_path: tells a tree that was rolled back, or left alone, from one that was never
+        applied
     :param workers: how many trees are read at a time
     """
     records: Mapping[str, journal.Record] = {}
@@ -86,11 +97,16 @@ def status(
     source = reading.source(client, wanted)
 
     def of_tree(tree: TreePlan) -> TreeStatus:
+        uuid, name = tree.root_provider_uuid, tree.root_provider_name
         found, reason = _status(source, tree)
-        record = records.get(tree.root_provider_uuid)
-        if found is Status.PENDING and record and record.ended == State.ROLLED_BACK:
-            found = Status.ROLLED_BACK
-        return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)
+        record = records.get(uuid)
+        if record is not None and found is Status.PENDING:
+            if record.ended == State.LEFT_ALONE:
+                reason = f'left alone: {record.reason}'
+                return TreeStatus(uuid, name, Status.DIFFERS, reason, is_left_alone=True)
+            if record.ended == State.ROLLED_BACK:
+                found = Status.ROLLED_BACK
+        return TreeStatus(uuid, name, found, reason)
 
     return list(parallel(of_tree, wanted, workers))
 

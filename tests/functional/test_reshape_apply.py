@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from keystoneauth1.session import Session
 
+from placementclient import errors
+from placementclient.direct.modules import PrivateModules
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.model.outcomes import State
@@ -86,3 +89,45 @@ def test_every_intent_is_noted_before_its_outcome(client: Client, tmp_path: Path
     assert operations == [
         'ensure-trait', 'create-provider', 'create-provider', 'set-traits', 'set-traits', 'reshape'
     ]  # fmt: skip
+
+
+def of_release(session: Session, monkeypatch: pytest.MonkeyPatch, highest: str) -> Client:
+    """A client of a service that knows no later microversions; nothing was asked of it before."""
+    execute = PrivateModules._execute
+
+    def cut(modules: PrivateModules, name: str) -> None:
+        execute(modules, name)
+        if name == 'placement.microversion':
+            known = modules.load(name).VERSIONS
+            del known[known.index(highest) + 1 :]
+
+    monkeypatch.setattr(PrivateModules, '_execute', cut)
+    return Client(session)
+
+
+@pytest.mark.parametrize('highest', [f'1.{minor}' for minor in range(30, 37)])
+def test_an_older_service(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, highest: str
+) -> None:
+    client = of_release(session, monkeypatch, highest)
+    before = clouds.loaded(client, clouds.cloud(servers=2))
+    plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
+    assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
+    assert verify.verify(client, plan) == []
+    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert clouds.content(capture.capture(client)) == clouds.content(before)
+
+
+def test_a_service_without_the_reshaper_is_not_written_to(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = of_release(session, monkeypatch, '1.29')
+    before = clouds.loaded(client, clouds.cloud(servers=2))
+    plan, path = clouds.plan_of(before), tmp_path / 'plan.journal'
+    with (
+        clouds.watched(client) as requests,
+        pytest.raises(errors.UnsupportedVersion, match=r'requires at least version 1\.30'),
+    ):
+        executor.apply(client, plan, str(path))
+    assert requests == []
+    assert not path.exists()

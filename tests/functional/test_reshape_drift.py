@@ -227,16 +227,43 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
 
 def test_what_was_planned_again_is_told(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
-    plan = clouds.plan_of(before)
-    source = plan.trees[0].root_provider_uuid
-    there = inventory.list(client, source)
-    moved = next(name for name in there.value if name == 'VGPU')
-    assert there.generation is not None
-    more = {**there.value[moved].to_json(), 'total': there.value[moved].total + 2}
-    inventory.set(client, source, moved, more, there.generation)
+    plan = clouds.plan_of(before, children=1)
+    allocate('new', 2)(client)
     (result,) = executor.apply(client, plan, str(tmp_path / 'plan.journal')).trees
     assert result.state is State.APPLIED
-    assert result.reason.startswith('planned again, as the inventories of ')
+    assert result.reason.startswith(f'planned again, as consumer {uuid_of("new")} holds VGPU on ')
+
+
+def resize(total: int, **fields: int) -> Disturb:
+    """Change the inventory that the plan moves."""
+
+    def disturb(client: Client) -> None:
+        read = inventory.show(client, ROOT, 'VGPU')
+        assert read.generation is not None
+        changed = replace(read.value, total=total, **fields).to_json()
+        inventory.set(client, ROOT, 'VGPU', changed, read.generation)
+
+    return disturb
+
+
+@pytest.mark.parametrize('when', ['before', 'POST /reshaper'])
+@pytest.mark.parametrize(
+    'disturb', [resize(5), resize(10), resize(8, step_size=2, max_unit=8)],
+    ids=['fewer', 'more', 'unit'],
+)  # fmt: skip
+def test_what_was_not_reviewed_is_not_done(
+    client: Client, tmp_path: Path, disturb: Disturb, when: str
+) -> None:
+    """Though it could be planned: the figures on the targets, or what stays, would be others."""
+    before = clouds.loaded(client, clouds.cloud(servers=2))
+    plan = clouds.plan_of(before)
+    outcome = applied(client, tmp_path, plan, disturb, when)
+    assert outcome.exit_status is ExitStatus.DIFFERS, outcome
+    assert outcome.trees[0].state is State.LEFT_ALONE
+    assert 'the inventories of compute0 have changed, and a new plan is ' in outcome.trees[0].reason
+    after = capture.capture(client)
+    assert list(after.providers) == [ROOT]
+    assert after.providers[ROOT].usages['VGPU'] == 2
 
 
 def test_a_renamed_root_is_left_alone(client: Client, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_every_answer_may_be_lost(client: Client, tmp_path: Path) -> None:
 def test_a_service_that_is_gone_stops_the_run(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_executor, 'ATTEMPTS', 2)
+    monkeypatch.setattr(tree_executor, 'MAX_RETRIES', 1)
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     with losing(client, 9, sent=True, times=1000):

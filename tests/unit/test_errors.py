@@ -28,6 +28,7 @@ def test_exit_statuses_are_a_contract() -> None:
         'INFEASIBLE': 4,
         'UNDECIDED': 5,
         'PARTIAL': 6,
+        'INTERRUPTED': 130,
     }
 
 

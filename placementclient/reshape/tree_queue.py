@@ -1,0 +1,165 @@
+"""The trees of a run: which may begin, how many at a time, and how each one ended."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from graphlib import TopologicalSorter
+
+from placementclient import errors
+from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.planner.plan.plan import TreePlan
+from placementclient.reshape.journal import JournalFailed
+from placementclient.reshape.tree_executor import OutcomeUnknown
+
+#: Told how each tree ended, when it ends.
+Report = Callable[[TreeResult], None]
+#: After these, the next request would fare no better.
+_FATAL = (JournalFailed, OutcomeUnknown, errors.Forbidden, errors.Unauthorized)
+
+
+class TreeQueue:
+    """The trees of a run, each of which waits for those that it follows.
+
+    Whatever ends the run, :meth:`outcome` tells of every tree.
+
+    :param trees: in the order of the plan
+    :param limit: at most so many are begun; ``None``: all
+    :param max_failures: none is begun after so many have failed or were left alone; ``None``: any
+    :param report: told how each tree ended, by the thread that calls :meth:`run`
+    :param backward: whether those that follow go first
+    """
+
+    def __init__(
+        self,
+        trees: Sequence[TreePlan],
+        *,
+        limit: int | None = None,
+        max_failures: int | None = None,
+        report: Report | None = None,
+        backward: bool = False,
+    ) -> None:
+        self.trees = {tree.root_provider_uuid: tree for tree in trees}
+        self._startable = len(trees) if limit is None else limit
+        self._failures_left = len(trees) if max_failures is None else max_failures
+        self._report = report
+        self._begun: set[str] = set()
+        self._results: dict[str, TreeResult] = {}
+        self._stopped: errors.PlacementError | None = None
+        self._order = TopologicalSorter[str]()
+        for tree in reversed(trees) if backward else trees:
+            uuid = tree.root_provider_uuid
+            self._order.add(uuid)
+            for followed in self.trees.keys() & set(tree.follows):
+                self._order.add(*((followed, uuid) if backward else (uuid, followed)))
+
+    def startable(self) -> list[TreePlan]:
+        """The trees that have not ended and may be begun."""
+        pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
+        return pending[: self._startable]
+
+    def end(self, result: TreeResult) -> None:
+        """Take note of how a tree ended."""
+        self._results[result.root_provider_uuid] = result
+        if result.state in (State.FAILED, State.LEFT_ALONE):
+            self._failures_left -= 1
+        if self._report:
+            self._report(result)
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """Whatever is raised here ends the run, and is noted in its outcome."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._stopped = errors.Interrupted('Interrupted')
+        except Exception as reason:
+            self._stopped = _as_ours(reason)
+
+    def run(self, run_tree: Callable[[TreePlan], TreeResult], workers: int) -> None:
+        """Bring all trees to their end, or as many as it may be.
+
+        :param run_tree: does it for one tree
+        :param workers: how many trees at a time
+        """
+        self._order.prepare()
+        ready: deque[str] = deque()
+        running: dict[Future[TreeResult], TreePlan] = {}
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                while True:
+                    ready.extend(self._released())
+                    while ready and len(running) < workers and self._may_begin():
+                        tree = self._begin(ready.popleft())
+                        running[pool.submit(run_tree, tree)] = tree
+                    if not running:
+                        break
+                    self._collect(running, wait(running, return_when=FIRST_COMPLETED).done)
+            except BaseException:
+                # What is under way comes to its end all the same, and is told.
+                self._collect(running, as_completed(list(running)))
+                raise
+
+    def outcome(self) -> Outcome:
+        """How every tree ended, in the order of the plan."""
+        return Outcome(
+            [self._results.get(uuid) or self._unended(tree) for uuid, tree in self.trees.items()],
+            self._stopped,
+        )
+
+    def _released(self) -> Iterator[str]:
+        """The trees whose predecessors have ended, in order."""
+        while released := self._order.get_ready():
+            for uuid in released:
+                if uuid in self._results:
+                    self._order.done(uuid)
+                else:
+                    yield uuid
+
+    def _may_begin(self) -> bool:
+        return self._stopped is None and self._startable > 0 and self._failures_left > 0
+
+    def _begin(self, uuid: str) -> TreePlan:
+        self._startable -= 1
+        self._begun.add(uuid)
+        return self.trees[uuid]
+
+    def _collect(
+        self, running: dict[Future[TreeResult], TreePlan], ended: Iterable[Future[TreeResult]]
+    ) -> None:
+        for future in ended:
+            tree = running.pop(future)
+            try:
+                result = future.result()
+            except Exception as failure:
+                reason = _as_ours(failure)
+                if isinstance(reason, (*_FATAL, errors.Unexpected)):
+                    self._stopped = self._stopped or reason
+                result = result_of(tree, State.FAILED, reason)
+            self._order.done(tree.root_provider_uuid)
+            self.end(result)
+
+    def _unended(self, tree: TreePlan) -> TreeResult:
+        if tree.root_provider_uuid in self._begun:
+            return result_of(
+                tree, State.FAILED, errors.Interrupted('interrupted: the next run reads it back')
+            )
+        return result_of(tree, State.NOT_STARTED)
+
+
+def result_of(
+    tree: TreePlan, state: State, error: errors.PlacementError | None = None
+) -> TreeResult:
+    """How a tree ended.
+
+    :param error: what was raised, where something was
+    """
+    return TreeResult(
+        tree.root_provider_uuid, tree.root_provider_name, state, str(error or ''), error
+    )
+
+
+def _as_ours(reason: Exception) -> errors.PlacementError:
+    return reason if isinstance(reason, errors.PlacementError) else errors.Unexpected(reason)
