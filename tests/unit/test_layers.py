@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'insight': {'insight.capacity'},
     'codec': {'planner.plan'},
     'files': {'codec'},
+    'hosts': {'model'},
     'snapshot': {'api'},
     'reshape': {'snapshot', 'planner', 'files', 'direct'},
     'workflows': {'snapshot', 'insight', 'insight.candidates'},
@@ -52,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'completion': {'cli.command_help', 'cli.entry_points'},
     'commands': {
         'files',
+        'hosts',
         'reshape',
         'workflows',
         'render',

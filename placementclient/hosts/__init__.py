@@ -1,0 +1,1 @@
+"""What only hosts and Nova's database know, turned into assignments and additions."""

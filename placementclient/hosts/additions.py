@@ -1,0 +1,203 @@
+"""From PCI devices to the inventory and allocations that Placement never had of them.
+
+The rules are Nova's ``[pci] report_in_placement``: at its start nova-compute removes every provider
+of that kind which its own view does not have, so that names and figures have to be exact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import os_resource_classes
+import os_traits
+
+from placementclient.hosts.assignments import Misfit
+from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
+from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
+from placementclient.model.snapshots import Snapshot
+
+MANAGED, ONE_TIME, MIGRATABLE = (
+    'COMPUTE_MANAGED_PCI_DEVICE',
+    'HW_PCI_ONE_TIME_USE',
+    'HW_PCI_LIVE_MIGRATABLE',
+)
+OWNER = 'OWNER_NOVA'
+
+
+@dataclass(slots=True)
+class _Provider:
+    """A provider to be: one physical device, or the functions of one."""
+
+    devices: list[Device] = field(default_factory=list)
+    resource_class: str = ''
+    traits: frozenset[str] = frozenset()
+    is_one_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What the devices of all hosts come to.
+
+    :param entries: the section ``additions`` of a specification
+    :param misfits: what was left out, and whole trees that were
+    """
+
+    entries: tuple[Mapping[str, Any], ...]
+    misfits: tuple[Misfit, ...]
+
+
+def of_devices(
+    devices: Sequence[Device],
+    specs: Mapping[str, Sequence[DeviceSpec]],
+    snapshot: Snapshot | None = None,
+) -> Additions:
+    """The additions that bring devices into Placement.
+
+    :param devices: the rows of all hosts
+    :param specs: the entries of each host; those of ``''`` are of all others
+    :param snapshot: tells which instances hold something there; without it all are taken to
+    :raises errors.BadFile: for what Nova refuses: a physical function beside its virtual ones,
+        functions of one device with different classes or traits
+    """
+    by_host: dict[str, list[Device]] = {}
+    for device in devices:
+        if device.status != REMOVED:
+            by_host.setdefault(device.host, []).append(device)
+    entries: list[Mapping[str, Any]] = []
+    misfits: list[Misfit] = []
+    for host, own in sorted(by_host.items()):
+        found, wrong = _of_host(host, own, specs.get(host, specs.get('', ())), snapshot)
+        entries += found
+        misfits += wrong
+    misfits += [
+        Misfit(host, 'has a device_spec of its own, and no device is listed', '')
+        for host in specs
+        if host and host not in by_host
+    ]
+    return Additions(tuple(entries), tuple(misfits))
+
+
+def _of_host(
+    host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec], snapshot: Snapshot | None
+) -> tuple[list[Mapping[str, Any]], list[Misfit]]:
+    physical = physical_functions(devices)
+    providers: dict[str, _Provider] = {}
+    unmanaged: list[Misfit] = []
+    for device in devices:
+        spec = first(specs, device, physical)
+        if spec is None:
+            if device.instance_uuid:
+                unmanaged.append(_unmanaged(device))
+        elif 'physical_network' not in spec.tags:  # else it is Neutron's
+            _add(providers, device, spec)
+    if unmanaged:
+        return [], unmanaged
+    misfits: list[Misfit] = []
+    entries: list[Mapping[str, Any]] = []
+    root = snapshot.find(host) if snapshot is not None else None
+    if snapshot is not None and root is None:
+        reason = 'has devices, and no resource provider in the snapshot'
+        return [], [Misfit(host, reason, devices[0].path)]
+    for address, provider in sorted(providers.items()):
+        consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
+        misfits += gone
+        entries.append(_entry(host, address, provider, consumers))
+    return entries, misfits
+
+
+def _unmanaged(device: Device) -> Misfit:
+    return Misfit(
+        f'{device.host}_{device.address.upper()}',
+        f'is used by server {device.instance_uuid}, and no device_spec matches it: the tree of '
+        f'{device.host} is left out',
+        device.path,
+    )
+
+
+def _add(providers: dict[str, _Provider], device: Device, spec: DeviceSpec) -> None:
+    is_function = device.type in (VF, VDPA)
+    if is_function and not device.parent:
+        raise device.error('a virtual function without parent_addr: its provider is not known')
+    provider = providers.setdefault(device.parent if is_function else device.address, _Provider())
+    there = provider.devices
+    if there and (not is_function or there[0].type not in (VF, VDPA)):
+        raise device.error(f'is listed together with {there[0].address}, which depends on it')
+    name, traits = _class(device, spec), _traits(spec)
+    if there and name != provider.resource_class:
+        raise device.error(f'is {name}, and {there[0].address} is {provider.resource_class}')
+    if there and traits != provider.traits:
+        raise device.error(f'has other traits than {there[0].address}')
+    if 'one_time_use' in spec.tags and is_function:
+        raise device.error('one_time_use is only for devices of type-PCI and type-PF')
+    there.append(device)
+    provider.is_one_time = spec.is_true('one_time_use')
+    provider.resource_class, provider.traits = name, traits
+
+
+def _class(device: Device, spec: DeviceSpec) -> str:
+    asked = spec.tags.get('resource_class')
+    if not asked:
+        return f'CUSTOM_PCI_{device.vendor_id}_{device.product_id}'.upper()
+    name = asked.upper()
+    if name in os_resource_classes.STANDARDS or os_resource_classes.is_custom(name):
+        return name
+    return str(os_resource_classes.normalize_name(name))
+
+
+def _traits(spec: DeviceSpec) -> frozenset[str]:
+    asked = spec.tags.get('traits', '')
+    known, others = os_traits.check_traits(asked.split(',') if asked else [])
+    # A standard name counts in its exact case only.
+    upper = [name.upper() for name in others]
+    custom = {
+        name if os_traits.is_custom(name) else os_traits.normalize_name(name) for name in upper
+    }
+    migratable = {MIGRATABLE} if spec.is_true('live_migratable') else set()
+    return frozenset({*known, *custom, *migratable, MANAGED})
+
+
+def _consumers(
+    provider: _Provider, snapshot: Snapshot | None, root_uuid: str | None
+) -> tuple[dict[str, int], list[Misfit]]:
+    """How many of the devices each instance has; instances that hold nothing are left out."""
+    counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
+    gone = []
+    for uuid in sorted(counted):
+        consumer = snapshot.consumers.get(uuid) if snapshot is not None else None
+        if snapshot is not None and (consumer is None or root_uuid not in consumer.allocations):
+            device = next(each for each in provider.devices if each.instance_uuid == uuid)
+            reason = (
+                f'has {device.address} of {device.host}, and holds nothing there in Placement: '
+                'under migration or resized on its host'
+            )
+            gone.append(Misfit(uuid, reason, device.path))
+            del counted[uuid]
+    return dict(sorted(counted.items())), gone
+
+
+def _entry(
+    host: str, address: str, provider: _Provider, consumers: Mapping[str, int]
+) -> dict[str, Any]:
+    total = len(provider.devices)
+    inventory = {'total': total, 'max_unit': total}
+    is_allocated = any(device.instance_uuid for device in provider.devices)
+    traits = {*provider.traits, OWNER}
+    if provider.is_one_time and provider.devices[0].type in (PCI, PF):
+        traits.add(ONE_TIME)
+        if is_allocated:
+            # Whoever gives the device back clean has to say so first.
+            inventory['reserved'] = total
+    entry: dict[str, Any] = {
+        'resource_provider': f'{host}_{address.upper()}',
+        'parent': host,
+        'inventories': {provider.resource_class: inventory},
+        'traits': sorted(traits),
+    }
+    if consumers:
+        entry['consumers'] = {
+            uuid: {provider.resource_class: amount} for uuid, amount in consumers.items()
+        }
+    return entry

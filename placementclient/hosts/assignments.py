@@ -1,0 +1,282 @@
+"""From the facts of hosts to assignment rows, and to what does not fit."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+COLUMNS = (
+    'consumer_uuid',
+    'resource_class',
+    'amount',
+    'to_provider',
+    'evidence',
+    'to_resource_class',
+)
+VGPU = 'VGPU'
+#: What is bound to a NUMA cell.
+CELL_CLASSES = ('VCPU', 'PCPU', 'MEMORY_MB')
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A row of an assignments file.
+
+    :param amount: in units of the class; ``None``: all that the consumer holds
+    :param to_provider: the target's name
+    :param evidence: what says so, and where that was read
+    :param to_resource_class: the name of the class there, where it changes
+    """
+
+    consumer_uuid: str
+    resource_class: str
+    amount: int | None
+    to_provider: str
+    evidence: str
+    to_resource_class: str = ''
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Something that does not fit, for which there is no row.
+
+    :param subject: the UUID of a server or of a mediated device; the name of a host
+    :param reason: one sentence without its full stop
+    :param path: the file that shows it
+    """
+
+    subject: str
+    reason: str
+    path: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What facts come to."""
+
+    rows: list[Assigned] = field(default_factory=list)
+    misfits: list[Misfit] = field(default_factory=list)
+
+
+def of_mediated_devices(
+    hosts: Sequence[HostFacts],
+    snapshot: Snapshot | None = None,
+    classes: Mapping[str, str] | None = None,
+    default: str = VGPU,
+) -> Outcome:
+    """Which server uses which physical GPU.
+
+    :param hosts: their facts
+    :param snapshot: to compare with what is allocated; without it nothing is compared
+    :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
+    :param default: the class of all others
+    """
+    outcome = Outcome()
+    twice = _on_several(hosts)
+    for facts in hosts:
+        for domain in facts.domains:
+            if domain.uuid in twice:
+                continue
+            rows, misfits = _of_domain(facts, domain, classes or {}, default)
+            if snapshot is not None and not misfits:
+                misfits = list(_compared(snapshot, facts, domain, rows))
+            outcome.misfits += misfits
+            outcome.rows += [] if misfits else rows
+        if snapshot is not None:
+            named = {default, *(classes or {}).values()}
+            outcome.misfits += _without_device(snapshot, facts, named, twice)
+    outcome.misfits += [
+        Misfit(uuid, f'is on several hosts, as in a migration: {", ".join(where)}', where[0])
+        for uuid, where in twice.items()
+    ]
+    return outcome
+
+
+def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Outcome:
+    """Which server is bound to which NUMA cell.
+
+    :param hosts: their facts
+    :param snapshot: tells which classes a server holds; without it VCPU and MEMORY_MB are meant
+    """
+    outcome = Outcome()
+    twice = _on_several(hosts)
+    for facts in hosts:
+        for domain in facts.domains:
+            if domain.uuid in twice:
+                continue
+            held = _held(snapshot, facts, domain.uuid)
+            if snapshot is not None and not held:
+                outcome.misfits.append(_unknown(facts, domain))
+                continue
+            names = [name for name in CELL_CLASSES if name in held] or ['VCPU', 'MEMORY_MB']
+            found = _cell(facts, domain)
+            if isinstance(found, Misfit):
+                outcome.misfits.append(found)
+                continue
+            evidence = f'NUMA cell {found} in {domain.path}'
+            target = f'{facts.hostname}_NUMA{found}'
+            outcome.rows += [Assigned(domain.uuid, name, None, target, evidence) for name in names]
+    outcome.misfits += [
+        Misfit(uuid, f'is on several hosts, as in a migration: {", ".join(where)}', where[0])
+        for uuid, where in twice.items()
+    ]
+    return outcome
+
+
+def written(rows: Iterable[Assigned]) -> str:
+    """Rows as the text of an assignments file, CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator='\n')
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow(
+            (
+                row.consumer_uuid,
+                row.resource_class,
+                '' if row.amount is None else row.amount,
+                row.to_provider,
+                row.evidence,
+                row.to_resource_class,
+            )
+        )
+    return out.getvalue()
+
+
+def _on_several(hosts: Iterable[HostFacts]) -> dict[str, list[str]]:
+    """The servers that are found more than once, and the files."""
+    paths: dict[str, list[str]] = {}
+    for facts in hosts:
+        for domain in facts.domains:
+            paths.setdefault(domain.uuid, []).append(domain.path)
+    return {uuid: found for uuid, found in paths.items() if len(found) > 1}
+
+
+def _of_domain(
+    facts: HostFacts, domain: Domain, classes: Mapping[str, str], default: str
+) -> tuple[list[Assigned], list[Misfit]]:
+    misfits: list[Misfit] = []
+    placed: dict[tuple[str, str], list[str]] = {}
+    for uuid in domain.mdevs:
+        devices = facts.mdevs.get(uuid, ())
+        parents = sorted({device.parent for device in devices if device.parent})
+        if len(parents) != 1:
+            misfits.append(_parentage(facts, domain, uuid, parents, devices))
+            continue
+        kind = next((device.type for device in devices if device.type), '')
+        key = (classes.get(kind, default), f'{facts.hostname}_{parents[0]}')
+        placed.setdefault(key, []).append(uuid)
+    rows = [
+        Assigned(
+            domain.uuid,
+            name,
+            len(mdevs),
+            provider,
+            f'mdev {", ".join(mdevs)} on {facts.hostname}',
+        )
+        for (name, provider), mdevs in placed.items()
+    ]
+    return rows, misfits
+
+
+def _parentage(
+    facts: HostFacts,
+    domain: Domain,
+    uuid: str,
+    parents: Sequence[str],
+    devices: Sequence[MediatedDevice],
+) -> Misfit:
+    if not parents:
+        return Misfit(
+            uuid, f'is attached to server {domain.uuid}, and nothing says where it is', domain.path
+        )
+    return Misfit(
+        uuid,
+        f'is on several devices of {facts.hostname}: {", ".join(parents)}; it is attached to '
+        f'server {domain.uuid}',
+        devices[0].path,
+    )
+
+
+def _tree(snapshot: Snapshot, facts: HostFacts) -> list[ProviderState]:
+    root = snapshot.find(facts.hostname)
+    return list(snapshot.tree(root.uuid)) if root is not None else []
+
+
+def _held(snapshot: Snapshot | None, facts: HostFacts, consumer_uuid: str) -> dict[str, int]:
+    """What a consumer holds in the tree of a host, by class."""
+    consumer = snapshot.consumers.get(consumer_uuid) if snapshot is not None else None
+    held: dict[str, int] = {}
+    if snapshot is None or consumer is None:
+        return held
+    for state in _tree(snapshot, facts):
+        for name, amount in consumer.allocations.get(state.uuid, {}).items():
+            held[name] = held.get(name, 0) + amount
+    return held
+
+
+def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
+    return Misfit(
+        domain.uuid,
+        f'is defined on {facts.hostname}, and holds nothing there in Placement',
+        domain.path,
+    )
+
+
+def _compared(
+    snapshot: Snapshot, facts: HostFacts, domain: Domain, rows: Sequence[Assigned]
+) -> Iterator[Misfit]:
+    if not rows:
+        return
+    held = _held(snapshot, facts, domain.uuid)
+    if not held:
+        yield _unknown(facts, domain)
+        return
+    found: dict[str, int] = {}
+    for row in rows:
+        found[row.resource_class] = found.get(row.resource_class, 0) + (row.amount or 0)
+    for name, amount in found.items():
+        if held.get(name, 0) != amount:
+            yield Misfit(
+                domain.uuid,
+                f'has {amount} mediated devices of {name}, and {held.get(name, 0)} {name} is '
+                'allocated to it',
+                domain.path,
+            )
+
+
+def _without_device(
+    snapshot: Snapshot, facts: HostFacts, names: set[str], known: Mapping[str, object]
+) -> Iterator[Misfit]:
+    """The consumers that hold such a class on a host, and have no device there."""
+    having = {domain.uuid for domain in facts.domains if domain.mdevs}.union(known)
+    consumers = {
+        c.uuid: c for state in _tree(snapshot, facts) for c in snapshot.consumers_on(state.uuid)
+    }
+    for uuid in sorted(consumers.keys() - having):
+        held = _held(snapshot, facts, uuid)
+        found = ', '.join(f'{held[name]} {name}' for name in sorted(names) if name in held)
+        if found:
+            yield Misfit(
+                uuid,
+                f'holds {found} on {facts.hostname}, where no mediated device of it is known: it '
+                'may be shut off, or be a migration',
+                facts.path,
+            )
+
+
+def _cell(facts: HostFacts, domain: Domain) -> int | Misfit:
+    """The one cell that a server is bound to."""
+    found = domain.nodeset
+    if not found and domain.cpus and facts.cells:
+        found = frozenset(facts.cells[cpu] for cpu in domain.cpus if cpu in facts.cells)
+    if len(found) == 1:
+        return next(iter(found))
+    if found:
+        cells = ', '.join(map(str, sorted(found)))
+        return Misfit(domain.uuid, f'spans the NUMA cells {cells}', domain.path)
+    return Misfit(domain.uuid, 'is not bound to a NUMA cell', domain.path)

@@ -1,0 +1,223 @@
+"""Which PCI devices Nova manages, and as what: ``[pci] device_spec``, matched as Nova does it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from placementclient import errors
+from placementclient.hosts.devices import PF, Device
+
+#: The names of the option, the second one of releases before Zed.
+OPTIONS = ('device_spec', 'passthrough_whitelist')
+ANY = '*'
+_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+#: The parts of an address and the largest value and the width of each, in hexadecimal digits.
+_PARTS = {'domain': (0xFFFF, 4), 'bus': (0xFF, 2), 'slot': (0x1F, 2), 'function': (0x7, 1)}
+
+
+class Address(NamedTuple):
+    """``0000:81:00.0``, or a pattern of it."""
+
+    domain: str
+    bus: str
+    slot: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSpec:
+    """One entry.
+
+    :param vendor_id: or ``*``
+    :param address: a value or ``*`` for each part; regular expressions, where ``is_pattern``
+    :param tags: whatever else the entry says
+    """
+
+    vendor_id: str
+    product_id: str
+    address: Address
+    is_pattern: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it names one address."""
+        return not self.is_pattern and ANY not in self.address
+
+    def matches(self, device: Device, physical: frozenset[str]) -> bool:
+        """Whether it is about a device.
+
+        :param physical: the addresses of the physical functions of the host; an entry that names
+            one is about its virtual functions too
+        """
+        if self.vendor_id not in (ANY, device.vendor_id):
+            return False
+        if self.product_id not in (ANY, device.product_id):
+            return False
+        addresses = [device.address]
+        if device.parent and self.is_single and _text(self.address) in physical:
+            addresses.append(device.parent)
+        return any(self._is_at(split(address)) for address in addresses)
+
+    def _is_at(self, address: Address) -> bool:
+        if self.is_pattern:
+            # From the start, not to the end: so "0" is any function, and "1" of bus "10" too.
+            return all(re.match(p, part) for p, part in zip(self.address, address, strict=True))
+        return all(p in (ANY, part) for p, part in zip(self.address, address, strict=True))
+
+    def is_true(self, tag: str) -> bool:
+        """Whether a tag is set and means yes."""
+        return str(self.tags.get(tag, '')).strip().lower() in _TRUE
+
+
+def split(address: str) -> Address:
+    """The parts of an address, in small letters and of full width."""
+    domain, bus, rest = address.lower().split(':')
+    slot, _, function = rest.partition('.')
+    return Address(domain[-4:].rjust(4, '0'), bus, slot, function)
+
+
+def physical_functions(devices: Sequence[Device]) -> frozenset[str]:
+    """The addresses that are of physical functions: listed as such, or some device's parent."""
+    listed = {_text(split(device.address)) for device in devices if device.type == PF}
+    return frozenset(listed.union(_text(split(d.parent)) for d in devices if d.parent))
+
+
+def first(
+    specs: Sequence[DeviceSpec], device: Device, physical: frozenset[str]
+) -> DeviceSpec | None:
+    """The entry that is about a device: of several the first."""
+    return next((spec for spec in specs if spec.matches(device, physical)), None)
+
+
+def parse(text: str, path: str) -> list[DeviceSpec]:
+    """Read the entries of a ``nova.conf``, or of a file of JSON objects.
+
+    :raises errors.BadFile: for what Nova refuses, and for ``devname``, which only the host can
+        tell the address of; with the line
+    """
+    return [spec for entry, line in _entries(text, path) for spec in _specs(entry, path, line)]
+
+
+def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
+    """The values of the option, each with its line; the key repeats, a value may go on."""
+    text = text.lstrip('\ufeff')
+    if text.lstrip()[:1] in ('{', '[') and not re.match(r'\s*\[\w+\]\s*$', text.split('\n')[0]):
+        yield from _objects(text, path)
+        return
+    section, key, value, start = '', '', '', 0
+    for number, line in enumerate([*text.splitlines(), '[end]'], 1):
+        if key and line[:1] in (' ', '\t') and line.strip():
+            value += ' ' + line.strip()
+            continue
+        if key in OPTIONS and section == 'pci' and value:
+            yield value, start
+        key = ''
+        stripped = line.strip()
+        if not stripped or stripped[0] in '#;':
+            continue
+        if match := re.fullmatch(r'\[([^\]]+)\]', stripped):
+            section = match[1].strip()
+        elif match := re.match(r'([\w.-]+)\s*[=:]\s*(.*)', stripped):
+            key, value, start = match[1], _unquoted(match[2]), number
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] == "'" else value
+
+
+def _objects(text: str, path: str) -> Iterator[tuple[str, int]]:
+    """JSON, one value or one after the other."""
+    decoder, position = json.JSONDecoder(), 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        line = text.count('\n', 0, position) + 1
+        try:
+            _, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            raise errors.BadFile(path, 'not JSON', line) from None
+        yield text[position:end], line
+        position = end
+
+
+def _specs(entry: str, path: str, line: int) -> Iterator[DeviceSpec]:
+    try:
+        value = json.loads(entry)
+    except (ValueError, RecursionError):
+        raise errors.BadFile(path, f'not JSON: {entry[:60]}', line) from None
+    for record in value if isinstance(value, list) else [value]:
+        if not isinstance(record, dict):
+            raise errors.BadFile(path, 'an entry is no object', line)
+        yield _spec(record, path, line)
+
+
+def _spec(record: dict[str, Any], path: str, line: int) -> DeviceSpec:
+    if 'devname' in record:
+        raise errors.BadFile(
+            path, 'devname: only the host knows the address of it; give the address', line
+        )
+    address = record.get('address') or '*:*:*.*'
+    if isinstance(address, dict):
+        parts = Address(*(str(address.get(name, '.*')) for name in _PARTS))
+        _compiled(parts, path, line)
+    elif isinstance(address, str):
+        parts = _glob(address, path, line)
+    else:
+        raise errors.BadFile(path, f'{address!r} is not an address', line)
+    known = ('vendor_id', 'product_id', 'address')
+    return DeviceSpec(
+        _id(record, 'vendor_id', path, line),
+        _id(record, 'product_id', path, line),
+        parts,
+        isinstance(address, dict),
+        {name: str(value) for name, value in record.items() if name not in known},
+    )
+
+
+def _id(record: Mapping[str, Any], name: str, path: str, line: int) -> str:
+    text = str(record.get(name, ANY)).strip()
+    return text if text == ANY else _hex(text, 0xFFFF, 4, name, path, line)
+
+
+def _hex(text: str, largest: int, width: int, name: str, path: str, line: int) -> str:
+    try:
+        value = int(text, 16)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= largest:
+        raise errors.BadFile(path, f'{name} {text[:40]!r} is not from 0 to {largest:x}', line)
+    return f'{value:0{width}x}'
+
+
+def _glob(text: str, path: str, line: int) -> Address:
+    """An address of which parts may be ``*``, and the first ones missing."""
+    front, _, function = text.partition('.')
+    fields = front.split(':') if front else []
+    if len(fields) > 3:
+        raise errors.BadFile(path, f'{text[:40]!r} is not an address', line)
+    texts = [*[ANY] * (3 - len(fields)), *fields, function]
+    parts = [
+        ANY
+        if (given.strip() or ANY) == ANY
+        else _hex(given.strip(), *_PARTS[name], name, path, line)
+        for name, given in zip(_PARTS, texts, strict=True)
+    ]
+    return Address(*parts)
+
+
+def _compiled(parts: Address, path: str, line: int) -> None:
+    for pattern in parts:
+        try:
+            re.compile(pattern)
+        except re.error:
+            raise errors.BadFile(path, f'{pattern[:40]!r} is no regular expression', line) from None
+
+
+def _text(address: Address) -> str:
+    return f'{address.domain}:{address.bus}:{address.slot}.{address.function}'

@@ -1,0 +1,193 @@
+"""Rows of Nova's table of PCI devices, in each form that they are exported in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from placementclient import errors
+from placementclient.model.providers import is_uuid
+
+COLUMNS = (
+    'hypervisor_hostname',
+    'address',
+    'parent_addr',
+    'vendor_id',
+    'product_id',
+    'dev_type',
+    'status',
+    'instance_uuid',
+)
+#: A field may be left empty.
+_OPTIONAL = ('parent_addr', 'instance_uuid')
+PCI, PF, VF, VDPA = 'type-PCI', 'type-PF', 'type-VF', 'vdpa'
+REMOVED = 'removed'
+
+_ADDRESS = re.compile(r'[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]')
+_ID = re.compile(r'[0-9a-fA-F]{4}')
+_ESCAPES = {'t': '\t', 'n': '\n', '\\': '\\', '0': '\0'}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A row.
+
+    :param parent: the address of the physical function, of a virtual one; may be empty
+    :param instance_uuid: the server that has it; empty: none
+    :param path: the file
+    :param line: where in it, from 1; ``None`` where that is not known
+    """
+
+    host: str
+    address: str
+    parent: str
+    vendor_id: str
+    product_id: str
+    type: str
+    status: str
+    instance_uuid: str
+    path: str
+    line: int | None = None
+
+    def error(self, reason: str) -> errors.BadFile:
+        """The exception that says what is wrong with this row."""
+        return errors.BadFile(self.path, f'{self.host} {self.address}: {reason}', self.line)
+
+
+def parse(text: str, path: str) -> list[Device]:
+    """Read rows: CSV, JSON, or what ``mysql --batch`` and ``mysql --xml`` print.
+
+    :raises errors.BadFile: if it is none of them, or a row cannot be; with its line
+    """
+    text = text.lstrip('\ufeff')
+    if '\0' in text:
+        raise errors.BadFile(path, 'has a NUL byte: not text')
+    start = text.lstrip()[:1]
+    if not start:
+        raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
+    if start == '[':
+        records = _from_json(text, path)
+    elif start == '<':
+        records = _from_xml(text, path)
+    elif '\t' in text.splitlines()[0]:
+        records = _from_batch(text, path)
+    else:
+        records = _from_csv(text, path)
+    devices: dict[tuple[str, str], Device] = {}
+    for record, line in records:
+        device = _device(record, path, line)
+        if (device.host, device.address) in devices:
+            raise device.error('is there twice')
+        devices[device.host, device.address] = device
+    return list(devices.values())
+
+
+def _device(record: Mapping[str, str], path: str, line: int | None) -> Device:
+    lacking = [name for name in COLUMNS if name not in _OPTIONAL and not record.get(name)]
+    if lacking:
+        raise errors.BadFile(path, f'{lacking[0]} is missing', line)
+    address, parent = record['address'].lower(), record.get('parent_addr', '').lower()
+    for text in filter(None, (address, parent)):
+        if not _ADDRESS.fullmatch(text):
+            raise errors.BadFile(path, f'{text[:40]!r} is not the address of a PCI device', line)
+    for name in ('vendor_id', 'product_id'):
+        if not _ID.fullmatch(record[name]):
+            raise errors.BadFile(path, f'{record[name][:40]!r} is no {name}', line)
+    if record['dev_type'] not in (PCI, PF, VF, VDPA):
+        raise errors.BadFile(path, f'{record["dev_type"][:40]!r} is no dev_type', line)
+    instance = record.get('instance_uuid', '').lower()
+    if instance and not is_uuid(instance):
+        raise errors.BadFile(path, f'{instance[:40]!r} is no instance_uuid', line)
+    return Device(
+        record['hypervisor_hostname'],
+        address,
+        parent,
+        record['vendor_id'].lower(),
+        record['product_id'].lower(),
+        record['dev_type'],
+        record['status'],
+        instance,
+        path,
+        line,
+    )
+
+
+Records = Iterator[tuple[Mapping[str, str], int | None]]
+
+
+def _from_csv(text: str, path: str) -> Records:
+    header = text.splitlines()[0]
+    if ';' in header and ',' not in header:
+        raise errors.BadFile(path, 'has semicolons between its fields: commas are expected', 1)
+    reader = csv.reader(io.StringIO(text, newline=''), strict=True)
+    try:
+        yield from _table(((cells, reader.line_num) for cells in reader), path)
+    except csv.Error as reason:
+        raise errors.BadFile(path, str(reason), reader.line_num) from None
+
+
+def _from_batch(text: str, path: str) -> Records:
+    lines = ((line.split('\t'), number) for number, line in enumerate(text.splitlines(), 1))
+    yield from _table((([_unescaped(c) for c in cells], n) for cells, n in lines), path)
+
+
+def _unescaped(cell: str) -> str:
+    """What ``mysql --batch`` meant: NULL is nothing, a backslash escapes."""
+    if cell == 'NULL':
+        return ''
+    return re.sub(r'\\(.)', lambda match: _ESCAPES.get(match[1], match[1]), cell)
+
+
+def _table(rows: Iterator[tuple[list[str], int]], path: str) -> Records:
+    header: list[str] | None = None
+    for cells, line in rows:
+        cells = [cell.strip() for cell in cells]
+        if not any(cells):
+            continue
+        if header is None:
+            header = cells
+            unknown = [name for name in COLUMNS if name not in header]
+            if unknown:
+                raise errors.BadFile(path, f'has no column {unknown[0]}', line)
+        elif len(cells) != len(header):
+            raise errors.BadFile(path, f'{len(cells)} fields, the header has {len(header)}', line)
+        else:
+            yield dict(zip(header, cells, strict=True)), line
+
+
+def _from_json(text: str, path: str) -> Records:
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        raise errors.BadFile(path, 'nested too deeply') from None
+    except ValueError as reason:
+        raise errors.BadFile(path, f'not JSON: {reason}') from None
+    for record in document:
+        if not isinstance(record, dict):
+            raise errors.BadFile(path, 'not a list of objects')
+        yield {name: _text(value) for name, value in record.items()}, None
+
+
+def _text(value: Any) -> str:
+    return '' if value is None else str(value).strip()
+
+
+def _from_xml(text: str, path: str) -> Records:
+    from defusedxml import DefusedXmlException
+    from defusedxml.ElementTree import fromstring
+
+    try:
+        root = fromstring(text, forbid_dtd=True)
+    except DefusedXmlException:
+        raise errors.BadFile(path, 'declares entities or a document type: not read') from None
+    except (SyntaxError, ValueError, RecursionError) as reason:
+        line = getattr(reason, 'position', (None,))[0]
+        raise errors.BadFile(path, 'not XML, or not complete', line) from None
+    for row in root.findall('row'):
+        # NULL has the attribute xsi:nil and no text.
+        yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None

@@ -1,0 +1,185 @@
+"""From hosts to a plan: the collector under real shells, and what its archives become."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.functional import clouds
+from tests.functional.conftest import Placement
+from tests.unit.hosts.libvirt_output import (
+    CAPABILITIES,
+    GPU0,
+    GPU1,
+    MDEVS,
+    domain,
+    mdevctl,
+    nodedev,
+    pci,
+)
+
+#: Every POSIX shell that is here; ``sh`` is everywhere.
+SHELLS = [shell for shell in ('sh', 'dash', 'busybox sh', 'bash') if shutil.which(shell.split()[0])]
+SECRET = "passwd='do-not-tell'"
+
+
+def host(
+    folder: Path, name: str, servers: dict[str, tuple[str, ...]], parents: dict[str, str]
+) -> Path:
+    """A folder with a virsh and an mdevctl that print what a host's would.
+
+    :param servers: the mediated devices of each
+    :param parents: of the mediated devices
+    """
+    answers = folder / 'answers'
+    answers.mkdir(parents=True)
+    files = {
+        'hostname': f'{name}\n\n',
+        'capabilities': CAPABILITIES,
+        'list --all --uuid': '\n'.join([*servers, '']),
+        'nodedev-list': '\n'.join(f'mdev_{mdev}' for mdev in parents),
+        'nodedev-list --cap mdev': '\n'.join(f'mdev_{mdev}' for mdev in parents),
+        **{f'dumpxml {uuid}': domain(uuid, *mdevs) for uuid, mdevs in servers.items()},
+        **{f'nodedev-dumpxml mdev_{m}': nodedev(m, parent) for m, parent in parents.items()},
+        **{f'nodedev-dumpxml {parent}': pci(parent) for parent in parents.values()},
+    }
+    for command, text in files.items():
+        (answers / command).write_text(text)
+    defined = [
+        (parent[4:].replace('_', ':', 2).replace('_', '.'), m) for m, parent in parents.items()
+    ]
+    (answers / 'mdevctl').write_text(mdevctl(*defined))
+    programs = folder / 'bin'
+    programs.mkdir()
+    # As virsh: secrets only where they are asked for, and the same global options.
+    (programs / 'virsh').write_text(f"""#!/bin/sh
+while :; do
+    case $1 in
+        --readonly | --quiet) shift ;;
+        --connect) shift 2 ;;
+        *) break ;;
+    esac
+done
+case "$*" in *--security-info*) echo "{SECRET}" ;; esac
+cat '{answers}'/"$*" || exit 1
+""")
+    (programs / 'mdevctl').write_text(f"#!/bin/sh\ncat '{answers}/mdevctl'\n")
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    return programs
+
+
+def collected(placement: Placement, programs: Path, archive: Path, shell: str = 'sh') -> None:
+    script = placement('resource', 'provider', 'reshape', 'collector').stdout
+    with open(archive, 'wb') as stream:
+        done = subprocess.run(
+            shell.split(),
+            input=script.encode(),
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            env={'PATH': f'{programs}:{os.environ["PATH"]}'},
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, b'')
+
+
+@pytest.mark.parametrize('shell', SHELLS)
+def test_the_collector(shell: str, placement: Placement, tmp_path: Path) -> None:
+    server = clouds.uuid_of('server0')
+    programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
+    collected(placement, programs, tmp_path / 'gpu1.tar', shell)
+    with tarfile.open(tmp_path / 'gpu1.tar') as archive:
+        names = {name.removeprefix('./') for name in archive.getnames()} - {'.'}
+    assert names == {
+        'hostname',
+        'capabilities.xml',
+        'domains',
+        f'domains/{server}.xml',
+        'nodedevs',
+        f'nodedevs/mdev_{MDEVS[0]}.xml',
+        f'nodedevs/{GPU0}.xml',
+        'mdevctl.json',
+        'mdevctl-defined.json',
+    }
+    assert b'do-not-tell' not in (tmp_path / 'gpu1.tar').read_bytes()
+    assert not [
+        path for path in tmp_path.iterdir() if path.name not in ('answers', 'bin', 'gpu1.tar')
+    ]
+
+
+def test_a_domain_that_goes_while_it_is_read(placement: Placement, tmp_path: Path) -> None:
+    server, gone = clouds.uuid_of('server0'), clouds.uuid_of('server1')
+    programs = host(tmp_path, 'gpu1', {server: (), gone: ()}, {})
+    (tmp_path / 'answers' / f'dumpxml {gone}').unlink()
+    virsh = (programs / 'virsh').read_text()
+    # It is listed once, and then never again.
+    flag = tmp_path / 'once'
+    once = f'case "$*" in list*) [ -e \'{flag}\' ] && {{ echo {server}; exit; }}\n'
+    once += f"    : > '{flag}' ;;\nesac\ncat "
+    (programs / 'virsh').write_text(virsh.replace('cat ', once, 1).replace('|| exit 1', '2>&-'))
+    collected(placement, programs, tmp_path / 'gpu1.tar')
+    with tarfile.open(tmp_path / 'gpu1.tar') as archive:
+        names = [name for name in archive.getnames() if name.endswith('.xml')]
+    assert not any(gone in name for name in names)
+
+
+def test_from_two_hosts_to_a_plan(placement: Placement, tmp_path: Path) -> None:
+    """No edit in between, and every row is mapped, with its evidence."""
+    run = placement
+    servers: dict[str, dict[str, tuple[str, ...]]] = {}
+    for number, name in enumerate(('gpu1', 'gpu2')):
+        run('resource', 'provider', 'create', name)
+        run('resource', 'provider', 'inventory', 'set', name, '--resource', 'VGPU=8')
+        own = [clouds.uuid_of(f'{name} server{index}') for index in range(2)]
+        servers[name] = {own[0]: (MDEVS[2 * number],), own[1]: (MDEVS[2 * number + 1],)}
+        for uuid in own:
+            run(
+                *('resource', 'provider', 'allocation', 'set', uuid),
+                *('--allocation', f'rp={name},VGPU=1', '--project-id', 'p', '--user-id', 'u'),
+            )
+        parents = {MDEVS[2 * number]: GPU1, MDEVS[2 * number + 1]: GPU0}
+        programs = host(tmp_path / name, name, servers[name], parents)
+        collected(placement, programs, tmp_path / f'{name}.tar')
+    cloud, rows, spec = (str(tmp_path / name) for name in ('cloud.json', 'map.csv', 'spec.yaml'))
+    run('resource', 'provider', 'snapshot', 'save', cloud)
+    facts = [('--host-facts', str(tmp_path / f'{name}.tar')) for name in servers]
+    told = run(
+        *('resource', 'provider', 'reshape', 'assignments', '-f', 'json'),
+        *(part for pair in facts for part in pair),
+        *('--snapshot', cloud, '-o', rows),
+    )
+    assert json.loads(told.stdout) == []
+    Path(spec).write_text(
+        f"""
+trees: {{class: [VGPU]}}
+providers:
+- {{name: '{{root}}_{GPU0}', inventories: {{VGPU: {{total: 4, max_unit: 4}}}}}}
+- {{name: '{{root}}_{GPU1}', inventories: {{VGPU: {{total: 4, max_unit: 4}}}}}}
+moves:
+- from_resource_provider: '{{root}}'
+  to_resource_provider: '{{root}}_{GPU0}'
+  moved_resources: {{VGPU: 4}}
+- from_resource_provider: '{{root}}'
+  to_resource_provider: '{{root}}_{GPU1}'
+  moved_resources: {{VGPU: 4}}
+"""
+    )
+    plan = str(tmp_path / 'plan.json')
+    command = ('resource', 'provider', 'reshape')
+    run(*(*command, 'plan', '--spec', spec, '--snapshot', cloud, '--assignments', rows, '-o', plan))
+    shown = json.loads(run(*command, 'show', plan, '-f', 'json').stdout)
+    found = {
+        row['consumer_uuid']: (row['to_provider'], row['label'], row['evidence'])
+        for tree in shown['trees']
+        for row in tree['rows']
+    }
+    for name, own in servers.items():
+        first, second = own
+        assert found[first] == (f'{name}_{GPU1}', 'mapped', f'mdev {own[first][0]} on {name}')
+        assert found[second] == (f'{name}_{GPU0}', 'mapped', f'mdev {own[second][0]} on {name}')

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.hosts import additions, device_spec
+from placementclient.hosts.devices import Device
+from tests.unit.hosts.libvirt_output import SERVERS
+from tests.unit.hosts.test_assignments import snapshot
+
+MANAGED = ['COMPUTE_MANAGED_PCI_DEVICE', 'OWNER_NOVA']
+
+
+def device(address: str, kind: str = 'type-PCI', parent: str = '', used: str = '') -> Device:
+    product = '10ed' if kind in ('type-VF', 'vdpa') else '1563'
+    status = 'allocated' if used else 'available'
+    return Device('gpu1', address, parent, '8086', product, kind, status, used, 'pci.csv', 7)
+
+
+def made(
+    devices: list[Device], *specs: dict[str, Any], of: Any = None
+) -> tuple[dict[str, Any], list[str]]:
+    entries = device_spec.parse(json.dumps(list(specs) or [{}]), 'spec')
+    found = additions.of_devices(devices, {'': entries}, of)
+    return (
+        {str(entry['resource_provider']): dict(entry) for entry in found.entries},
+        [f'{misfit.subject} {misfit.reason}' for misfit in found.misfits],
+    )
+
+
+def test_a_device_that_a_server_has() -> None:
+    found, misfits = made([device('0000:81:0a.0', used=SERVERS[0])])
+    assert found == {
+        'gpu1_0000:81:0A.0': {
+            'resource_provider': 'gpu1_0000:81:0A.0',
+            'parent': 'gpu1',
+            'inventories': {'CUSTOM_PCI_8086_1563': {'total': 1, 'max_unit': 1}},
+            'traits': MANAGED,
+            'consumers': {SERVERS[0]: {'CUSTOM_PCI_8086_1563': 1}},
+        }
+    }
+    assert misfits == []
+
+
+def test_virtual_functions_are_their_parents() -> None:
+    functions = [
+        device(f'0000:81:00.{number}', 'type-VF', '0000:81:00.0', used)
+        for number, used in ((1, SERVERS[0]), (2, SERVERS[0]), (3, SERVERS[1]), (4, ''))
+    ]
+    found, _ = made(functions)
+    (entry,) = found.values()
+    assert entry['resource_provider'] == 'gpu1_0000:81:00.0'
+    assert entry['inventories'] == {'CUSTOM_PCI_8086_10ED': {'total': 4, 'max_unit': 4}}
+    assert entry['consumers'] == {
+        SERVERS[0]: {'CUSTOM_PCI_8086_10ED': 2},
+        SERVERS[1]: {'CUSTOM_PCI_8086_10ED': 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ('asked', 'name'),
+    [
+        ('PGPU', 'PGPU'),
+        ('pgpu', 'PGPU'),
+        ('custom_gpu', 'CUSTOM_GPU'),
+        ('a40-16q', 'CUSTOM_A40_16Q'),
+        ('', 'CUSTOM_PCI_8086_1563'),
+    ],
+)
+def test_the_class(asked: str, name: str) -> None:
+    found, _ = made([device('0000:81:00.0')], {'resource_class': asked})
+    (entry,) = found.values()
+    assert list(entry['inventories']) == [name]
+
+
+def test_the_traits() -> None:
+    asked = 'HW_GPU_API_VULKAN,hw_gpu_api_dxva,CUSTOM_A,custom_b,my-trait'
+    found, _ = made([device('0000:81:00.0')], {'traits': asked, 'live_migratable': 'yes'})
+    (entry,) = found.values()
+    assert entry['traits'] == sorted(
+        [
+            *MANAGED,
+            'CUSTOM_A',
+            'CUSTOM_B',
+            'CUSTOM_HW_GPU_API_DXVA',
+            'CUSTOM_MY_TRAIT',
+            'HW_GPU_API_VULKAN',
+            'HW_PCI_LIVE_MIGRATABLE',
+        ]
+    )
+
+
+@pytest.mark.parametrize('used', ['', SERVERS[0]])
+def test_one_time_use(used: str) -> None:
+    found, _ = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
+    (entry,) = found.values()
+    assert 'HW_PCI_ONE_TIME_USE' in entry['traits']
+    assert entry['inventories']['CUSTOM_PCI_8086_1563'].get('reserved') == (1 if used else None)
+
+
+def test_what_is_neutrons_or_gone_stays_out() -> None:
+    gone = Device('gpu1', '0000:83:00.0', '', '8086', '1563', 'type-PCI', 'removed', '', 'pci.csv')
+    found, misfits = made(
+        [device('0000:81:00.0'), device('0000:82:00.0'), gone],
+        {'address': '0000:81:00.0', 'physical_network': 'physnet1'},
+        {},
+    )
+    assert list(found) == ['gpu1_0000:82:00.0']
+    assert misfits == []
+
+
+def test_a_used_device_without_device_spec_leaves_the_tree_out() -> None:
+    found, misfits = made(
+        [device('0000:81:00.0'), device('0000:82:00.0', used=SERVERS[0])],
+        {'address': '0000:81:00.0'},
+    )
+    assert found == {}
+    assert misfits == [
+        f'gpu1_0000:82:00.0 is used by server {SERVERS[0]}, and no device_spec matches it: the '
+        'tree of gpu1 is left out'
+    ]
+
+
+def test_an_instance_without_allocation_is_left_out_by_name() -> None:
+    used = [device('0000:81:00.0', used=SERVERS[0]), device('0000:82:00.0', used=SERVERS[1])]
+    found, misfits = made(used, of=snapshot(s0={'VCPU': 1}))
+    assert [entry.get('consumers') for entry in found.values()] == [
+        {SERVERS[0]: {'CUSTOM_PCI_8086_1563': 1}},
+        None,
+    ]
+    assert misfits == [
+        f'{SERVERS[1]} has 0000:82:00.0 of gpu1, and holds nothing there in Placement: under '
+        'migration or resized on its host'
+    ]
+
+
+PHYSICAL = device('0000:81:00.0', 'type-PF')
+FUNCTION = device('0000:81:00.1', 'type-VF', '0000:81:00.0')
+
+
+@pytest.mark.parametrize(
+    ('devices', 'specs', 'said'),
+    [
+        ([PHYSICAL, FUNCTION], [{}], 'is listed together with 0000:81:00.0'),
+        ([FUNCTION, PHYSICAL], [{}], 'is listed together with 0000:81:00.1'),
+        (
+            [FUNCTION, device('0000:81:00.2', 'type-VF', '0000:81:00.0')],
+            [{'address': '0000:81:00.2', 'resource_class': 'PGPU'}, {}],
+            'is PGPU, and 0000:81:00.1 is CUSTOM_PCI_8086_10ED',
+        ),
+        (
+            [FUNCTION, device('0000:81:00.2', 'type-VF', '0000:81:00.0')],
+            [{'address': '0000:81:00.2', 'traits': 'A'}, {}],
+            'has other traits than 0000:81:00.1',
+        ),
+        ([FUNCTION], [{'one_time_use': 'false'}], 'one_time_use is only for devices'),
+        ([device('0000:81:00.1', 'type-VF')], [{}], 'a virtual function without parent_addr'),
+    ],
+)
+def test_what_nova_refuses(devices: list[Device], specs: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(errors.BadFile, match=said) as caught:
+        made(devices, *specs)
+    assert str(caught.value).startswith('pci.csv:7: gpu1 0000:81:00.')

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from placementclient.hosts import assignments
+from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.spec import assignments as rows_of_files
+from tests.unit.hosts.libvirt_output import GPU0, GPU1, MDEVS, SERVERS
+
+ROOT = '10000000-0000-0000-0000-000000000001'
+
+
+def facts(*domains: Domain, host: str = 'gpu1', **parents: str) -> HostFacts:
+    """:param parents: of the mediated devices, ``m0`` for the first"""
+    mdevs = {
+        MDEVS[int(name[1])]: (
+            MediatedDevice(MDEVS[int(name[1])], parent, 'nvidia-699', f'{name}.xml'),
+        )
+        for name, parent in parents.items()
+    }
+    return HostFacts(host, f'{host}.tar', domains, mdevs, {0: 0, 1: 0, 2: 1, 3: 1})
+
+
+def snapshot(**held: dict[str, int]) -> Snapshot:
+    """:param held: what the servers hold on the host, ``s0`` for the first"""
+    state = ProviderState(
+        Provider(ROOT, 'gpu1', 1, None, ROOT),
+        {'VGPU': Inventory(8), 'VCPU': Inventory(64), 'MEMORY_MB': Inventory(65536)},
+    )
+    return Snapshot(
+        [state],
+        [Consumer(SERVERS[int(name[1])], {ROOT: held}) for name, held in held.items()],
+    )
+
+
+def said(outcome: assignments.Outcome) -> list[tuple[str, str]]:
+    return [(misfit.subject, misfit.reason) for misfit in outcome.misfits]
+
+
+def test_two_devices_on_one_card_and_two_cards() -> None:
+    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0], MDEVS[1]))
+    two = Domain(SERVERS[1], 's1.xml', (MDEVS[2], MDEVS[3]))
+    outcome = assignments.of_mediated_devices(
+        [facts(one, two, m0=GPU0, m1=GPU0, m2=GPU0, m3=GPU1)],
+        snapshot(s0={'VGPU': 2}, s1={'VGPU': 2}),
+    )
+    assert [(row.consumer_uuid, row.amount, row.to_provider) for row in outcome.rows] == [
+        (SERVERS[0], 2, f'gpu1_{GPU0}'),
+        (SERVERS[1], 1, f'gpu1_{GPU0}'),
+        (SERVERS[1], 1, f'gpu1_{GPU1}'),
+    ]
+    assert outcome.rows[0].evidence == f'mdev {MDEVS[0]}, {MDEVS[1]} on gpu1'
+    assert outcome.misfits == []
+
+
+def test_the_class_of_a_type() -> None:
+    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    outcome = assignments.of_mediated_devices(
+        [facts(one, m0='pci_0000_84_00_4')], None, {'nvidia-699': 'CUSTOM_A40_16Q'}
+    )
+    (row,) = outcome.rows
+    assert (row.resource_class, row.to_provider) == ('CUSTOM_A40_16Q', 'gpu1_pci_0000_84_00_4')
+
+
+def test_every_misfit_is_named_and_the_rest_is_written() -> None:
+    certain = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    nowhere = Domain(SERVERS[1], 's1.xml', (MDEVS[1],))
+    unknown = Domain('99999999-23e4-44d7-b7ab-15cbc5b5e5a8', 's9.xml', (MDEVS[2],))
+    outcome = assignments.of_mediated_devices(
+        [facts(certain, nowhere, unknown, m0=GPU0, m2=GPU1)],
+        snapshot(s0={'VGPU': 1}, s1={'VGPU': 1}, s2={'VGPU': 1}),
+    )
+    assert [row.consumer_uuid for row in outcome.rows] == [SERVERS[0]]
+    assert said(outcome) == [
+        (MDEVS[1], f'is attached to server {SERVERS[1]}, and nothing says where it is'),
+        (unknown.uuid, 'is defined on gpu1, and holds nothing there in Placement'),
+        (
+            SERVERS[2],
+            'holds 1 VGPU on gpu1, where no mediated device of it is known: it may be shut off, '
+            'or be a migration',
+        ),
+    ]
+
+
+def test_a_count_that_is_not_what_is_allocated() -> None:
+    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    outcome = assignments.of_mediated_devices([facts(one, m0=GPU0)], snapshot(s0={'VGPU': 2}))
+    assert outcome.rows == []
+    assert said(outcome) == [
+        (SERVERS[0], 'has 1 mediated devices of VGPU, and 2 VGPU is allocated to it')
+    ]
+
+
+def test_one_device_on_two_cards() -> None:
+    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    devices = tuple(MediatedDevice(MDEVS[0], gpu, '', f'{gpu}.xml') for gpu in (GPU0, GPU1))
+    host = HostFacts('gpu1', 'gpu1.tar', (one,), {MDEVS[0]: devices})
+    outcome = assignments.of_mediated_devices([host])
+    assert outcome.rows == []
+    assert said(outcome) == [
+        (
+            MDEVS[0],
+            f'is on several devices of gpu1: {GPU0}, {GPU1}; it is attached to server {SERVERS[0]}',
+        )
+    ]
+
+
+def test_a_server_on_two_hosts() -> None:
+    here, there = (Domain(SERVERS[0], f'{host}/s0.xml', (MDEVS[0],)) for host in ('a', 'b'))
+    outcome = assignments.of_mediated_devices(
+        [facts(here, host='a', m0=GPU0), facts(there, host='b', m0=GPU0)]
+    )
+    assert outcome.rows == []
+    assert said(outcome) == [
+        (SERVERS[0], 'is on several hosts, as in a migration: a/s0.xml, b/s0.xml')
+    ]
+
+
+def test_numa_cells() -> None:
+    bound = Domain(SERVERS[0], 's0.xml', nodeset=frozenset({1}))
+    pinned = Domain(SERVERS[1], 's1.xml', cpus=frozenset({0, 1}))
+    spanning = Domain(SERVERS[2], 's2.xml', nodeset=frozenset({0, 1}))
+    loose = Domain(SERVERS[3], 's3.xml')
+    held = {'VCPU': 4, 'MEMORY_MB': 512}
+    outcome = assignments.of_cells(
+        [facts(bound, pinned, spanning, loose)], snapshot(s0=held, s1=held, s2=held, s3=held)
+    )
+    assert [(row.consumer_uuid, row.resource_class, row.to_provider) for row in outcome.rows] == [
+        (SERVERS[0], 'VCPU', 'gpu1_NUMA1'),
+        (SERVERS[0], 'MEMORY_MB', 'gpu1_NUMA1'),
+        (SERVERS[1], 'VCPU', 'gpu1_NUMA0'),
+        (SERVERS[1], 'MEMORY_MB', 'gpu1_NUMA0'),
+    ]
+    assert said(outcome) == [
+        (SERVERS[2], 'spans the NUMA cells 0, 1'),
+        (SERVERS[3], 'is not bound to a NUMA cell'),
+    ]
+
+
+def test_what_is_written_is_what_a_plan_reads() -> None:
+    one = Domain(SERVERS[0], 's0.xml', (MDEVS[0],))
+    outcome = assignments.of_mediated_devices([facts(one, m0=GPU0)])
+    (row,) = rows_of_files.parse(assignments.written(outcome.rows), 'gpu-map.csv')
+    assert (row.consumer_uuid, row.resource_class, row.amount, row.to_provider, row.evidence) == (
+        SERVERS[0],
+        'VGPU',
+        1,
+        f'gpu1_{GPU0}',
+        f'mdev {MDEVS[0]} on gpu1',
+    )

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.hosts import device_spec
+from placementclient.hosts.devices import Device
+
+
+def device(address: str, parent: str = '', kind: str = 'type-PCI') -> Device:
+    return Device('gpu1', address, parent, '8086', '10ed', kind, 'available', '', 'pci')
+
+
+def spec(**entry: Any) -> device_spec.DeviceSpec:
+    (found,) = device_spec.parse(json.dumps(entry), 'spec')
+    return found
+
+
+NONE: frozenset[str] = frozenset()
+
+
+@pytest.mark.parametrize(
+    ('entry', 'address', 'matches'),
+    [
+        ({}, '0000:81:00.1', True),
+        ({'vendor_id': '8086', 'product_id': '10ED'}, '0000:81:00.1', True),
+        ({'vendor_id': '*'}, '0000:81:00.1', True),
+        ({'vendor_id': '10de'}, '0000:81:00.1', False),
+        ({'address': '0000:81:00.1'}, '0000:81:00.1', True),
+        ({'address': '0000:81:00.*'}, '0000:81:00.7', True),
+        ({'address': '*:81:*.*'}, '0000:81:00.7', True),
+        ({'address': ':81:'}, '0000:81:00.7', True),
+        ({'address': '81:00'}, '0000:81:00.7', True),
+        ({'address': '.7'}, '0000:81:00.7', True),
+        ({'address': '.6'}, '0000:81:00.7', False),
+        ({'address': {'bus': '81', 'function': '[0-3]'}}, '0000:81:00.2', True),
+        ({'address': {'bus': '81', 'function': '[0-3]'}}, '0000:81:00.5', False),
+        ({'address': {'bus': '8'}}, '0000:81:00.5', True),  # from the start, not to the end
+    ],
+)
+def test_what_matches(entry: dict[str, Any], address: str, matches: bool) -> None:
+    assert spec(**entry).matches(device(address), NONE) is matches
+
+
+def test_the_address_of_a_physical_function_is_its_virtual_functions_too() -> None:
+    function = device('0000:81:00.1', '0000:81:00.0', 'type-VF')
+    physical = device_spec.physical_functions([function])
+    assert spec(address='0000:81:00.0').matches(function, physical)
+    assert not spec(address='0000:81:00.*').matches(
+        device('0000:82:00.1', '0000:81:00.0'), physical
+    )
+
+
+def test_the_first_that_matches_wins() -> None:
+    specs = device_spec.parse('{"vendor_id": "8086", "a": "1"}\n{"a": "2"}', 'spec')
+    found = device_spec.first(specs, device('0000:81:00.1'), NONE)
+    assert found is not None
+    assert found.tags == {'a': '1'}
+
+
+NOVA = """[DEFAULT]
+device_spec = {"address": "not this one"}
+[pci]
+# a comment
+device_spec = {"vendor_id": "8086"}
+device_spec = [{"vendor_id": "10de"},
+    {"vendor_id": "15b3"}]
+passthrough_whitelist = {"vendor_id": "1137"}
+alias = {"name": "a"}
+[neutron]
+device_spec = {"address": "nor this"}
+"""
+
+
+def test_nova_conf() -> None:
+    found = device_spec.parse(NOVA, 'nova.conf')
+    assert [entry.vendor_id for entry in found] == ['8086', '10de', '15b3', '1137']
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('[pci]\n\ndevice_spec = {"devname": "eth0"}', 'nova.conf:3: devname: only the host knows'),
+        ('[pci]\ndevice_spec = {', 'nova.conf:2: not JSON: {'),
+        ('[pci]\ndevice_spec = 7', 'nova.conf:2: an entry is no object'),
+        ('{"address": "0:1:2:3:4"}', "nova.conf:1: '0:1:2:3:4' is not an address"),
+        ('{"address": "0000:81:00.9"}', "nova.conf:1: function '9' is not from 0 to 7"),
+        ('{"address": {"bus": "["}}', "nova.conf:1: '[' is no regular expression"),
+        ('{"vendor_id": "xyz"}', "nova.conf:1: vendor_id 'xyz' is not from 0 to ffff"),
+        ('{"address": 7}', 'nova.conf:1: 7 is not an address'),
+        ('{}\n{', 'nova.conf:2: not JSON'),
+    ],
+)
+def test_what_nova_refuses(text: str, said: str) -> None:
+    with pytest.raises(errors.BadFile) as caught:
+        device_spec.parse(text, 'nova.conf')
+    assert str(caught.value).startswith(said)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from placementclient import errors
+from placementclient.hosts import devices
+
+SERVER = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
+HEADER = ','.join(devices.COLUMNS)
+VALUES = ('gpu1', '0000:81:00.1', '0000:81:00.0', '8086', '10ed', 'type-VF', 'allocated', SERVER)
+CSV = f'{HEADER}\n{",".join(VALUES)}\n'
+BATCH = '\t'.join(devices.COLUMNS) + '\n' + '\t'.join(VALUES) + '\n'
+XML = (
+    """<?xml version="1.0"?>
+<resultset statement="select …" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+  <row>
+"""
+    + ''.join(
+        f'<field name="{name}">{value}</field>\n'
+        for name, value in zip(devices.COLUMNS, VALUES, strict=True)
+    )
+    + '  </row></resultset>'
+)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        CSV,
+        '\ufeff' + CSV,
+        CSV.replace('\n', '\r\n'),
+        BATCH,
+        json.dumps([dict(zip(devices.COLUMNS, VALUES, strict=True))]),
+        XML,
+    ],
+    ids=['csv', 'byte-order mark', 'CRLF', 'mysql --batch', 'json', 'mysql --xml'],
+)
+def test_every_form_says_the_same(text: str) -> None:
+    (found,) = devices.parse(text, 'pci')
+    assert (found.host, found.address, found.parent, found.type, found.instance_uuid) == (
+        'gpu1',
+        '0000:81:00.1',
+        '0000:81:00.0',
+        'type-VF',
+        SERVER,
+    )
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        BATCH.replace('0000:81:00.0', 'NULL').replace(SERVER, 'NULL'),
+        CSV.replace('0000:81:00.0', '').replace(SERVER, ''),
+        XML.replace(
+            '<field name="parent_addr">0000:81:00.0</field>',
+            '<field name="parent_addr" xsi:nil="true" />',
+        ).replace(SERVER, ''),
+    ],
+)
+def test_nothing_is_nothing(text: str) -> None:
+    (found,) = devices.parse(text, 'pci')
+    assert (found.parent, found.instance_uuid) == ('', '')
+
+
+def test_what_batch_escapes() -> None:
+    (found,) = devices.parse(BATCH.replace('gpu1', 'gpu\\\\1'), 'pci')
+    assert found.host == 'gpu\\1'
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('', 'pci: is empty: at least the header'),
+        (CSV.replace(',', ';'), 'pci:1: has semicolons between its fields: commas are expected'),
+        (CSV + '\0', 'pci: has a NUL byte: not text'),
+        (CSV.replace('vendor_id', 'vendor'), 'pci:1: has no column vendor_id'),
+        (CSV.replace('8086', ''), 'pci:2: vendor_id is missing'),
+        (CSV.replace('8086', '80'), "pci:2: '80' is no vendor_id"),
+        (CSV.replace('0000:81:00.1', '81'), "pci:2: '81' is not the address of a PCI device"),
+        (CSV.replace('type-VF', 'VF'), "pci:2: 'VF' is no dev_type"),
+        (CSV.replace(SERVER, 'x'), "pci:2: 'x' is no instance_uuid"),
+        (CSV + ','.join(VALUES), 'pci:3: gpu1 0000:81:00.1: is there twice'),
+        (CSV + 'a,b\n', 'pci:3: 2 fields, the header has 8'),
+        ('[', 'pci: not JSON: '),
+        ('[1]', 'pci: not a list of objects'),
+        ('<a>', 'pci:1: not XML, or not complete'),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', 'pci: declares entities or a document type'),
+        ('[' * 100_000, 'pci: nested too deeply'),
+    ],
+)
+def test_what_is_wrong_is_one_line(text: str, said: str) -> None:
+    with pytest.raises(errors.BadFile) as caught:
+        devices.parse(text, 'pci')
+    assert str(caught.value).startswith(said)
+    assert len(str(caught.value).splitlines()) == 1

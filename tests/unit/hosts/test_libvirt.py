@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from placementclient import errors
+from placementclient.hosts import libvirt
+from tests.unit.hosts.libvirt_output import (
+    CAPABILITIES,
+    GPU0,
+    MDEVS,
+    SERVERS,
+    domain,
+    mdevctl,
+    nodedev,
+    pci,
+)
+
+
+def test_a_domain_with_two_mediated_devices() -> None:
+    found = libvirt.domain(domain(SERVERS[0], *MDEVS[:2]).encode(), 'd.xml')
+    assert (found.uuid, found.mdevs) == (SERVERS[0], tuple(MDEVS[:2]))
+
+
+@pytest.mark.parametrize(
+    ('inside', 'nodeset', 'cpus'),
+    [
+        ("<numatune><memory mode='strict' nodeset='1'/></numatune>", {1}, set()),
+        ("<numatune><memory nodeset='0'/><memnode cellid='0' nodeset='1'/></numatune>", {0}, set()),
+        ("<numatune><memnode cellid='0' nodeset='0-1'/></numatune>", {0, 1}, set()),
+        ("<cputune><vcpupin vcpu='0' cpuset='2-3,^3'/></cputune>", set(), {2}),
+        ('', set(), set()),
+    ],
+)
+def test_where_a_domain_is_bound(inside: str, nodeset: set[int], cpus: set[int]) -> None:
+    found = libvirt.domain(domain(SERVERS[0], inside=inside).encode(), 'd.xml')
+    assert (found.nodeset, found.cpus) == (nodeset, cpus)
+
+
+@pytest.mark.parametrize('uuid', [True, False], ids=['7.3 and later', 'before 7.3'])
+def test_a_mediated_device(uuid: bool) -> None:
+    found = libvirt.mediated_device(nodedev(MDEVS[0], GPU0, uuid=uuid).encode(), 'n.xml')
+    assert found is not None
+    assert (found.uuid, found.parent, found.type) == (MDEVS[0], GPU0, 'nvidia-699')
+
+
+def test_other_node_devices_are_passed_over() -> None:
+    assert libvirt.mediated_device(pci(GPU0).encode(), 'n.xml') is None
+
+
+def test_mdevctl_names_the_parent_by_its_address() -> None:
+    (found,) = libvirt.mdevctl(mdevctl(('0000:84:00.0', MDEVS[0])).encode(), 'mdevctl.json')
+    assert (found.uuid, found.parent, found.type) == (MDEVS[0], GPU0, 'nvidia-699')
+    assert list(libvirt.mdevctl(b'', 'mdevctl.json')) == []
+
+
+def test_the_cell_of_each_cpu() -> None:
+    assert libvirt.cells(CAPABILITIES.encode(), 'c.xml') == {0: 0, 1: 0, 2: 1, 3: 1}
+
+
+BOMB = '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><domain>&b;</domain>'
+OUTSIDE = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]><domain><uuid>&x;</uuid></domain>'
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        (BOMB, 'd.xml: declares entities or a document type: not read'),
+        (OUTSIDE, 'd.xml: declares entities or a document type: not read'),
+        ('<domain>\n<uuid>', 'd.xml:2: not XML, or not complete'),
+        ('<domain><uuid>7</uuid></domain>', 'd.xml: has no UUID where there has to be one'),
+        ('<volume/>', 'd.xml: not a <domain>'),
+        ('', 'd.xml:1: not XML, or not complete'),
+        ('<a>' * 200_000, 'd.xml:1: not XML, or not complete'),
+        (
+            domain(SERVERS[0], inside="<numatune><memory nodeset='0-4294967295'/></numatune>"),
+            "d.xml: '0-4294967295' is no set of numbers",
+        ),
+    ],
+)
+def test_what_is_no_domain_is_one_line(text: str, said: str) -> None:
+    with pytest.raises(errors.BadFile) as caught:
+        libvirt.domain(text.encode(), 'd.xml')
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize('text', ['{', '[1]', '[{"a": 1}]', '[{"0000:84:00.0": [{"x": {}}]}]'])
+def test_what_mdevctl_does_not_print(text: str) -> None:
+    with pytest.raises(errors.BadFile):
+        list(libvirt.mdevctl(text.encode(), 'mdevctl.json'))
+
+
+@pytest.mark.parametrize('name', ['', '../../x', 'a b', 'a\x1b[0m', '-rf', 'x' * 300])
+def test_the_name_of_a_host_is_one(name: str) -> None:
+    with pytest.raises(errors.BadFile):
+        libvirt.hostname(name.encode(), 'hostname')

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from placementclient import errors
+from placementclient.hosts import pinned
+from placementclient.model.servers import ServerMigration
+from tests.unit.hosts.libvirt_output import SERVERS
+from tests.unit.hosts.test_assignments import snapshot
+
+
+def server(number: int, *, flavor: str = '', image: str = '') -> dict[str, Any]:
+    specs = {'hw:cpu_policy': flavor} if flavor else {}
+    properties = {'hw_cpu_policy': image} if image else {}
+    return {
+        'id': SERVERS[number].upper(),
+        'flavor': {'vcpus': 4, 'extra_specs': specs},
+        'image': {'id': '1', 'properties': properties},
+    }
+
+
+def test_flavor_image_and_migration() -> None:
+    document = {'servers': [server(0, flavor='dedicated'), server(1, image='dedicated'), server(2)]}
+    migration = ServerMigration(SERVERS[3], SERVERS[0], ('gpu1',), 'finished', 'resize')
+    held = {'VCPU': 4}
+    outcome = pinned.of_servers(
+        document, 's.json', snapshot(s0=held, s1=held, s2=held, s3=held), [migration]
+    )
+    assert [(row.consumer_uuid, row.evidence) for row in outcome.rows] == [
+        (SERVERS[0], 'hw:cpu_policy=dedicated'),
+        (SERVERS[3], f'hw:cpu_policy=dedicated, migration of server {SERVERS[0]}'),
+        (SERVERS[1], 'hw_cpu_policy=dedicated'),
+    ]
+    assert {
+        (row.to_provider, row.resource_class, row.to_resource_class) for row in outcome.rows
+    } == {('gpu1', 'VCPU', 'PCPU')}
+    assert outcome.misfits == []
+
+
+def test_mixed_is_refused_by_name() -> None:
+    outcome = pinned.of_servers([server(0, flavor='mixed')], 's.json', snapshot(s0={'VCPU': 4}))
+    (misfit,) = outcome.misfits
+    assert misfit.subject == SERVERS[0]
+    assert '"mixed"' in misfit.reason
+
+
+@pytest.mark.parametrize(
+    'document', [{}, {'servers': 1}, [1], [{'id': ''}], [{'id': SERVERS[0], 'flavor': {'id': 1}}]]
+)
+def test_what_is_no_list_of_servers(document: Any) -> None:
+    with pytest.raises(errors.BadFile) as caught:
+        pinned.of_servers(document, 's.json', snapshot())
+    assert str(caught.value).startswith('s.json: ')
