@@ -55,8 +55,11 @@ class ShowCapacity(base.Lister):
         by = parsed_args.by
         if parsed_args.fits is None:
             return tables.lines(totals.GROUPED[by](taken(self, parsed_args)), by)
-        shape = _shape(parsed_args.fits)
-        return tables.fits(fits.GROUPED[by](taken(self, parsed_args), shape), by)
+        shape, snapshot = _shape(parsed_args.fits), taken(self, parsed_args)
+        known = {name for state in snapshot.providers.values() for name in state.inventories}
+        if unknown := sorted(shape.keys() - known):
+            self.log.warning(f'No resource provider has inventory of {", ".join(unknown)}')
+        return tables.fits(fits.GROUPED[by](snapshot, shape), by)
 
 
 def _shape(text: str) -> dict[str, int]:

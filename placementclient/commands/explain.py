@@ -65,7 +65,7 @@ class ExplainCandidate(Document):
         request = requested(self.client, parsed_args)
         inquirer = inquiry.Inquiry(self.client, request.limit)
         return explanation.explain(
-            request, inquirer.index(), inquirer.read_trees, inquirer.offer, parsed_args.hosts
+            request, inquiry.ServiceIndex(self.client), inquirer.offer, parsed_args.hosts
         )
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
@@ -84,7 +84,6 @@ class ExplainCandidate(Document):
         nobody = http.Client(None, microversion.HIGHEST)
         return explanation.explain(
             requested(nobody, parsed_args, find),
-            snapshot_index.index(snapshot),
-            lambda roots: snapshot_index.read_trees(snapshot, roots),
+            snapshot_index.SnapshotIndex(snapshot),
             hosts=parsed_args.hosts,
         )

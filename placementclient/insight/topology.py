@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.trees import reach
 
 
 def is_sharing(state: ProviderState) -> bool:
@@ -29,19 +30,19 @@ class Topology:
             for state in states:
                 for aggregate in state.aggregates:
                     self.members.setdefault(aggregate, []).append(state)
-        self._reached = self._sharing()
+        states = [state for states in self.trees.values() for state in states if is_sharing(state)]
+        by_name = sorted(states, key=lambda state: state.name)
+        reached = reach(
+            ((state.uuid, self.root_of[state.uuid], state.aggregates) for state in by_name),
+            {
+                aggregate: {self.root_of[member.uuid] for member in members}
+                for aggregate, members in self.members.items()
+            },
+        )
+        self._reached = {
+            root: [snapshot.providers[uuid] for uuid in uuids] for root, uuids in reached.items()
+        }
 
     def reached(self, root_uuid: str) -> list[ProviderState]:
         """The sharing providers of other trees that serve a tree, by name."""
-        return sorted(self._reached.get(root_uuid, {}).values(), key=lambda state: state.name)
-
-    def _sharing(self) -> dict[str, dict[str, ProviderState]]:
-        reached: dict[str, dict[str, ProviderState]] = {}
-        for states in self.trees.values():
-            for state in filter(is_sharing, states):
-                for aggregate in state.aggregates:
-                    for member in self.members[aggregate]:
-                        root = self.root_of[member.uuid]
-                        if root != self.root_of[state.uuid]:
-                            reached.setdefault(root, {})[state.uuid] = state
-        return reached
+        return self._reached.get(root_uuid, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from placementclient.insight.candidates.explanation import Explanation, Host, Relaxation
@@ -38,25 +39,27 @@ def lines(explanation: Explanation) -> Iterator[str]:
     yield f'Alone, of {explanation.trees} trees'
     width = len(str(explanation.trees))
     for requirement, count in explanation.alone.items():
-        yield f'  {count:>{width}}  {requirement}'
+        yield f'  {count:>{width}}  {_text(requirement, explanation)}'
     if explanation.is_met:
         return
     yield ''
     yield 'Cannot be met together'
     for conflict in explanation.conflicts:
-        yield f'  {" + ".join(_texts(conflict, explanation))}'
+        texts = [_text(each, explanation) for each in _ordered(conflict, explanation)]
+        yield f'  {" + ".join(texts)}'
     if explanation.relaxations:
         yield ''
         yield 'Would be enough'
         for relaxation in explanation.relaxations:
-            yield f'  {_relaxation(relaxation)}'
+            yield f'  {_relaxation(relaxation, explanation)}'
     if explanation.nearest:
         yield ''
         yield 'Nearest trees'
     for host in explanation.nearest:
         yield f'  {host.name}'
         yield from (
-            f'    {shortage.requirement}: {_shortage(shortage)}' for shortage in host.shortages
+            f'    {_text(shortage.requirement, explanation)}: {_shortage(shortage, explanation)}'
+            for shortage in host.shortages
         )
 
 
@@ -89,24 +92,26 @@ def _ordered(conflict: frozenset[Requirement], explanation: Explanation) -> Sequ
     return [each for each in explanation.alone if each in conflict]
 
 
-def _texts(conflict: frozenset[Requirement], explanation: Explanation) -> list[str]:
-    return [str(each) for each in _ordered(conflict, explanation)]
+def _text(requirement: Requirement, explanation: Explanation) -> str:
+    """A requirement, with the name of a provider instead of its UUID."""
+    value = explanation.names.get(requirement.value, requirement.value)
+    return str(replace(requirement, value=value))
 
 
-def _relaxation(relaxation: Relaxation) -> str:
+def _relaxation(relaxation: Relaxation, explanation: Explanation) -> str:
     changes = [
         f'{each.value}={amount} instead of {each.amount}'
         + (f' (group {each.group})' if each.group else '')
         for each, amount in relaxation.lowered
     ]
-    changes += [f'without {each}' for each in relaxation.dropped]
+    changes += [f'without {_text(each, explanation)}' for each in relaxation.dropped]
     source = '' if relaxation.is_asked else ' (calculated)'
     return f'{", ".join(changes)}: {_trees(relaxation.offer)}{source}'
 
 
-def _shortage(shortage: Shortage) -> str:
+def _shortage(shortage: Shortage, explanation: Explanation) -> str:
     if shortage.reason is Reason.SHAPE:
-        together = ', '.join(map(str, shortage.others))
+        together = ', '.join(_text(each, explanation) for each in shortage.others)
         return f'not together with {together}' if together else 'the tree has not that shape'
     if shortage.reason in _LIMITS:
         return _LIMITS[shortage.reason].format(amount=shortage.amount, provider=shortage.provider)

@@ -6,7 +6,8 @@ Nothing here is consistent beyond one request, as nothing is decided on it. What
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
@@ -16,7 +17,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.model.trees import Tree
+from placementclient.model.trees import Tree, reach
 from placementclient.snapshot.capture import parallel
 
 #: From here on the sharing providers can be asked for.
@@ -56,6 +57,34 @@ def survey(
             yield tree
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who shares, and with whom.
+
+    :param providers: the sharing providers by UUID, by name
+    :param reach: the UUIDs of those that serve each tree from another one, by that of its root
+    """
+
+    providers: Mapping[str, Provider]
+    reach: Mapping[str, Sequence[str]]
+
+
+def sharing(client: Client) -> Sharing:
+    """The sharing providers; a request for each, and one for each of their aggregates."""
+    sharers = resource_provider.list(client, matching=Filter(required=(SHARING_TRAIT,)))
+    sharers.sort(key=lambda provider: provider.name)
+    joined = {provider.uuid: aggregate.list(client, provider.uuid).value for provider in sharers}
+    roots_in = {
+        uuid: {
+            str(member.root_provider_uuid)
+            for member in resource_provider.list(client, matching=Filter(member_of=(uuid,)))
+        }
+        for uuid in {uuid for aggregates in joined.values() for uuid in aggregates}
+    }
+    found = ((each.uuid, str(each.root_provider_uuid), joined[each.uuid]) for each in sharers)
+    return Sharing({provider.uuid: provider for provider in sharers}, reach(found, roots_in))
+
+
 def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
     """The providers of each tree, by the UUID of its root; in the order of the roots' names."""
     listed: list[Provider] = []
@@ -87,18 +116,12 @@ class _Surveyor:
 
     def sharing(self) -> dict[str, list[ProviderState]]:
         """The sharing providers that serve each tree from another one, by the UUID of its root."""
-        client, served = self._client, dict[str, dict[str, ProviderState]]()
-        sharers = resource_provider.list(client, matching=Filter(required=(SHARING_TRAIT,)))
-        for sharer in sorted(sharers, key=lambda provider: provider.name):
-            state = self._state(sharer)
-            if state is None:
-                continue
-            for uuid in aggregate.list(client, sharer.uuid).value:
-                for member in resource_provider.list(client, matching=Filter(member_of=(uuid,))):
-                    if member.root_provider_uuid != sharer.root_provider_uuid:
-                        root = str(member.root_provider_uuid)
-                        served.setdefault(root, {})[state.uuid] = state
-        return {root: list(states.values()) for root, states in served.items()}
+        found = sharing(self._client)
+        states = {uuid: self._state(provider) for uuid, provider in found.providers.items()}
+        return {
+            root: [state for uuid in uuids if (state := states[uuid])]
+            for root, uuids in found.reach.items()
+        }
 
     def tree(self, members: Sequence[Provider], sharing: Sequence[ProviderState]) -> Tree | None:
         """A tree, unless it has gone meanwhile."""

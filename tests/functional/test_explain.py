@@ -15,9 +15,9 @@ from keystoneauth1.session import Session
 from placementclient import files, http, microversion
 from placementclient.api import trait
 from placementclient.direct import Direct
-from placementclient.insight.candidates import snapshot_index
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
+from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
@@ -227,6 +227,37 @@ def test_several_reasons_are_told_apart(placement: Placement, where: str) -> Non
     assert both['trees'] == 3
 
 
+def nearest(placement: Placement, request: str) -> tuple[str, dict[str, list[dict[str, Any]]]]:
+    """The text, and what each of the nearest trees lacks."""
+    command = f'allocation candidate explain {request}'
+    data = json.loads(placement(f'{command} -f json').stdout)
+    return placement(command).stdout, {host['name']: host['lacks'] for host in data['nearest']}
+
+
+def test_a_tree_that_is_asked_for_is_the_one_that_is_shown(
+    placement: Placement, where: str
+) -> None:
+    text, found = nearest(placement, f'--in-tree compute2 --resource VCPU=99 {where}')
+    assert list(found) == ['compute2']
+    assert 'in the tree of compute2' in text
+    assert uuid_of('compute2') not in text
+
+
+def test_a_pool_is_no_tree_that_lacks_a_trait(placement: Placement, where: str) -> None:
+    _, found = nearest(placement, f'--resource DISK_GB=1 --required CUSTOM_RARE {where}')
+    assert sorted(found) == ['compute0', 'compute1', 'compute2']
+
+
+def test_what_would_be_enough_is_what_the_nearest_have(
+    placement: Placement, client: http.Client, where: str
+) -> None:
+    request = f'--resource VGPU=2 --resource VCPU=99 --hosts 1 {where}'
+    text, found = nearest(placement, request)
+    assert 'VCPU=16 instead of 99: 3 trees' in text
+    [lacks] = found.values()
+    assert [(each['reason'], each['has']) for each in lacks] == [('free', 64), ('max_unit', 16)]
+
+
 def test_what_can_be_met_is_said(placement: Placement, where: str) -> None:
     result = placement(
         'allocation candidate explain --resource VCPU=1 --resource DISK_GB=10 '
@@ -274,7 +305,7 @@ def _request(chance: random.Random) -> CandidateRequest:
 
 
 def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> None:
-    index, met = snapshot_index.index(capture.capture(client)), 0
+    index, met = SnapshotIndex(capture.capture(client)), 0
     for seed in range(120):
         request = _request(random.Random(seed))
         offer = inquiry.Inquiry(client).offer(request)

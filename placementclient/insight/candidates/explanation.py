@@ -6,8 +6,8 @@ is said to be enough is asked of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from placementclient.insight.candidates.conflicts import conflicts, correction_sets, minimized
@@ -31,8 +31,6 @@ CLOSE = 50
 
 #: Asks the service; None where it will not be asked any more.
 Ask = Callable[[CandidateRequest], Offer | None]
-#: Reads the providers of some trees, and the sharing ones that reach them, by the trees' roots.
-ReadTrees = Callable[[Sequence[str]], Mapping[str, Sequence[ProviderState]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,7 @@ class Explanation:
     :param conflicts: the smallest sets of requirements that cannot be met together
     :param relaxations: what would be enough
     :param nearest: the trees that lack least
+    :param names: of the providers that are named in requirements, by UUID
     """
 
     offer: Offer
@@ -78,6 +77,7 @@ class Explanation:
     conflicts: Sequence[frozenset[Requirement]] = ()
     relaxations: Sequence[Relaxation] = ()
     nearest: Sequence[Host] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_met(self) -> bool:
@@ -88,13 +88,11 @@ class Explanation:
 def explain(
     request: CandidateRequest,
     index: ProviderIndex,
-    read_trees: ReadTrees,
     ask: Ask | None = None,
     hosts: int = 5,
 ) -> Explanation:
     """Explain why a request has no candidates.
 
-    :param read_trees: reads providers closely, for what the nearest trees lack
     :param ask: asks the service; without it, nothing is asked
     :param hosts: how many of the nearest trees to look at
     """
@@ -103,27 +101,23 @@ def explain(
     matcher = Matcher(index, wanted)
     alone = {each: len(roots) for each, roots in matcher.alone.items()}
     if offer is None:
-        offer = Offer(matcher.count(frozenset(wanted)))
-    trees = len(matcher.trees)
+        offer = Offer(len(matcher.satisfying(frozenset(wanted))))
+    named = [each.value for each in wanted if each.kind is Kind.IN_TREE]
+    names = {uuid: index.providers[uuid].name for uuid in named if uuid in index.providers}
     if offer.trees:
-        return Explanation(offer, trees, alone)
-    return _Diagnosis(request, matcher, read_trees, ask).explanation(alone, hosts)
+        return Explanation(offer, len(matcher.trees), alone, names=names)
+    return replace(_Diagnosis(request, matcher, ask).explanation(alone, hosts), names=names)
 
 
 class _Diagnosis:
     """Looks into a request that has no candidates."""
 
-    def __init__(
-        self, request: CandidateRequest, matcher: Matcher, read_trees: ReadTrees, ask: Ask | None
-    ) -> None:
-        self._request, self._matcher, self._read_trees, self._ask = (
-            request,
-            matcher,
-            read_trees,
-            ask,
-        )
+    def __init__(self, request: CandidateRequest, matcher: Matcher, ask: Ask | None) -> None:
+        self._request, self._matcher, self._ask = request, matcher, ask
         self._wanted = matcher.requirements
         self._all = frozenset(matcher.requirements)
+        #: The roots of the trees for which some relaxation is enough.
+        self._relieved: set[str] = set()
 
     def explanation(self, alone: Mapping[Requirement, int], hosts: int) -> Explanation:
         """All that is found."""
@@ -133,14 +127,18 @@ class _Diagnosis:
             found = [minimized(self._wanted, self._granted)]
         else:
             found = conflicts(self._wanted, possible)
-        missing = self._nearest(hosts)
-        seen = self._read_trees(list(missing))
+        read_trees = self._matcher.index.read_trees
+        seen = dict(read_trees(list(self._nearest(hosts))))
+        relaxations = list(self._relaxations(found, seen))
+        # Of those that lack as much, the ones of which it is said what would be enough.
+        missing = self._nearest(hosts, self._relieved)
+        seen.update(read_trees([root for root in missing if root not in seen]))
         return Explanation(
             Offer(0),
             len(self._matcher.trees),
             alone,
             found,
-            list(self._relaxations(found, seen)),
+            relaxations,
             [self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()],
         )
 
@@ -150,19 +148,37 @@ class _Diagnosis:
         offer = self._ask(relaxed) if self._ask and relaxed else None
         return self._matcher.possible(kept) if offer is None else offer.trees > 0
 
-    def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
-        """What the trees lack that lack the least, the nearest first."""
+    def _nearest(
+        self, hosts: int, relieved: Collection[str] = ()
+    ) -> dict[str, frozenset[Requirement]]:
+        """What the trees lack that lack the least, the nearest first.
+
+        :param relieved: those that come before others that lack as much
+        """
         alone = self._matcher.alone
         short = {
             root: frozenset(each for each in self._wanted if root not in alone[each])
-            for root in self._matcher.trees
+            for root in self._eligible()
         }
         providers = self._matcher.index.providers
-        order = sorted(short, key=lambda root: (len(short[root]), providers[root].name))
+
+        def distance(root: str, lacking: frozenset[Requirement]) -> tuple[int, bool, str]:
+            return len(lacking), root not in relieved, providers[root].name
+
+        order = sorted(short, key=lambda root: distance(root, short[root]))
         near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}
-        found = sorted(near, key=lambda root: (len(near[root]), providers[root].name))
+        found = sorted(near, key=lambda root: distance(root, near[root]))
         promising = [root for root in found if len(near[root]) < len(self._all)]
         return {root: near[root] for root in (promising or found)[:hosts]}
+
+    def _eligible(self) -> Collection[str]:
+        """The roots of the trees that may be near: no pools; where a tree is named, only that."""
+        index, trees = self._matcher.index, self._matcher.trees
+        hosts = {root for root in trees if not set(trees[root]) <= set(index.sharing)}
+        for each in self._wanted:
+            if each.kind is Kind.IN_TREE:
+                hosts = hosts & self._matcher.alone[each] or hosts
+        return hosts or trees
 
     def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
         """The least that a tree has to be spared, beside what it lacks by itself."""
@@ -229,10 +245,12 @@ class _Diagnosis:
             return None
         offer = self._ask(relaxed) if self._ask else None
         is_asked = offer is not None
+        satisfying = self._matcher.satisfying(kept)
+        self._relieved |= satisfying
         return Relaxation(
             tuple(each for each in self._wanted if each in dropped),
             tuple(lowered.items()),
-            offer or Offer(self._matcher.count(kept)),
+            offer or Offer(len(satisfying)),
             is_asked,
         )
 

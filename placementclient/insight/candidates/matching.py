@@ -33,7 +33,11 @@ class Matcher:
 
     def __init__(self, index: ProviderIndex, requirements: Sequence[Requirement]) -> None:
         self.index, self.requirements = index, requirements
-        self.trees = index.trees()
+        #: The UUIDs of the providers of each tree, by its root.
+        self.trees: dict[str, list[str]] = {}
+        for uuid, provider in index.providers.items():
+            self.trees.setdefault(provider.root_provider_uuid or uuid, []).append(uuid)
+        self._matches: dict[Requirement, frozenset[str]] = {}
         self._pool = {
             root: [*members, *index.reach.get(root, ())] for root, members in self.trees.items()
         }
@@ -49,17 +53,26 @@ class Matcher:
 
     def who(self, requirement: Requirement) -> frozenset[str]:
         """Who satisfies a requirement of single providers; of what is forbidden, who has it."""
-        asked = requirement.filter()
-        assert asked is not None
-        return self.index.matches(asked)
+        if requirement not in self._matches:
+            asked = requirement.filter()
+            assert asked is not None
+            self._matches[requirement] = frozenset(self.index.matching(asked))
+        return self._matches[requirement]
 
     def possible(self, kept: frozenset[Requirement]) -> bool:
         """Whether any tree satisfies these."""
         return any(self.satisfies(root, kept) for root in self._plausible(kept))
 
-    def count(self, kept: frozenset[Requirement]) -> int:
-        """How many trees satisfy these."""
-        return sum(self.satisfies(root, kept) for root in self._plausible(kept))
+    def satisfying(self, kept: frozenset[Requirement]) -> set[str]:
+        """The roots of the trees that satisfy these."""
+        return {root for root in self._plausible(kept) if self.satisfies(root, kept)}
+
+    def lineage(self, uuid: str) -> Iterator[str]:
+        """A provider and those above it."""
+        above: str | None = uuid
+        while above is not None and above in self.index.providers:
+            yield above
+            above = self.index.providers[above].parent_provider_uuid
 
     def _plausible(self, kept: frozenset[Requirement]) -> Collection[str]:
         known = [self.alone[requirement] for requirement in kept if requirement in self.alone]
@@ -152,7 +165,7 @@ class _Search:
     def __init__(
         self, matcher: Matcher, root: str, kept: frozenset[Requirement], slots: Sequence[_Slot]
     ) -> None:
-        self._matcher, self._index, self._root = matcher, matcher.index, root
+        self._matcher = matcher
         # The one with the least choice first.
         self._slots = sorted(slots, key=lambda slot: len(slot.options))
         self._isolated = any(r.kind is Kind.ISOLATE for r in kept)
@@ -204,7 +217,7 @@ class _Search:
                     return False
         for suffixes in self._subtrees:
             together = {uuid for slot, uuid in pairs if slot.group in suffixes}
-            above = [set(self._index.lineage(uuid)) for uuid in together]
+            above = [set(self._matcher.lineage(uuid)) for uuid in together]
             if above and set.intersection(*above).isdisjoint(together):
                 return False
         return True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
+from placementclient.model.snapshots import ProviderState
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,37 +23,23 @@ class Offer:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderIndex:
-    """The providers, and what can be asked about them.
+class ProviderIndex(Protocol):
+    """The providers, and what can be asked about them: of a snapshot, or of the service."""
 
-    :param providers: all of them, by UUID
-    :param reach: which sharing providers serve each tree from outside, by the UUID of its root
-    :param matching: the UUIDs of those that a filter lets through; asked once for each filter
-    """
+    @property
+    def providers(self) -> Mapping[str, Provider]:
+        """All of them, by UUID."""
 
-    providers: Mapping[str, Provider]
-    reach: Mapping[str, Collection[str]]
-    matching: Callable[[Filter], Collection[str]]
-    _matches: dict[str, frozenset[str]] = field(default_factory=dict)
+    @property
+    def sharing(self) -> Collection[str]:
+        """The UUIDs of those that share what they have through an aggregate."""
 
-    def trees(self) -> dict[str, list[str]]:
-        """The UUIDs of the providers of each tree, by its root."""
-        trees: dict[str, list[str]] = {}
-        for uuid, provider in self.providers.items():
-            trees.setdefault(provider.root_provider_uuid or uuid, []).append(uuid)
-        return trees
+    @property
+    def reach(self) -> Mapping[str, Collection[str]]:
+        """Which sharing providers serve each tree from outside, by the UUID of its root."""
 
-    def matches(self, asked: Filter) -> frozenset[str]:
-        """Who satisfies a condition."""
-        # Filters cannot be hashed; what they say of themselves is all that they are.
-        if str(asked) not in self._matches:
-            self._matches[str(asked)] = frozenset(self.matching(asked))
-        return self._matches[str(asked)]
+    def matching(self, asked: Filter) -> Collection[str]:
+        """The UUIDs of the providers that a filter lets through."""
 
-    def lineage(self, uuid: str) -> Iterator[str]:
-        """A provider and those above it."""
-        above: str | None = uuid
-        while above is not None and above in self.providers:
-            yield above
-            above = self.providers[above].parent_provider_uuid
+    def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
+        """The providers that can serve each of some trees, with all that they have."""

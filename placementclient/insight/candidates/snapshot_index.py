@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from placementclient.insight.candidates.provider_index import ProviderIndex
-from placementclient.insight.topology import Topology
+from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-def index(snapshot: Snapshot) -> ProviderIndex:
+class SnapshotIndex:
     """What can be asked about the providers of a snapshot."""
-    topology = Topology(snapshot)
-    return ProviderIndex(
-        {uuid: state.provider for uuid, state in snapshot.providers.items()},
-        {root: [state.uuid for state in topology.reached(root)] for root in topology.trees},
-        lambda asked: [
-            state.uuid for state in snapshot.providers.values() if _suits(state, asked, topology)
-        ],
-    )
 
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._states = snapshot.providers
+        self._topology = topology = Topology(snapshot)
+        self.providers = {uuid: state.provider for uuid, state in self._states.items()}
+        self.sharing = {uuid for uuid, state in self._states.items() if is_sharing(state)}
+        self.reach = {
+            root: [state.uuid for state in topology.reached(root)] for root in topology.trees
+        }
 
-def read_trees(snapshot: Snapshot, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
-    """The providers that can serve each of some trees."""
-    topology = Topology(snapshot)
-    return {root: [*topology.trees[root], *topology.reached(root)] for root in roots}
+    def matching(self, asked: Filter) -> list[str]:
+        """The UUIDs of the providers that a filter lets through."""
+        return [uuid for uuid, state in self._states.items() if self._suits(state, asked)]
 
+    def read_trees(self, roots: Sequence[str]) -> Mapping[str, Sequence[ProviderState]]:
+        """The providers that can serve each of some trees."""
+        topology = self._topology
+        return {root: [*topology.trees[root], *topology.reached(root)] for root in roots}
 
-def _suits(state: ProviderState, asked: Filter, topology: Topology) -> bool:
-    return (
-        all(_gives(state, name, amount) for name, amount in asked.resources.items())
-        and all(state.traits & set(names.split(',')) for names in asked.required)
-        and all(state.aggregates & set(names.split(',')) for names in asked.member_of)
-        and (
-            asked.in_tree is None
-            or topology.root_of[state.uuid] == topology.root_of.get(asked.in_tree)
+    def _suits(self, state: ProviderState, asked: Filter) -> bool:
+        root_of = self._topology.root_of
+        return (
+            all(_gives(state, name, amount) for name, amount in asked.resources.items())
+            and all(state.traits & set(names.split(',')) for names in asked.required)
+            and all(state.aggregates & set(names.split(',')) for names in asked.member_of)
+            and (asked.in_tree is None or root_of[state.uuid] == root_of.get(asked.in_tree))
         )
-    )
 
 
 def _gives(state: ProviderState, resource_class: str, amount: int) -> bool:

@@ -95,3 +95,10 @@ def test_a_shape_that_is_none(placement: Placement, tmp_path: Path, shape: str) 
 def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> None:
     path = save(tmp_path, 'other.json', [])
     assert placement(SHOW.format(file=path)) == Result(1, '', f'{path}: not a snapshot\n')
+
+
+def test_a_class_that_nobody_has_is_told(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(f'resource capacity show --fits VCPU=1,VCPUS=1 --snapshot {file} -f json')
+    assert (result.status, result.stderr) == (0, 'No resource provider has inventory of VCPUS\n')
+    assert {row['fits'] for row in json.loads(result.stdout)} == {0}

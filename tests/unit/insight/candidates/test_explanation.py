@@ -1,0 +1,22 @@
+"""Which trees are said to be nearest."""
+
+from __future__ import annotations
+
+from placementclient.insight.candidates.explanation import explain
+from placementclient.insight.candidates.snapshot_index import SnapshotIndex
+from placementclient.model.requests import CandidateRequest, Filter
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+
+def test_the_nearest_tree_has_what_is_said_to_be_enough() -> None:
+    """Of many that lack the same, the one with most left comes first, whatever its name."""
+    names = [f'host{number:02}' for number in range(60)]
+    states = [provider(name, VGPU=8) for name in [*names, 'last']]
+    held = [consumer(f's-{name}', **{name: {'VGPU': 8}}) for name in names]
+    held.append(consumer('s-last', last={'VGPU': 5}))
+    request = CandidateRequest(Filter({'VGPU': 4}))
+    found = explain(request, SnapshotIndex(cloud(states, held)), hosts=1)
+    [enough] = found.relaxations
+    assert [amount for _, amount in enough.lowered] == [3]
+    [host] = found.nearest
+    assert (host.name, [shortage.amount for shortage in host.shortages]) == ('last', [3])
