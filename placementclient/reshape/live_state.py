@@ -39,6 +39,11 @@ class LiveProvider:
     inventories: Mapping[str, Inventory]
     holdings: Mapping[str, Holding]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no inventory and nobody holds anything of it."""
+        return not self.inventories and not self.holdings
+
     def held(self, consumer_uuid: str) -> Resources:
         """What a consumer holds here."""
         holding = self.holdings.get(consumer_uuid)
@@ -70,6 +75,20 @@ class TreeState:
             # Nothing but traits or aggregates.
             return Phase.BEFORE
         return phases.pop() if len(phases) == 1 else Phase.NEITHER
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the reshape has not happened, though others may have changed what it starts from.
+
+        The providers that the plan makes have something as soon as it has happened.
+        """
+        created = [
+            self.providers.get(change.uuid)
+            for change in self.tree.created()
+            if change.after.inventories
+        ]
+        are_empty = all(made is None or made.is_empty for made in created)
+        return self.phase is Phase.BEFORE or (bool(created) and are_empty)
 
     def _phases(self, change: ProviderChange) -> Iterator[Phase]:
         live_provider = self.providers.get(change.uuid)

@@ -90,7 +90,7 @@ def _check_empty(change: ProviderChange, live_provider: LiveProvider) -> None:
         raise LeftAlone(
             f'the provider {change.uuid} exists, but as {provider.name}, or below another parent'
         )
-    if live_provider.inventories or live_provider.holdings:
+    if not live_provider.is_empty:
         raise LeftAlone(f'{change.name} exists already, and is not empty')
 
 

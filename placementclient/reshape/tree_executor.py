@@ -273,15 +273,12 @@ class TreeExecutor:
         for operation in inverse:
             if isinstance(operation, DeleteProvider):
                 live_provider = tree_state.providers.get(operation.uuid)
-                # The service would delete inventories with the provider.
-                if (
-                    live_provider is not None
-                    and not live_provider.inventories
-                    and not live_provider.holdings
-                ):
-                    runner.run(operation)
-                elif live_provider is not None:
+                if live_provider is None:
+                    continue
+                if not live_provider.is_empty:
+                    # The service would delete inventories with the provider.
                     raise LeftAlone(f'{operation.name} is not empty')
+                runner.run(operation)
 
     def _leave_alone(self, state: State, reason: errors.PlacementError) -> TreeResult:
         """End without success; what was prepared is taken back, as far as nobody uses it."""
@@ -289,7 +286,7 @@ class TreeExecutor:
         try:
             with unknown_outcomes():
                 tree_state = live_state.read_tree_state(self._client, self.tree, self._listed())
-                if tree_state.phase is Phase.BEFORE and self._journal.of(self._root_uuid).begun:
+                if tree_state.is_untouched and self._journal.of(self._root_uuid).begun:
                     self._retreat(tree_state)
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:
             message += f'; what was prepared is still there: {obstacle}'

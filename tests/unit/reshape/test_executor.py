@@ -1,0 +1,305 @@
+"""One tree or several, the state that they are in, what goes wrong, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1 import exceptions
+
+from placementclient import errors
+from placementclient.errors import ExitStatus
+from placementclient.model.outcomes import Outcome, State, Status
+from placementclient.planner.plan.plan import Plan
+from placementclient.reshape import executor, tree_executor, verify
+from placementclient.snapshot.capture import capture
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+from tests.unit.dialogue import NOT_ACCEPTABLE, Reply, fault
+from tests.unit.reshape.memory import Fault, Placement
+
+ROOT, GONE, NEW = uuid_of('compute0'), uuid_of('server0.1'), uuid_of('new')
+
+
+def made(children: int = 1, hosts: int = 1) -> tuple[Placement, Plan]:
+    """A service with hosts, and a plan that moves their VGPU to children."""
+    placement = Placement(clouds.cloud(hosts=hosts, servers=2))
+    plan = clouds.plan_of(capture(placement.client()), children, moved_trait=True)
+    placement.requests.clear()
+    return placement, plan
+
+
+def lost(part: str, method: str = 'POST', **settings: Any) -> Fault:
+    return Fault(method, part, is_lost=True, **settings)
+
+
+def at(disturb: Callable[[Placement], None], part: str, method: str = 'POST') -> Fault:
+    # The first POST /reshaper is the question whether it is allowed.
+    return Fault(method, part, 2 if part == '/reshaper' else 1, before=disturb)
+
+
+def touch(placement: Placement) -> None:
+    placement.providers[ROOT].generation += 1
+
+
+def trait(placement: Placement) -> None:
+    placement.providers[ROOT].traits.add('HW_CPU_X86_SSE')
+    touch(placement)
+
+
+def free(placement: Placement) -> None:
+    placement.consumers.pop(GONE, None)
+
+
+def allocate(placement: Placement) -> None:
+    server = clouds.server('new', 'compute0', 1)
+    held = {rp: dict(resources) for rp, resources in server.allocations.items()}
+    if 'VGPU' in placement.providers[ROOT].inventories and NEW not in placement.consumers:
+        placement.consumers[NEW] = replace(placement.consumers[GONE], allocations=held)
+        touch(placement)
+
+
+def shrink(placement: Placement) -> None:
+    placement.providers[ROOT].inventories['VGPU'] |= {'total': 5}
+    touch(placement)
+
+
+def rename(placement: Placement) -> None:
+    placement.providers[ROOT].name = 'another'
+    touch(placement)
+
+
+def occupy(placement: Placement) -> None:
+    """Somebody else's provider has the name of a child."""
+    other = uuid_of('elsewhere')
+    placement.providers[other] = replace(
+        placement.providers[ROOT], uuid=other, root=other, name='compute0_gpu0'
+    )
+
+
+def busy(placement: Placement) -> None:
+    """The root changes each time that it is looked at."""
+    touch(placement)
+
+
+DONE, LEFT, FAILED = State.APPLIED, State.LEFT_ALONE, State.FAILED
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a tree ends in which something happens.
+
+    :param reshapes: how often the reshape is sent
+    """
+
+    name: str
+    faults: tuple[Fault, ...]
+    state: State
+    reason: str = ''
+    reshapes: int = 1
+    children: int = 1
+
+
+CASES = (
+    Case('nothing happens', (), DONE),
+    Case('create: not sent', (lost('/resource_providers'),), DONE),
+    Case('create: answer lost', (lost('/resource_providers', is_sent=True),), DONE),
+    Case('traits: not sent', (lost('/traits', 'PUT'),), DONE),
+    Case('traits: answer lost', (lost('/traits', 'PUT', number=2, is_sent=True),), DONE),
+    Case('reshape: not sent', (lost('/reshaper', number=2),), DONE, reshapes=2),
+    Case('reshape: answer lost', (lost('/reshaper', number=2, is_sent=True),), DONE),
+    Case('reshape: a gateway', (Fault('POST', '/reshaper', 2, answer=Reply(504)),), DONE, '', 2),
+    Case('a trait of others, before', (at(trait, '/resource_providers'),), DONE, '', 2),
+    Case('the generation moves', (at(touch, '/reshaper'),), DONE, '', 2),
+    Case('freed', (at(free, '/reshaper'),), DONE, 'planned again', 2),
+    Case('a newcomer', (at(allocate, '/reshaper'),), DONE, 'planned again', 2),
+    Case('a newcomer with a choice', (at(allocate, '/reshaper'),), LEFT, 'impossible', 1, 2),
+    Case('another inventory', (at(shrink, '/reshaper'),), LEFT, 'inventories of compute0', 1),
+    Case('another name', (at(rename, '/reshaper'),), LEFT, 'is called another now', 1),
+    Case('a name taken', (at(occupy, '/resource_providers'),), LEFT, 'exists elsewhere', 0),
+    Case(
+        'refused for good', (Fault('POST', '/reshaper', 2, 9, answer=fault(409, 'no room')),),
+        FAILED, 'no room', 2,
+    ),
+    Case(
+        'always somebody', (Fault('POST', '/reshaper', 2, 99, before=busy),),
+        LEFT, 'generation conflict', tree_executor.MAX_RETRIES + 1,
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize('case', CASES, ids=lambda case: case.name)
+def test_a_tree(case: Case, tmp_path: Path) -> None:
+    placement, plan = made(case.children)
+    placement.faults += case.faults
+    (result,) = executor.apply(placement.client(), plan, str(tmp_path / 'journal')).trees
+    assert (result.state, case.reason in result.reason) == (case.state, True), result
+    assert placement.writes().count('POST /reshaper') == 1 + case.reshapes
+    children = [each for each in placement.providers.values() if each.parent == ROOT]
+    root = placement.providers[ROOT]
+    if case.state is State.APPLIED:
+        assert [each.inventories['VGPU']['total'] for each in children] == [8]
+        assert 'VGPU' not in root.inventories
+        assert ('HW_CPU_X86_SSE' in root.traits) == case.name.startswith('a trait')
+        held = [each.allocations for each in placement.consumers.values()]
+        assert not any('VGPU' in each[ROOT] for each in held)
+        assert sum('VGPU' in each.get(children[0].uuid, {}) for each in held) == (
+            len(placement.consumers) - 1
+        )
+    else:
+        assert children == []
+        assert 'VGPU' in root.inventories
+
+
+@pytest.mark.parametrize('number', range(1, 6))
+@pytest.mark.parametrize('is_sent', [False, True])
+def test_a_tree_on_its_way_back(number: int, is_sent: bool, tmp_path: Path) -> None:
+    placement, plan = made()
+    before, path = capture(placement.client()), str(tmp_path / 'journal')
+    executor.apply(placement.client(), plan, path)
+    placement.faults += [
+        lost('', method, number=number + (method == 'POST'), is_sent=is_sent)
+        for method in ('POST', 'PUT', 'DELETE')
+    ]
+    (result,) = executor.rollback(placement.client(), plan, path).trees
+    assert result.state is State.ROLLED_BACK, result
+    assert clouds.content(capture(placement.client())) == clouds.content(before)
+
+
+@pytest.mark.parametrize('is_back', [False, True])
+def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
+    """Somebody puts a consumer elsewhere between the reshape and the look at what became of it."""
+    placement, plan = made(2)
+    path, client = str(tmp_path / 'journal'), placement.client()
+    if is_back:
+        executor.apply(client, plan, path)
+    one, other = (change.uuid for change in plan.trees[0].created())
+    there = {False: (one, other), True: (ROOT, one)}[is_back]
+
+    def misplace(placement: Placement) -> None:
+        for each in placement.consumers.values():
+            if 'VGPU' in each.allocations.get(there[0], {}):
+                del each.allocations[there[0]]['VGPU']
+                each.allocations[there[1]] = {'VGPU': 1}
+                return
+
+    sent = len(placement.writes())
+    look = len(placement.requests)
+
+    def once(placement: Placement) -> None:
+        if placement.writes()[sent:].count('POST /reshaper') == 2 and not done:
+            done.append(True)
+            misplace(placement)
+
+    done: list[bool] = []
+    placement.faults.append(Fault('GET', '/inventories', times=99, before=once))
+    run = executor.rollback if is_back else executor.apply
+    outcome = run(client, plan, path)
+    assert done
+    assert len(placement.requests) > look
+    assert outcome.trees[0].state is State.FAILED
+    assert outcome.trees[0].reason.startswith('verification: consumer ')
+    assert outcome.exit_status is ExitStatus.DIFFERS
+
+
+def no_token(placement: Placement) -> None:
+    raise exceptions.ServiceUnavailable('Keystone is away')
+
+
+def broken(placement: Placement) -> None:
+    raise ZeroDivisionError('nobody thought of this')
+
+
+@pytest.mark.parametrize(
+    ('disturb', 'status', 'said'),
+    [
+        (no_token, ExitStatus.PARTIAL, 'Keystone is away'),
+        (broken, ExitStatus.PARTIAL, 'ZeroDivisionError: nobody thought of this'),
+    ],
+)
+def test_whatever_ends_a_run_all_trees_are_told(
+    disturb: Callable[[Placement], None], status: ExitStatus, said: str, tmp_path: Path
+) -> None:
+    placement, plan = made(hosts=3)
+    path = str(tmp_path / 'journal')
+    placement.faults.append(Fault('POST', '/reshaper', 3, 99, before=disturb))
+    outcome = executor.apply(placement.client(), plan, path)
+    assert [tree.state for tree in outcome.trees] == [DONE, FAILED, State.NOT_STARTED]
+    assert outcome.exit_status is status
+    assert said in str(outcome.stopped)
+    placement.faults.clear()
+    assert executor.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
+
+
+def interrupted(placement: Placement, plan: Plan, path: str, workers: int) -> Outcome:
+    """Ctrl-C when the second tree has ended: it reaches the thread that waits for the workers."""
+    ended = []
+
+    def report(tree: object) -> None:
+        ended.append(tree)
+        if len(ended) == 2:
+            raise KeyboardInterrupt
+
+    return executor.apply(placement.client(), plan, path, workers=workers, report=report)
+
+
+@pytest.mark.parametrize('workers', [1, 2])
+def test_an_interrupted_run(workers: int, tmp_path: Path) -> None:
+    placement, plan = made(hosts=5)
+    path = str(tmp_path / 'journal')
+    outcome = interrupted(placement, plan, path, workers)
+    states = [tree.state for tree in outcome.trees]
+    assert set(states) == {DONE, State.NOT_STARTED}
+    # What was under way has come to its end.
+    assert 2 <= states.count(DONE) <= 2 + workers
+    assert outcome.exit_status is ExitStatus.INTERRUPTED
+    assert isinstance(outcome.stopped, errors.Interrupted)
+    assert executor.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
+
+
+def test_a_service_without_the_reshaper(tmp_path: Path) -> None:
+    placement, plan = made()
+    placement.faults.append(Fault('POST', '/reshaper', answer=NOT_ACCEPTABLE))
+    version = {'id': 'v1.0', 'min_version': '1.0', 'max_version': '1.29'}
+    placement.faults.append(Fault('GET', '/', answer=Reply(200, {'versions': [version]}), times=99))
+    with pytest.raises(errors.UnsupportedVersion, match='a reshape'):
+        executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    assert placement.writes() == ['POST /reshaper']
+
+
+@pytest.mark.parametrize('when', ['preflight', 'later'])
+def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> None:
+    placement, plan = made(hosts=2)
+    path, client = str(tmp_path / 'journal'), placement.client()
+    if when == 'preflight':
+        rename(placement)
+    else:
+        placement.faults.append(at(rename, '/reshaper'))
+    outcome = executor.apply(client, plan, path)
+    left = outcome.trees[0]
+    assert left.state is LEFT
+    first, second = verify.status(client, plan, journal_path=path)
+    assert (first.status, first.is_left_alone) == (Status.DIFFERS, True)
+    assert first.reason == f'left alone: {left.reason}'
+    assert second.status is Status.APPLIED
+
+
+def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
+    placement, plan = made(hosts=3)
+    path, client = str(tmp_path / 'journal'), placement.client()
+
+    def found() -> list[tuple[str, bool]]:
+        return [(d.tree, d.is_damage) for d in verify.verify(client, plan, journal_path=path)]
+
+    assert found() == [(f'compute{n}', True) for n in range(3)]
+    executor.apply(client, plan, path, limit=1)
+    assert found() == [('compute1', False), ('compute2', False)]
+    executor.apply(client, plan, path)
+    assert found() == []
+    executor.rollback(client, plan, str(tmp_path / 'other'), trees=['compute1'])
+    assert found() == [('compute1', True)]
+    executor.rollback(client, plan, path, trees=['compute0'])
+    assert found() == [('compute0', False), ('compute1', True)]
