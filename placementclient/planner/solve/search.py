@@ -224,15 +224,14 @@ class _Search:
 
     def _note(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
         for group, indexes in enumerate(members):
-            possible = decision.possible[group]
+            forced = decision.fixed[group] and decision.proved
+            every = tuple(sorted(decision.possible[group]))
             for index, placement in zip(indexes, decision.placements[group], strict=True):
-                options = self._options[index]
-                self._found[index] = ItemDecision(
-                    tuple(Part(options[option], amount) for option, amount in placement),
-                    tuple(options[option] for option in sorted(possible)),
-                    decision.fixed[group] and decision.proved,
-                    decision.proved,
-                )
+                options, possible = self._options[index], every
+                if len(options) < len(self._items[index].options):
+                    placement = tuple(Part(options[option], amount) for option, amount in placement)
+                    possible = tuple(options[option] for option in every)
+                self._found[index] = ItemDecision(placement, possible, forced, decision.proved)
 
     def _abstract(self, component: Sequence[int]) -> tuple[Problem, list[list[int]]]:
         """The component as a problem of its own, and the items of each of its groups.
@@ -243,23 +242,18 @@ class _Search:
         bins: dict[int, int] = {}
         owners: dict[int, int] = {}
         groups: dict[tuple[Item, int], list[int]] = {}
+        renumbered: dict[tuple[Item, tuple[int, ...]], Item] = {}
         for index in component:
-            item = self._items[index]
-            options = tuple(
-                tuple(
-                    Demand(bins.setdefault(where, len(bins)), amount, held, stays)
-                    for where, amount, held, stays in item.options[option]
-                )
-                for option in self._options[index]
-            )
-            refused = tuple(
-                demand._replace(bin=bins.setdefault(demand.bin, len(bins)))
-                for demand in item.refused
-            )
-            owned = item.owner >= 0
-            owner = owners.setdefault(item.owner, len(owners)) if owned else -1
-            alike = (Item(options, item.divisible, owner, refused), index if owned else -1)
-            groups.setdefault(alike, []).append(index)
+            item, left = self._items[index], tuple(self._options[index])
+            abstract = renumbered.get((item, left))
+            if abstract is None:
+                owned = item.owner >= 0
+                owner = owners.setdefault(item.owner, len(owners)) if owned else -1
+                options = tuple(_renumbered(item.options[option], bins) for option in left)
+                refused = _renumbered(item.refused, bins)
+                abstract = Item(options, item.divisible, owner, refused)
+                renumbered[item, left] = abstract
+            groups.setdefault((abstract, index if item.owner >= 0 else -1), []).append(index)
         order = sorted(groups, key=lambda alike: (astuple(alike[0]), alike[1]))
         return (
             Problem(
@@ -268,6 +262,14 @@ class _Search:
             ),
             [groups[alike] for alike in order],
         )
+
+
+def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand, ...]:
+    """The same of bins with other numbers, in the order of their first use."""
+    return tuple(
+        Demand(bins.setdefault(where, len(bins)), amount, held, stays)
+        for where, amount, held, stays in demands
+    )
 
 
 @functools.lru_cache(maxsize=4096)

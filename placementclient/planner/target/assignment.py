@@ -81,6 +81,10 @@ class AssignmentProblem:
         self.wheres: list[Where] = []
         self.causes: list[infeasibility.Cause] = []
         self._numbers: dict[Where, int] = {}
+        #: by source and classes: thousands of consumers have the same choices
+        self._choices: dict[tuple[str, tuple[str, ...]], tuple[tuple[Place, ...], ...]] = {}
+        #: by source, classes and all that is held, the items of consumers of one provider
+        self._alike: dict[tuple[str, tuple[str, ...], tuple[tuple[str, int], ...]], Item] = {}
 
     def add_consumer(
         self,
@@ -93,7 +97,6 @@ class AssignmentProblem:
         amounts = self._amounts(consumer, source, names)
         if not amounts:
             return
-        options = self._options(source, tuple(amounts))
         open_amounts = dict(amounts)
         targets: set[frozenset[str]] = set()
         for name in amounts:
@@ -105,14 +108,10 @@ class AssignmentProblem:
                     ConsumerItem(consumer, source, {name: row.amount}, ((row.place,),), known=row)
                     for row in rows
                 ]
+        choices = self._open_choices(source, tuple(open_amounts))
         if targets:
             together = frozenset[str]().union(*targets)
-            options = [option for option in options if {option[0].provider_uuid} == together]
-        positions = [index for index, name in enumerate(amounts) if name in open_amounts]
-        chosen = {tuple(option[index] for index in positions): None for option in options}
-        choices = tuple(
-            places for places in chosen if not any(place.only_mapped for place in places)
-        )
+            choices = tuple(places for places in choices if {places[0].provider_uuid} == together)
         if len(targets) > 1 or (open_amounts and not choices):
             self.causes.append(
                 infeasibility.Apart(self._target_state.root.name, consumer.uuid, tuple(amounts))
@@ -198,21 +197,46 @@ class AssignmentProblem:
                 amounts[name] = min(limited.get(consumer.uuid, 0), amounts[name])
         return {name: amount for name, amount in amounts.items() if amount}
 
-    def _options(self, source: TargetProvider, names: Sequence[str]) -> list[tuple[Place, ...]]:
-        """The ways in which all classes go to one provider, under any name that they have there."""
-        places = [self._target_state.places[Where(source.uuid, name)] for name in names]
-        if len(places) == 1:
-            return [(place,) for place in places[0]]
-        targets = dict.fromkeys(place.provider_uuid for place in places[0])
-        return [
-            option
-            for target in targets
-            for option in product(
-                *([place for place in own if place.provider_uuid == target] for own in places)
+    def _open_choices(
+        self, source: TargetProvider, names: tuple[str, ...]
+    ) -> tuple[tuple[Place, ...], ...]:
+        """How all of some classes can go to one provider, under any name that they have there,
+        where no row says it.
+        """
+        if not names:
+            return ()
+        choices = self._choices.get((source.uuid, names))
+        if choices is None:
+            places = [
+                [
+                    place
+                    for place in self._target_state.places[Where(source.uuid, name)]
+                    if not place.only_mapped
+                ]
+                for name in names
+            ]
+            choices = self._choices[source.uuid, names] = tuple(
+                option
+                for target in dict.fromkeys(place.provider_uuid for place in places[0])
+                for option in product(
+                    *([place for place in own if place.provider_uuid == target] for own in places)
+                )
             )
-        ]
+        return choices
 
     def _item(self, consumer_item: ConsumerItem) -> Item:
+        allocations, source = consumer_item.consumer.allocations, consumer_item.source.uuid
+        names = tuple(consumer_item.amounts)
+        choices = self._choices.get((source, names))
+        if len(allocations) > 1 or self._target_state.limited or choices != consumer_item.options:
+            return self._new_item(consumer_item)
+        key = (source, names, tuple(allocations[source].items()))
+        item = self._alike.get(key)
+        if item is None:
+            item = self._alike[key] = self._new_item(consumer_item)
+        return item
+
+    def _new_item(self, consumer_item: ConsumerItem) -> Item:
         options = []
         for places in consumer_item.options:
             stays = all(place.stays for place in places)

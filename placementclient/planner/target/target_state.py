@@ -37,11 +37,12 @@ class Place:
     resource_class: str
     stays: bool = False
     only_mapped: bool = False
+    #: the place without its name
+    where: Where = field(init=False, repr=False, compare=False)
 
-    @property
-    def where(self) -> Where:
-        """The place without its name."""
-        return Where(self.provider_uuid, self.resource_class)
+    def __post_init__(self) -> None:
+        where = Where(self.provider_uuid, self.resource_class)
+        object.__setattr__(self, 'where', where)
 
 
 @dataclass(slots=True)
