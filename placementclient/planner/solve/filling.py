@@ -44,7 +44,7 @@ def complete(problem: Problem, decision: Decision, symmetry: Symmetry) -> None:
             if filler.work > MAX_WORK:
                 return
             if option not in decision.possible[index]:
-                found = filler.place(index, option)
+                found = filler.place(index, option, decision)
                 if found is not None:
                     decision.note(found)
                     symmetry.spread(decision)
@@ -69,10 +69,13 @@ class _Filler:
         #: what was done, roughly in nanoseconds; counted, so that the answer is always the same
         self.work = 0
 
-    def place(self, index: int | None = None, option: int = 0) -> list[list[Placement]] | None:
+    def place(
+        self, index: int | None = None, option: int = 0, decision: Decision | None = None
+    ) -> list[list[Placement]] | None:
         """A solution; ``None``: none was found.
 
         :param index: a group of which one item has to take an option
+        :param decision: what is known; what is not known of the option's bin comes first there
         """
         counts = [group.count for group in self._problem.groups]
         free = list(self._free)
@@ -87,9 +90,14 @@ class _Filler:
         if min(free) < 0:
             return None
         by_size = sorted(range(len(counts)), key=lambda group: -self._sizes[group])
+        wheres = sorted(range(len(free)), key=lambda where: free[where])
+        if index is not None and decision is not None:
+            where = self._problem.groups[index].item.options[option][0].bin
+            wheres.sort(key=lambda other: other != where)
+            by_size.sort(key=lambda group: self._is_known(group, where, decision))
         items = [group for group in by_size for _ in range(counts[group])]
         for order in _orders(items):
-            filled = self._fill(order, free)
+            filled = self._fill(order, wheres, free)
             if filled is not None:
                 for group, where in filled:
                     chosen = self._options[group][where]
@@ -98,13 +106,18 @@ class _Filler:
                 return placements
         return None
 
-    def _fill(self, items: list[int], free: Sequence[int]) -> list[tuple[int, int]] | None:
+    def _is_known(self, group: int, where: int, decision: Decision) -> bool:
+        return self._options[group].get(where, -1) in {-1, *decision.possible[group]}
+
+    def _fill(
+        self, items: list[int], wheres: Sequence[int], free: Sequence[int]
+    ) -> list[tuple[int, int]] | None:
         """The group of each item with its bin; ``None`` if some are left over.
 
         :param items: the group of each, those that shall be used first at the front
+        :param wheres: the bins, in the order in which they are filled
         """
         filled: list[tuple[int, int]] = []
-        wheres = sorted(range(len(free)), key=lambda where: free[where])
         for position, where in enumerate(wheres):
             later = set(wheres[position + 1 :])
             last = [group for group in items if later.isdisjoint(self._options[group])]

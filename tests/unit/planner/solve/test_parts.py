@@ -1,0 +1,140 @@
+"""The parts of the search, each alone: what they say is true, whatever they leave open."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placementclient.planner.solve import filling, heuristics, max_flow
+from placementclient.planner.solve.problem import Bin, Demand, Item, ItemGroup, Part, Problem
+from placementclient.planner.solve.symmetry import Symmetry
+from tests.unit.planner.solve.problems import (
+    UNLIMITED,
+    decision,
+    holds,
+    possible,
+    problem,
+    solutions,
+    whole,
+)
+
+
+@st.composite
+def packings(draw: st.DrawFn, sizes: tuple[int, ...] = (1, 2, 3, 5)) -> Problem:
+    free = draw(st.lists(st.integers(0, 7), min_size=1, max_size=3))
+    groups = []
+    for _ in range(draw(st.integers(1, 3))):
+        size = draw(st.sampled_from(sizes))
+        wheres = draw(st.permutations(range(len(free))))[: draw(st.integers(1, len(free)))]
+        groups.append((whole(*((where, size) for where in wheres)), draw(st.integers(1, 3))))
+    return problem(free, *groups)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(packings())
+def test_what_is_found_is_a_solution(packing: Problem) -> None:
+    every = list(solutions(packing))
+    for found in (heuristics.place(packing), filling.place(packing)):
+        if found is not None:
+            assert holds(packing, found)
+            assert every
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(packings())
+def test_what_is_learnt_is_possible(packing: Problem) -> None:
+    every = list(solutions(packing))
+    if not every:
+        return
+    truth, symmetry = possible(packing), Symmetry(packing)
+    known = decision(every[0])
+    symmetry.spread(known)
+    assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
+    heuristics.exchange(packing, known)
+    assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
+    filling.complete(packing, known, symmetry)
+    assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(packings(sizes=(2,)))
+def test_a_flow_knows_all_of_one_size(packing: Problem) -> None:
+    assert max_flow.applies(packing)
+    decided = max_flow.decide(packing)
+    if decided is None:
+        core = max_flow.core(packing)
+        assert not list(solutions(packing))
+        assert not list(solutions(core))
+        for index, group in enumerate(core.groups):
+            if group.count:
+                fewer = list(core.groups)
+                fewer[index] = ItemGroup(group.item, group.count - 1)
+                assert list(solutions(Problem(core.bins, tuple(fewer))))
+    else:
+        assert holds(packing, decided.placements)
+        assert decided.possible == possible(packing)
+        assert decided.fixed == [len(options) == 1 for options in decided.possible]
+
+
+def test_what_is_no_flow() -> None:
+    assert not max_flow.applies(problem([3], (whole((0, 1)), 1), (whole((0, 2)), 1)))
+    assert not max_flow.applies(problem([3], (Item(((Demand(0, 1),),), divisible=True), 1)))
+    together = Item(((Demand(0, 1), Demand(1, 1)),))
+    assert not max_flow.applies(problem([3, 3], (together, 1)))
+    assert not filling.applies(problem([3, 3], (together, 1)))
+
+
+def test_what_stays_is_placed_against_the_units() -> None:
+    bins = (Bin(9, 1, 2, 1), Bin(9, 1, 2, 1))
+    stays = Item(((Demand(0, 3),), (Demand(1, 3, stays=True),)))
+    packing = Problem(bins, (ItemGroup(stays, 1),))
+    for place in (heuristics.place, filling.place):
+        assert place(packing) == [[((1, 3),)]]
+
+
+def test_fewest_parts() -> None:
+    divisible = Item(((Demand(0, 5),), (Demand(1, 5),), (Demand(2, 5),)), divisible=True)
+    assert heuristics.place(problem([1, 2, 4], (divisible, 1))) is None
+    assert heuristics.place(problem([1, 4, 5], (divisible, 1))) == [[((2, 5),)]]
+    assert heuristics.place(problem([2, 3, 0], (divisible, 1))) == [[((0, 2), (1, 3))]]
+
+
+def test_an_exchange_makes_room() -> None:
+    packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
+    known = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
+    heuristics.exchange(packing, known)
+    assert known.possible == possible(packing) == [{0, 1}, {0, 1}]
+
+
+def test_places_that_are_alike() -> None:
+    packing = problem([3, 3, 4], (whole((0, 2), (1, 2), (2, 2)), 1))
+    known = decision(next(solutions(packing)))
+    Symmetry(packing).spread(known)
+    assert known.possible == [{0, 1}]
+    assert known.fixed == [False]
+
+
+def test_places_are_not_alike_for_one_who_keeps_what_is_refused_there() -> None:
+    item = Item(((Demand(0, 1, 1),), (Demand(1, 1, 1),)), owner=0, refused=(Demand(0, 0, 1),))
+    packing = Problem((Bin(3, 2, 9, 1), Bin(3, 2, 9, 1)), (ItemGroup(item, 1),))
+    known = decision(next(solutions(packing)))
+    Symmetry(packing).spread(known)
+    assert known.possible == [{0}]
+
+
+@pytest.mark.parametrize('sizes', [range(1, 101), [7**n % 997 for n in range(100)]])
+def test_no_room_to_spare(sizes: list[int]) -> None:
+    rooms = [sum(sizes[bin_::8]) for bin_ in range(8)]
+    items = [(whole(*((where, size) for where in range(8))), 1) for size in sizes]
+    packing = problem(rooms, *items)
+    found = filling.place(packing)
+    assert found is not None
+    assert holds(packing, found)
+
+
+def test_more_than_memory_holds_is_left_to_others() -> None:
+    packing = problem(
+        [UNLIMITED] * 2, *((whole((0, 2 * n + 1), (1, 2 * n + 1)), 1) for n in range(9))
+    )
+    assert filling.place(packing) is None
