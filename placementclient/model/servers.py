@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The types that Nova gives to its consumers.
-INSTANCE, MIGRATION = 'INSTANCE', 'MIGRATION'
-
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
 _FAILURE = frozenset({'error', 'failed'})

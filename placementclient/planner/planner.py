@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Collection, Sequence
 
 from placementclient import errors
+from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import (
@@ -36,6 +37,7 @@ def make(
     allow_inferred: bool = False,
     skip_infeasible: bool = False,
     solver_timeout: float = TIMEOUT,
+    migrations: Sequence[ServerMigration] | None = None,
 ) -> Plan:
     """Plan a reshape. The same input gives the same plan, which has passed the independent check.
 
@@ -46,13 +48,14 @@ def make(
     :param skip_infeasible: whether trees that cannot be planned are left out
     :param solver_timeout: how long to search for each tree, in seconds as the solver counts them:
         by what it does, not by the clock
+    :param migrations: of servers, as Nova lists them, to warn of; ``None`` if nobody has said
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
     :raises errors.Infeasible: if a tree cannot be planned
     :raises errors.Undecided: if a row has a choice
     :raises errors.Undetermined: if the search took too long to know either
     """
-    maker = _Maker(snapshot, spec, assignments, solver_timeout)
+    maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
     maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
     roots = _chosen(maker, trees)
     for root in roots:
@@ -82,7 +85,12 @@ def make(
 
 class _Maker:
     def __init__(
-        self, snapshot: Snapshot, spec: Spec, rows: Sequence[Row], solver_timeout: float
+        self,
+        snapshot: Snapshot,
+        spec: Spec,
+        rows: Sequence[Row],
+        solver_timeout: float,
+        migrations: Sequence[ServerMigration] | None,
     ) -> None:
         self.overlay = SnapshotOverlay(snapshot)
         self.known_assignments = KnownAssignments(spec, rows)
@@ -95,7 +103,7 @@ class _Maker:
         self.unproved: list[Undetermined] = []
         self.faults = documents.Faults()
         self.entries: set[str] = set()
-        self.spec = spec
+        self.spec, self._migrations = spec, migrations
 
     def plan(self, root: ProviderState) -> None:
         try:
@@ -105,7 +113,9 @@ class _Maker:
                 return  # the other trees are laid out for their faults alone
             known = self.known_assignments.match(self.overlay, target_state)
             assignment = assign(self.overlay, target_state, self.spec, known, self._solver_timeout)
-            tree = compose(self.overlay, target_state, assignment, self.spec)
+            tree = compose(
+                self.overlay, target_state, assignment, self.spec, migrations=self._migrations
+            )
         except Refused as refusal:
             self.causes += refusal.causes
             self.slack += refusal.slack

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placementclient.model.consumers import Allocations
+from placementclient.model.servers import ServerMigration
 from placementclient.planner import warnings
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, TreePlan
@@ -23,10 +24,12 @@ def compose(
     spec: Spec,
     *,
     backwards: bool = False,
+    migrations: Sequence[ServerMigration] | None = (),
 ) -> TreePlan:
     """The plan of one tree, with its warnings. Every plan passes here, and the independent check.
 
     :param backwards: whether it is the way back
+    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
     :raises invariants.BadPlan: if the planner has made a mistake
     """
     providers = tuple(
@@ -56,7 +59,7 @@ def compose(
     return replace(
         tree,
         follows=overlay.followed(tree),
-        warnings=tuple(warnings.warnings_of(overlay, target_state, tree)),
+        warnings=tuple(warnings.warnings_of(overlay, target_state, tree, migrations)),
     )
 
 

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from placementclient.model.nova import (
+    CHILD_FORMS,
+    COMPUTE_NODE,
+    INSTANCE,
+    MANY_SIBLINGS,
+    MIGRATION,
+    OWNER_NOVA,
+    is_child_name,
+)
 from placementclient.model.providers import SHARING_TRAIT
+from placementclient.model.servers import ServerMigration
 from placementclient.planner.plan.plan import Notice, TreePlan
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 
-#: From Nova 34 on, its scheduler requires this trait on the providers that it schedules to.
-OWNER_TRAIT = 'OWNER_NOVA'
-#: From so many siblings on, allocation candidates multiply.
-MANY_SIBLINGS = 8
-#: The type of the consumer that holds the source's share while a server migrates.
-MIGRATION = 'MIGRATION'
-
 
 def warnings_of(
-    overlay: SnapshotOverlay, target_state: TargetState, tree: TreePlan
+    overlay: SnapshotOverlay,
+    target_state: TargetState,
+    tree: TreePlan,
+    migrations: Sequence[ServerMigration] | None = (),
 ) -> Iterator[Notice]:
-    """The warnings of one tree, by kind."""
+    """The warnings of one tree, by kind.
+
+    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
+    """
     yield from _totals(target_state)
     yield from _capacity(target_state)
     yield from _overcommitted(target_state)
-    yield from _consumers(overlay, tree)
+    yield from _several_trees(overlay, tree)
+    yield from _migrations(tree, migrations)
     yield from _unowned(target_state)
+    yield from _foreign_names(target_state)
     yield from _siblings(overlay, target_state)
 
 
@@ -129,7 +140,7 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
             )
 
 
-def _consumers(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
+def _several_trees(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
     several = [change.uuid for change in tree.consumers if len(_trees(overlay, change.before)) > 1]
     if several:
         yield Notice(
@@ -137,12 +148,39 @@ def _consumers(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
             f'consumers that hold something on other trees too, which stays: {len(several)}',
             {'consumers': several},
         )
-    migrations = [change.uuid for change in tree.consumers if change.type == MIGRATION]
-    if migrations:
+
+
+def _migrations(tree: TreePlan, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
+    """Migrations under way hold allocations that no host knows of.
+
+    Nova gives its consumers no type: they are told by its list, or not at all.
+    """
+    pending = [migration for migration in migrations or () if not migration.is_over]
+    involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}
+    known = {change.uuid for change in tree.consumers if change.uuid in involved}
+    known |= {change.uuid for change in tree.consumers if change.type == MIGRATION}
+    if known:
         yield Notice(
             'migration',
-            f'migrations that are under way: {len(migrations)}',
-            {'consumers': migrations},
+            f'migrations that are under way: {len(known)}',
+            {'consumers': sorted(known)},
+        )
+    others = [
+        change.uuid
+        for change in tree.consumers
+        if change.type not in (None, INSTANCE, MIGRATION) and change.uuid not in known
+    ]
+    if others:
+        yield Notice(
+            'no-server', f'consumers that are no servers: {len(others)}', {'consumers': others}
+        )
+    untyped = [change.uuid for change in tree.consumers if change.type is None]
+    if migrations is None and untyped:
+        yield Notice(
+            'migrations-unknown',
+            f'whether a migration is under way is not known, as {len(untyped)} consumers have no '
+            'type: say it with --migrations',
+            {'consumers': untyped},
         )
 
 
@@ -159,22 +197,43 @@ def _trees(overlay: SnapshotOverlay, providers: Iterable[str]) -> set[str]:
 
 
 def _unowned(target_state: TargetState) -> Iterator[Notice]:
-    if OWNER_TRAIT not in target_state.root.traits:
+    if OWNER_NOVA not in target_state.root.traits:
         return
     targets = {flow.target for flow in target_state.flows}
+    targets |= {each.uuid for each in target_state.providers.values() if each.before is None}
     unowned = [
         target_provider.name
         for target_provider in target_state.providers.values()
         if target_provider.uuid in targets
         and target_provider.root_provider_uuid == target_state.root.uuid
-        and OWNER_TRAIT not in target_provider.traits
+        and OWNER_NOVA not in target_provider.traits
     ]
     if unowned:
         yield Notice(
             'no-owner',
-            f'{target_state.root.name} has the trait {OWNER_TRAIT}, {", ".join(unowned)} will not: '
+            f'{target_state.root.name} has the trait {OWNER_NOVA}, {", ".join(unowned)} will not: '
             'the scheduler of Nova 34 and later passes such providers over',
-            {'providers': unowned, 'trait': OWNER_TRAIT},
+            {'providers': unowned, 'trait': OWNER_NOVA},
+        )
+
+
+def _foreign_names(target_state: TargetState) -> Iterator[Notice]:
+    """Beside a child of another name than its own, nova-compute makes a second one."""
+    root = target_state.root
+    if COMPUTE_NODE not in root.traits:
+        return
+    foreign = [
+        target_provider.name
+        for target_provider in target_state.providers.values()
+        if target_provider.before is None and not is_child_name(target_provider.name, root.name)
+    ]
+    if foreign:
+        forms = ', '.join(f'{root.name}_{form}' for form in CHILD_FORMS)
+        yield Notice(
+            'foreign-name',
+            f"Nova's libvirt driver gives no provider the name {' or '.join(foreign[:8])}; the "
+            f'forms of its names are {forms}',
+            {'providers': foreign},
         )
 
 

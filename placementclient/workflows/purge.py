@@ -16,13 +16,11 @@ from placementclient.api.conflict import retried
 from placementclient.http import Client
 from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.snapshot import capture
-
-#: The type of a consumer that holds the other half of a resize or a live migration.
-MIGRATION = 'MIGRATION'
 
 
 class Refused(errors.PlacementError):

@@ -59,6 +59,18 @@ def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(
     assert sorted(labels) == ['forced'] + ['mapped'] * 5
 
 
+def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
+    planned = f'{PLAN} --assignments gpu-map.csv'
+    (moving,) = [uuid for uuid, consumer in cloud.consumers.items() if consumer.type is None]
+    assert 'is not known, as 1 consumers have no type' in placement(planned).stderr
+    record = {'UUID': moving, 'Server UUID': moving, 'Status': 'finished'}
+    Path('migrations.json').write_text(json.dumps([record]))
+    said = placement(f'{planned} --migrations migrations.json').stderr
+    assert said == 'compute1: migrations that are under way: 2\n'
+    refused = placement(f'{planned} --migrations nova')
+    assert (refused.status, refused.stderr) == (1, 'The session has no catalog\n')
+
+
 def test_a_reshape_there_and_back(placement: Placement, client: Client, cloud: Snapshot) -> None:
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
     assert placement(f'{PREFIX} rehearse plan.json --snapshot cloud.json').status == 0

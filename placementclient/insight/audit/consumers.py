@@ -10,8 +10,9 @@ from typing import Any
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.model.consumers import Consumer
+from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import Free, LookAtMigrations
-from placementclient.model.servers import INSTANCE, MIGRATION, ServerMigration
+from placementclient.model.servers import ServerMigration
 
 _EVACUATION = 'evacuation'
 #: So many orphans prove nothing against a list of servers.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.topology import is_sharing
+from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA, OWNER_PREFIX
 from placementclient.model.repairs import (
     AddTrait,
     Administration,
@@ -19,10 +20,6 @@ from placementclient.model.repairs import (
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
 
-#: What marks a provider as one that Nova schedules to, and marks those of other services.
-OWNER_NOVA, _OWNER = 'OWNER_NOVA', 'OWNER_'
-#: From so many siblings on, candidates multiply.
-MANY = 8
 #: The classes that Neutron reports below the providers of Nova.
 _NETWORK = 'NET_'
 
@@ -96,7 +93,7 @@ def many_siblings(cloud: Cloud) -> Iterator[Fault]:
     """So many siblings with one class that a request for candidates may take minutes."""
     for parent, children in _families(cloud):
         offering = Counter(name for child in children for name in child.inventories)
-        many = {name: count for name, count in sorted(offering.items()) if count >= MANY}
+        many = {name: count for name, count in sorted(offering.items()) if count >= MANY_SIBLINGS}
         if many:
             yield Fault(
                 parent.name,
@@ -124,7 +121,7 @@ def missing_owner(cloud: Cloud) -> Iterator[Fault]:
 
 def _is_others(cloud: Cloud, state: ProviderState) -> bool:
     """Whether a provider in a tree of Nova's belongs to another service."""
-    if any(trait.startswith(_OWNER) for trait in state.traits):
+    if any(trait.startswith(OWNER_PREFIX) for trait in state.traits):
         return True
     classes = {name for below in cloud.snapshot.tree(state.uuid) for name in below.inventories}
     return bool(classes) and all(name.startswith(_NETWORK) for name in classes)

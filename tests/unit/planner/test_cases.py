@@ -38,7 +38,7 @@ class Case:
         self.spec = specification.parse(json.dumps(document['spec']), 'spec.yaml')
         rows = document.get('assignments')
         self.rows = assignments.parse(rows, 'rows.csv') if rows is not None else []
-        self.options: dict[str, Any] = document.get('options', {})
+        self.options: dict[str, Any] = {'migrations': (), **document.get('options', {})}
 
     def plan(self) -> Plan:
         return planner.make(self.snapshot, self.spec, self.rows, **self.options)

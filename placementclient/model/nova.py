@@ -1,0 +1,31 @@
+"""What Nova calls things in Placement."""
+
+from __future__ import annotations
+
+import re
+
+#: The types of consumers, from 1.38 on. Nova's own report client sends none.
+INSTANCE, MIGRATION = 'INSTANCE', 'MIGRATION'
+#: Marks the providers of one service. Nova's scheduler, from 34 on, wants its own on all that it
+#: schedules to.
+OWNER_PREFIX = 'OWNER_'
+OWNER_NOVA = 'OWNER_NOVA'
+#: Marks the root of a host that runs nova-compute.
+COMPUTE_NODE = 'COMPUTE_NODE'
+#: From so many siblings with one class on, allocation candidates multiply.
+MANY_SIBLINGS = 8
+
+#: What the libvirt driver puts behind the root's name: for a device (or a virtual function) that
+#: has mdevs, for a PCI device in Placement, and for memory encryption.
+_CHILD = re.compile(
+    r'_(pci_[0-9a-f]{4,8}_[0-9a-f]{2}_[0-9a-f]{2}_[0-7]'
+    r'|[0-9A-F]{4,8}:[0-9A-F]{2}:[0-9A-F]{2}\.[0-7]'
+    r'|amd_sev(_es)?)'
+)
+#: An example of each.
+CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
+
+
+def is_child_name(name: str, root: str) -> bool:
+    """Whether Nova's libvirt driver would give this name to a provider below a root."""
+    return name.startswith(root) and _CHILD.fullmatch(name, len(root)) is not None

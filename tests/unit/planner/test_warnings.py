@@ -1,0 +1,125 @@
+"""What an operator is warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from placementclient.model.nova import is_child_name
+from placementclient.model.servers import ServerMigration
+from placementclient.planner import planner
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import specification
+from placementclient.render import plans
+from tests.unit.planner.clouds import cloud, uuid_of
+
+SPEC = """
+trees: {{}}
+providers:
+- name: "{{root}}_{child}"
+  traits: [{traits}]
+moves:
+- from_resource_provider: "{{root}}"
+  to_resource_provider: "{{root}}_{child}"
+  moved_resources: {{VGPU: all}}
+"""
+
+
+def plan_of(
+    consumers: dict[str, Any],
+    migrations: Sequence[ServerMigration] | None,
+    child: str = 'pci_0000_84_00_0',
+    traits: str = 'OWNER_NOVA',
+    hosts: Sequence[str] = ('gpu1',),
+) -> Plan:
+    host = {'inventories': {'VGPU': {'total': 8}}, 'traits': ['COMPUTE_NODE', 'OWNER_NOVA']}
+    spec = specification.parse(SPEC.format(child=child, traits=traits), 'spec.yaml')
+    snapshot = cloud(dict.fromkeys(hosts, host), consumers)
+    return planner.make(snapshot, spec, migrations=migrations)
+
+
+def warnings_of(*given: Any, **options: Any) -> list[tuple[str, str]]:
+    (tree,) = plan_of(*given, **options).trees
+    return [(warning.kind, warning.message) for warning in tree.warnings]
+
+
+def vm(type: str | None = None) -> dict[str, Any]:
+    return {'gpu1': {'VGPU': 1}, 'type': type}
+
+
+def migration(uuid: str, server: str, status: str) -> ServerMigration:
+    return ServerMigration(uuid_of(uuid), uuid_of(server), ('gpu1',), status)
+
+
+def test_migrations_by_the_list_of_nova() -> None:
+    consumers = {'moving': vm(), 'server': vm(), 'settled': vm()}
+    listed = [migration('moving', 'server', 'finished'), migration('old', 'settled', 'confirmed')]
+    plan = plan_of(consumers, listed)
+    (warning,) = plan.trees[0].warnings
+    assert warning.message == 'migrations that are under way: 2'
+    assert warning.facts == {'consumers': sorted([uuid_of('moving'), uuid_of('server')])}
+
+
+def test_nobody_has_said_what_nova_knows() -> None:
+    assert warnings_of({'a': vm(), 'b': vm(), 'c': vm('INSTANCE')}, None) == [
+        (
+            'migrations-unknown',
+            'whether a migration is under way is not known, as 2 consumers have no type: say it '
+            'with --migrations',
+        )
+    ]
+    assert not warnings_of({'a': vm()}, [])
+    assert not warnings_of({'a': vm('INSTANCE')}, None)
+
+
+def test_consumers_that_are_no_servers() -> None:
+    assert warnings_of({'a': vm('MIGRATION'), 'b': vm('ACCELERATOR')}, None) == [
+        ('migration', 'migrations that are under way: 1'),
+        ('no-server', 'consumers that are no servers: 1'),
+    ]
+
+
+def test_a_child_that_nova_passes_over() -> None:
+    assert [kind for kind, _ in warnings_of({}, (), traits='')] == ['no-owner']
+
+
+def test_a_name_that_nova_would_not_use() -> None:
+    assert warnings_of({}, (), child='pci_0000_84_0_0') == [
+        (
+            'foreign-name',
+            "Nova's libvirt driver gives no provider the name gpu1_pci_0000_84_0_0; the forms of "
+            'its names are gpu1_pci_0000_84_00_0, gpu1_0000:84:00.0, gpu1_amd_sev',
+        )
+    ]
+
+
+def test_equal_warnings_of_trees_are_one_line() -> None:
+    plan = plan_of({}, (), child='card', hosts=('gpu1', 'gpu2', 'gpu3'))
+    (line,) = plans.warnings(plan)
+    assert line.startswith("gpu1 and 2 others: Nova's libvirt driver gives no provider the name gp")
+    assert list(plans.lines(plan))[-4:-1] == ['Warnings:', f'  {line}', '']
+
+
+@pytest.mark.parametrize(
+    ('name', 'is_of_nova'),
+    [
+        ('gpu1_pci_0000_84_00_0', True),
+        ('gpu1_pci_0000_84_00_7', True),
+        ('gpu1_pci_10000_e1_1f_3', True),
+        ('gpu1_0000:81:00.0', True),
+        ('gpu1_0000:C1:00.0', True),
+        ('gpu1_amd_sev', True),
+        ('gpu1_amd_sev_es', True),
+        ('gpu1', False),
+        ('gpu1_0000:c1:00.0', False),
+        ('gpu1_pci_0000_C1_00_0', False),
+        ('gpu1_pci_0000_84_00_8', False),
+        ('gpu1_pci_0000_84_00_0_', False),
+        ('gpu2_pci_0000_84_00_0', False),
+        ('gpu1_NUMA0', False),
+    ],
+)
+def test_names_of_nova(name: str, is_of_nova: bool) -> None:
+    assert is_child_name(name, 'gpu1') is is_of_nova
