@@ -205,7 +205,7 @@ def _provider(
 
 def _consumer(own: str, held: Mapping[str, Resources], kind: str | None = 'INSTANCE') -> Consumer:
     allocations = {_uuid_of(name): resources for name, resources in held.items()}
-    return Consumer(own, allocations, 'a-project', 'a-user', None, kind)
+    return Consumer(own, allocations, 'a-project', 'a-user', 1, kind)
 
 
 def _uuid_of(name: str) -> str:
