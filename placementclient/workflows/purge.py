@@ -18,9 +18,8 @@ from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import SHARING_TRAIT, Provider
-from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.snapshot import capture
+from placementclient.snapshot import capture, survey
 
 
 class Refused(errors.PlacementError):
@@ -152,11 +151,10 @@ def _dependent(client: Client, states: Sequence[ProviderState]) -> frozenset[str
     first, roots = states[0].provider, set[str]()
     if first.parent_provider_uuid is not None:
         roots.add(str(first.root_provider_uuid))
-    joined = {uuid for state in states if is_sharing(state) for uuid in state.aggregates}
-    if joined:
-        matching = Filter(member_of=(','.join(sorted(joined)),))
-        members = resource_provider.list(client, matching=matching)
-        roots |= {str(member.root_provider_uuid) for member in members}
+    sharing = {state.uuid for state in states if is_sharing(state)}
+    if sharing:
+        reach = survey.sharing(client).reach
+        roots |= {root for root, uuids in reach.items() if not sharing.isdisjoint(uuids)}
     return frozenset(roots)
 
 
