@@ -24,6 +24,13 @@ class Endpoint:
     since: Microversion = LOWEST
     #: Whether it is answered with 204 and nothing else.
     silent: bool = False
+    #: How long a connection, and then an answer, is waited for; in seconds.
+    timeout: float = 60
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it changes nothing, so that it can be repeated."""
+        return self.method == 'GET'
 
     def __str__(self) -> str:
         return f'{self.method} {self.template}'
@@ -114,6 +121,7 @@ CREATE_TRAIT = Endpoint('CREATE_TRAIT', 'PUT', _TRAIT, _since(6))
 DELETE_TRAIT = Endpoint('DELETE_TRAIT', 'DELETE', _TRAIT, _since(6), silent=True)
 
 SHOW_USAGES = Endpoint('SHOW_USAGES', 'GET', '/usages', _since(9))
-RESHAPE = Endpoint('RESHAPE', 'POST', '/reshaper', _since(30), silent=True)
+#: The service takes about 8 ms for each consumer, all in one transaction.
+RESHAPE = Endpoint('RESHAPE', 'POST', '/reshaper', _since(30), silent=True, timeout=600)
 
 ALL: tuple[Endpoint, ...] = tuple(row for row in globals().values() if isinstance(row, Endpoint))

@@ -158,7 +158,33 @@ class Undetermined(PlacementError):
         )
 
 
-class InvalidAnswer(PlacementError):
+class AuthenticationFailed(PlacementError):
+    """No token was had, or no endpoint found: the service was asked nothing."""
+
+
+class NoAnswer(PlacementError):
+    """The service has not said what became of a request.
+
+    :ivar may_be_done: whether it would have changed something, so that it may have
+    """
+
+    may_be_done = False
+
+
+class Transient(NoAnswer):
+    """The next time there may be an answer.
+
+    :ivar retry_after: how long to wait until then, as the Retry-After header has it
+    """
+
+    retry_after: str | None = None
+
+
+class Unreachable(Transient):
+    """No answer came, or only a part of it."""
+
+
+class InvalidAnswer(NoAnswer):
     """A success by its status, but not an answer of the Placement service."""
 
 
@@ -189,7 +215,9 @@ class HTTPError(PlacementError):
         sentence = self.sentence
         for uuid, name in names.items():
             sentence = sentence.replace(uuid, f'{uuid} ({name})')
-        return type(self)(self.status, sentence, self.code, self.request_id)
+        named = type(self)(self.status, sentence, self.code, self.request_id)
+        vars(named).update(vars(self) | {'sentence': sentence})
+        return named
 
 
 class BadRequest(HTTPError):
@@ -216,12 +244,20 @@ class Conflict(HTTPError):
     """409: the state of the service does not admit the change."""
 
 
-class ServerError(HTTPError):
+class ServerError(HTTPError, Transient):
     """5xx, from the service or from a proxy."""
 
 
+class Busy(HTTPError, Transient):
+    """408 and 429: the request took too long to arrive, or there are too many."""
+
+
+class ForeignAnswer(HTTPError, NoAnswer):
+    """4xx, but not in the words of the service: something in front of it, or in its place."""
+
+
 class ConcurrentUpdate(Conflict):
-    """Somebody else changed the provider or the consumer: read it again."""
+    """Somebody else changed the provider or the consumer: nothing was done, read it again."""
 
 
 class InventoryInUse(Conflict):
@@ -259,8 +295,15 @@ BY_STATUS: Mapping[int, type[HTTPError]] = {
     403: Forbidden,
     404: NotFound,
     406: NotAcceptable,
+    408: Busy,
     409: Conflict,
+    429: Busy,
 }
+#: Statuses that mean the same, whoever says so: nothing was carried out.
+_ANYBODYS = (Unauthorized, Busy)
+#: What a 500 says where the service has lost a race that it does not answer with 409, or where the
+#: database has ended one of two transactions: both were rolled back.
+_LOST_RACE = re.compile('concurrently updated|deadlock|could not serialize access', re.IGNORECASE)
 #: The code that the service gives where it has nothing to say; no news for a reader.
 UNDEFINED_CODE = 'placement.undefined_code'
 
@@ -274,15 +317,26 @@ def from_answer(
     """
     fault = _first_fault(body)
     code = fault.get('code')
-    kind = BY_CODE.get(code) if isinstance(code, str) else None
-    if kind is None:
-        kind = BY_STATUS.get(status, ServerError if status >= 500 else HTTPError)
-    return kind(
+    code = code if isinstance(code, str) else None
+    sentence = _sentence(fault)
+    error = _kind(status, code, sentence)(
         status,
-        _sentence(fault) or _unreadable(reason),
-        code if isinstance(code, str) else None,
+        sentence or _unreadable(reason),
+        code,
         str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
     )
+    if isinstance(error, Transient):
+        error.retry_after = headers.get('retry-after')
+    return error
+
+
+def _kind(status: int, code: str | None, sentence: str) -> type[HTTPError]:
+    if status >= 500:
+        return ConcurrentUpdate if _LOST_RACE.search(sentence) else ServerError
+    kind = BY_STATUS.get(status, HTTPError)
+    if sentence and kind not in _ANYBODYS:
+        return BY_CODE.get(code or '', kind)
+    return kind if kind in _ANYBODYS else ForeignAnswer
 
 
 def _first_fault(body: Any) -> Mapping[str, Any]:

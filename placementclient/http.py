@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,16 @@ Query = Mapping[str, str | int | list[str] | None]
 
 #: Wherever a keystoneauth session is made for this package, it introduces itself so.
 USER_AGENT = 'python-placementclient'
+
+LOG = logging.getLogger(__name__)
+
+#: How often a read is repeated that was not answered.
+MAX_RETRIES = 5
+#: How much longer each pause between two attempts is than the one before, what chance adds to it,
+#: and the longest that is waited where Retry-After asks for it; in seconds.
+BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
+#: At least one of them is in every answer of the service.
+SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,9 @@ class Client:
     :param session: a ``keystoneauth1.session.Session``
     :param version: the microversion to use; ``None`` uses the highest that both sides know
     :param endpoint_override: the URL of the service, where the catalog's is not to be used
+    :param max_retries: how often a read is repeated that was not answered
+    :param timeout: how long a connection, and then an answer, is waited for, in seconds; by default
+        as long as :attr:`placementclient.endpoints.Endpoint.timeout` has it
     :param endpoint_filter: what selects the endpoint in the catalog: ``service_type``,
         ``interface``, ``region_name``
     """
@@ -54,9 +69,13 @@ class Client:
         version: Microversion | None = None,
         *,
         endpoint_override: str | None = None,
+        max_retries: int = MAX_RETRIES,
+        timeout: float | None = None,
         **endpoint_filter: str | None,
     ) -> None:
         self.session = session
+        self.max_retries = max_retries
+        self.timeout = timeout
         self.endpoint_override = endpoint_override
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.
@@ -148,7 +167,7 @@ class Client:
         body: Any = None,
         version: Microversion | None = None,
     ) -> Answer:
-        """Send one request.
+        """Send one request; a read is repeated where no answer comes.
 
         :param endpoint: a row of :mod:`placementclient.endpoints`
         :param parts: the parts of its path
@@ -157,7 +176,9 @@ class Client:
         :param version: the microversion of this request, where it must not be the one in use; an
             older service is asked at its highest, where the version in use is still open
         :raises errors.HTTPError: if the answer's status is 400 or more
-        :raises errors.InvalidAnswer: if it is a success but not JSON
+        :raises errors.NoAnswer: if the service says nothing; if that could have changed something,
+            it is not known whether it has
+        :raises errors.AuthenticationFailed: if the request could not be sent
         :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
         """
         path = endpoint.path(**(parts or {}))
@@ -202,33 +223,112 @@ class Client:
         body: Any,
         version: Microversion | None,
     ) -> Answer:
-        response = self.session.request(
-            path,
-            endpoint.method,
-            params=list(_pairs(query or {})),
-            json=body,
-            headers={'Accept': 'application/json'},
-            microversion=str(version) if version else None,
-            endpoint_filter=self.endpoint_filter,
-            endpoint_override=self.endpoint_override,
-            user_agent=USER_AGENT,
-            raise_exc=False,
-        )
-        decoded = _decoded(response)
-        if response.status_code >= 400:
-            raise errors.from_answer(
-                response.status_code, response.reason, decoded, response.headers
+        def once() -> Answer:
+            return _answer(
+                f'{endpoint.method} {path}',
+                endpoint,
+                self._send(endpoint, path, query, body, version),
             )
-        if response.status_code >= 300 or (response.content and decoded is None):
-            fault = 'without JSON'
-        elif endpoint.silent and response.status_code != 204:
-            fault = 'not with 204'
-        else:
-            return Answer(response.status_code, decoded or Document(), response.headers)
-        raise errors.InvalidAnswer(
-            f'{endpoint.method} {path} was answered with HTTP {response.status_code} but {fault}: '
-            'what answers is not a Placement service'
-        )
+
+        if endpoint.is_read:
+            return _repeated(once, self.max_retries)
+        try:
+            return once()
+        except errors.NoAnswer as lost:
+            lost.may_be_done = True
+            raise
+
+    def _send(
+        self,
+        endpoint: Endpoint,
+        path: str,
+        query: Query | None,
+        body: Any,
+        version: Microversion | None,
+    ) -> Any:
+        """The response to a request; what keystoneauth raises ends here."""
+        from keystoneauth1 import exceptions
+
+        try:
+            return self.session.request(
+                path,
+                endpoint.method,
+                params=list(_pairs(query or {})),
+                json=body,
+                headers={'Accept': 'application/json'},
+                microversion=str(version) if version else None,
+                endpoint_filter=self.endpoint_filter,
+                endpoint_override=self.endpoint_override,
+                user_agent=USER_AGENT,
+                raise_exc=False,
+                timeout=self.timeout or endpoint.timeout,
+            )
+        except exceptions.SSLError as failure:
+            raise errors.NoAnswer(str(failure)) from failure
+        except exceptions.ConnectionError as failure:
+            raise errors.Unreachable(str(failure)) from failure
+        except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
+            # Of Keystone: the service's own answers raise nothing.
+            raise errors.Unreachable(f'No token: {failure}') from failure
+        except exceptions.ClientException as failure:
+            raise errors.AuthenticationFailed(str(failure)) from failure
+
+
+def _repeated(read: Callable[[], Answer], max_retries: int) -> Answer:
+    """Read, and again after a pause that grows, where there may be an answer the next time."""
+    from urllib3 import exceptions
+    from urllib3.util import Retry
+
+    retries = Retry(max_retries, backoff_factor=BACKOFF, backoff_jitter=JITTER)
+    while True:
+        try:
+            return read()
+        except errors.Transient as lost:
+            try:
+                retries = retries.increment(error=lost)
+            except exceptions.MaxRetryError:
+                raise lost from None
+            pause = max(retries.get_backoff_time(), asked_pause(lost))
+            LOG.info('%s; asked again in %.1f s', lost, pause)
+            time.sleep(pause)
+
+
+def asked_pause(lost: errors.Transient) -> float:
+    """How long the answer asks to wait until the next attempt, up to a limit; in seconds."""
+    from urllib3 import exceptions
+    from urllib3.util import Retry
+
+    if lost.retry_after is None:
+        return 0.0
+    try:
+        return min(Retry().parse_retry_after(lost.retry_after), LONGEST_PAUSE)
+    except exceptions.InvalidHeader:
+        return 0.0
+
+
+def _answer(request: str, endpoint: Endpoint, response: Any) -> Answer:
+    """What a response says.
+
+    :param request: method and path, for the error
+    :raises errors.HTTPError: if it refuses
+    :raises errors.InvalidAnswer: if it is no answer of the service, whatever its status
+    """
+    decoded = _decoded(response)
+    status, headers = response.status_code, response.headers
+    if status >= 400:
+        raise errors.from_answer(status, response.reason, decoded, headers)
+    if status >= 300 or (response.content and decoded is None):
+        fault = 'without JSON'
+    elif endpoint.silent and status != 204:
+        fault = 'not with 204'
+    elif decoded is None and not any(name in headers for name in SIGNATURES):
+        fault = 'without a header of the service'
+    else:
+        return Answer(status, decoded or Document(), headers)
+    raise errors.InvalidAnswer(
+        f'{request} was answered with HTTP {status} but {fault}: '
+        'what answers is not a Placement service'
+    )
 
 
 def _check(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from typing import Any
 
-from placementclient import microversion
+from placementclient import endpoints, http, microversion
 from placementclient.cli import coexistence
 from placementclient.http import Client
 
 API_NAME = 'placement'
 API_VERSION_OPTION = 'os_placement_api_version'
+RETRIES_OPTION = 'os_placement_retries'
+#: The SDK takes every setting whose name ends with timeout for one of its own.
+TIMEOUT_OPTION = 'os_placement_seconds'
 API_VERSIONS = microversion.CHOICES
 #: Of the user that the embedded service sees.
 ROLES = 'admin,service'
@@ -32,6 +36,7 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
         default=os.environ.get('OS_PLACEMENT_ROLES', ROLES),
         help=argparse.SUPPRESS,
     )
+    _add_options_of_requests(parser)
     if coexistence.is_loaded():
         coexistence.notify()
         return parser
@@ -46,6 +51,45 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
     return parser
 
 
+def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        '--os-placement-retries',
+        metavar='<number>',
+        type=retries,
+        default=os.environ.get('OS_PLACEMENT_RETRIES') or str(http.MAX_RETRIES),
+        help='How often what only reads is asked again where no answer comes; '
+        f'default={http.MAX_RETRIES} (Env: OS_PLACEMENT_RETRIES)',
+    )
+    parser.add_argument(
+        '--os-placement-timeout',
+        dest=TIMEOUT_OPTION,
+        metavar='<seconds>',
+        type=seconds,
+        default=os.environ.get('OS_PLACEMENT_TIMEOUT') or None,
+        help='How long to wait for a connection, and then for an answer; default='
+        f'{endpoints.LIST_PROVIDERS.timeout}, for a reshape {endpoints.RESHAPE.timeout} '
+        '(Env: OS_PLACEMENT_TIMEOUT)',
+    )
+
+
+def retries(text: str) -> int:
+    """How often something is repeated, as the type of an option."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number')
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """How long something is waited for, as the type of an option."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds')
+    return number
+
+
 def make_client(instance: Any) -> Client:
     """The client of a session.
 
@@ -58,19 +102,13 @@ def make_client(instance: Any) -> Client:
         instance._auth_required = True
         instance.setup_auth()
     session = instance.session
+    settings = instance.get_configuration()
     return Client(
         session,
         microversion.requested(instance._api_version[API_NAME]),
-        endpoint_override=_endpoint_override(instance),
+        endpoint_override=settings.get('placement_endpoint_override'),
+        max_retries=settings.get('placement_retries', http.MAX_RETRIES),
+        timeout=settings.get('placement_seconds'),
         interface=instance.interface,
         region_name=instance.region_name,
     )
-
-
-def _endpoint_override(instance: Any) -> str | None:
-    """The URL that ``placement_endpoint_override`` of ``clouds.yaml`` gives."""
-    if hasattr(instance, 'endpoint_override'):
-        override: str | None = instance.endpoint_override
-    else:
-        override = instance.get_configuration().get('placement_endpoint_override')
-    return override

@@ -1,20 +1,26 @@
-"""Read, decide, write; and again, where somebody else wrote in between."""
+"""Read, decide, write; and again, where somebody else wrote in between or no answer came."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from placementclient import errors
+from placementclient.http import MAX_RETRIES, asked_pause
 
 if TYPE_CHECKING:
     from placementclient.model.freshness import Read
 
 T = TypeVar('T')
 
-ATTEMPTS = 4
+#: How long a change is tried where other writers come first; in seconds. As long as a load balancer
+#: of a busy cloud lets one request wait.
+DEADLINE = 60.0
+#: The longest pause between two attempts, in seconds.
+LONGEST_PAUSE = 2.0
 
 
 class Stale(errors.PlacementError):
@@ -29,18 +35,74 @@ class Stale(errors.PlacementError):
         super().__init__(f'The generation is {current}, not {given}: read again what is there')
 
 
-def retried(attempt: Callable[[], T]) -> T:
-    """Call ``attempt``, which reads and writes, until no other writer comes between the two.
+def retried(
+    attempt: Callable[[], T], *, max_retries: int = MAX_RETRIES, deadline: float = DEADLINE
+) -> T:
+    """Call ``attempt``, which reads and writes, until the write is answered and nobody came first.
 
-    :raises errors.ConcurrentUpdate: if that fails :data:`ATTEMPTS` times
+    A write that is not answered may be carried out. So it is never sent again as it is: the next
+    attempt reads what there is now.
+
+    :param max_retries: how often a write may stay without an answer
+    :param deadline: for how long other writers may come first, in seconds; 0 where the generation
+        is the operator's, so that a conflict is the answer
+    :raises errors.ConcurrentUpdate: if others come first until the deadline
+    :raises errors.NoAnswer: if it is not known whether it was carried out
     """
-    for number in range(1, ATTEMPTS):
+    ends = time.monotonic() + deadline
+    lost: errors.Transient | None = None
+    for number in itertools.count(1):
+        pause = random.uniform(0, min(LONGEST_PAUSE, 0.1 * 2**number))  # noqa: S311
         try:
             return attempt()
-        except errors.ConcurrentUpdate:
-            # With jitter, so that two writers that met do not meet again.
-            time.sleep(random.uniform(0, 0.1 * 2**number))  # noqa: S311
-    return attempt()
+        except errors.ConcurrentUpdate as conflict:
+            if time.monotonic() >= ends:
+                # What moved the generation may be the write that was not answered.
+                raise (conflict if lost is None else lost) from conflict
+        except errors.Transient as failure:
+            if not failure.may_be_done or max_retries == 0:
+                raise
+            lost, max_retries = failure, max_retries - 1
+            pause = max(pause, asked_pause(failure))
+        # With jitter, so that two writers that met do not meet again.
+        time.sleep(pause)
+    raise AssertionError('unreachable')
+
+
+def confirmed(
+    write: Callable[[], T],
+    is_done: Callable[[], bool],
+    *,
+    max_retries: int = MAX_RETRIES,
+    deadline: float = DEADLINE,
+) -> T | None:
+    """Write what cannot be written twice; where no answer came, look before it is sent again.
+
+    :param is_done: reads whether all is as it shall be
+    :return: what ``write`` returns; ``None`` where only reading tells that it was carried out
+    """
+    is_lost = False
+
+    def attempt() -> T | None:
+        nonlocal is_lost
+        if is_lost and is_done():
+            return None
+        try:
+            return write()
+        except errors.Transient:
+            is_lost = True
+            raise
+
+    return retried(attempt, max_retries=max_retries, deadline=deadline)
+
+
+def is_gone(read: Callable[[], object]) -> bool:
+    """Whether the service says that what is read does not exist."""
+    try:
+        read()
+    except errors.NotFound:
+        return True
+    return False
 
 
 def edited(
@@ -48,6 +110,8 @@ def edited(
     change: Callable[[T], T],
     write: Callable[[T, int], Read[T]],
     given: int | None = None,
+    *,
+    max_retries: int = MAX_RETRIES,
 ) -> Read[T]:
     """Change what a generation guards, by what is there; a change of nothing is not written.
 
@@ -57,15 +121,19 @@ def edited(
     :param given: the generation that it has to have, with which a conflict is the answer
     :raises Stale: if it has another
     """
+    is_sent = False
 
     def attempt() -> Read[T]:
+        nonlocal is_sent
         there = read()
-        if given is not None and there.generation != given:
-            raise Stale(given, there.generation)
         wanted = change(there.value)
-        if wanted == there.value:
+        is_reached = wanted == there.value
+        if given is not None and there.generation != given and not (is_sent and is_reached):
+            raise Stale(given, there.generation)
+        if is_reached:
             return there
         assert there.generation is not None
+        is_sent = True
         return write(wanted, there.generation)
 
-    return attempt() if given is not None else retried(attempt)
+    return retried(attempt, max_retries=max_retries, deadline=DEADLINE if given is None else 0)

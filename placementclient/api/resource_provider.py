@@ -10,7 +10,7 @@ from placementclient import endpoints, errors
 from placementclient.api import query
 from placementclient.http import Client
 from placementclient.model.freshness import Read
-from placementclient.model.providers import Provider, is_uuid
+from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.requests import Filter
 
 
@@ -49,7 +49,9 @@ def find(client: Client, name_or_uuid: str) -> str:
 
     :raises errors.NoSuchProvider: if no provider has the name
     """
-    return name_or_uuid if is_uuid(name_or_uuid) else named(client, name_or_uuid).uuid
+    if is_uuid(name_or_uuid):
+        return normalized(name_or_uuid)
+    return named(client, name_or_uuid).uuid
 
 
 def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:

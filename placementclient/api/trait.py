@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
-from placementclient import endpoints, errors
+from placementclient import endpoints
 from placementclient.http import Answer, Client
 from placementclient.model.freshness import Read
 
@@ -60,17 +60,9 @@ def set_on_provider(
     :raises errors.ConcurrentUpdate: if the generation has moved
     """
     body = {'traits': builtins.list(traits), 'resource_provider_generation': generation}
-    try:
-        return _traits(
-            client.send(endpoints.SET_PROVIDER_TRAITS, {'provider': provider_uuid}, body=body)
-        )
-    except errors.ServerError as failure:
-        # So the service answers, as of 16.0, where two set traits in the very same moment.
-        if list_of_provider(client, provider_uuid).generation == generation:
-            raise
-        raise errors.ConcurrentUpdate(
-            failure.status, failure.sentence, failure.code, failure.request_id
-        ) from failure
+    return _traits(
+        client.send(endpoints.SET_PROVIDER_TRAITS, {'provider': provider_uuid}, body=body)
+    )
 
 
 def delete_from_provider(client: Client, provider_uuid: str) -> None:

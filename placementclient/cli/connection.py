@@ -18,6 +18,8 @@ from placementclient import errors, http, plugin
 #: What the options begin with that only keystoneauth or the SDK knows.
 FOREIGN = ('--os-', '--tls-', '--collect-timing')
 DEFAULT_WAY = 'password'
+#: How long Keystone is waited for where nothing is said, in seconds.
+TIMEOUT = 60.0
 HINT = (
     'set the OS_* variables of your cloud, or use --os-cloud with a clouds.yaml, or '
     '--os-auth-type placement_direct for a Placement without a server'
@@ -40,6 +42,8 @@ class Connection:
         self._options, self._argv, self._session = options, list(argv), session
         self._clients: dict[str, http.Client] = {}
         self._api_version = {plugin.API_NAME: options.os_placement_api_version}
+        self._retries = getattr(options, plugin.RETRIES_OPTION)
+        self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
         self.interface: Any = options.os_interface
         self.region_name: Any = options.os_region_name
         self.endpoint_override: Any = os.environ.get('OS_PLACEMENT_ENDPOINT_OVERRIDE')
@@ -50,7 +54,18 @@ class Connection:
         if self._session is None:
             self._session = self._way.connect(self)
             self._session._collect_timing = self._options.timing
+            # A cloud may say how long; else this is for what is asked of Keystone.
+            self._timeout = self._timeout or self._session.timeout
+            self._session.timeout = self._session.timeout or TIMEOUT
         return self._session
+
+    def get_configuration(self) -> dict[str, Any]:
+        """The settings that the client of the service is made of, by OpenStackClient's names."""
+        return {
+            'placement_endpoint_override': self.endpoint_override,
+            'placement_retries': self._retries,
+            'placement_seconds': self._timeout,
+        }
 
     @property
     def placement(self) -> http.Client:
@@ -100,6 +115,7 @@ class _Options:
 
         self._argv, self.parser = argv, _parser()
         loading.register_session_argparse_arguments(self.parser)
+        self.parser.set_defaults(timeout=None)
         try:
             loading.register_auth_argparse_arguments(self.parser, argv, default=DEFAULT_WAY)
         except exceptions.NoMatchingPlugin as unknown:
@@ -171,7 +187,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ):
         group.add_argument(option, metavar='<file>', help=help)
     group.add_argument('--insecure', action='store_true', help='Do not verify certificates')
-    group.add_argument('--timeout', metavar='<seconds>', help='How long to wait for an answer')
+    group.add_argument(
+        '--retries',
+        dest=plugin.RETRIES_OPTION,
+        metavar='<number>',
+        type=plugin.retries,
+        default=argparse.SUPPRESS,
+        help='The same as --os-placement-retries',
+    )
+    group.add_argument(
+        '--timeout',
+        dest=plugin.TIMEOUT_OPTION,
+        metavar='<seconds>',
+        type=plugin.seconds,
+        default=argparse.SUPPRESS,
+        help='The same as --os-placement-timeout, and what Keystone may take',
+    )
 
 
 def _add_options_that_select(group: argparse._ArgumentGroup) -> None:

@@ -9,6 +9,7 @@ from placementclient import api, endpoints, errors
 from placementclient.api.conflict import edited
 from placementclient.commands import base
 from placementclient.commands.base import Option
+from placementclient.model.providers import normalized
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class SetAggregate(base.Lister):
         Option(
             '--aggregate',
             metavar='<aggregate_uuid>',
+            type=normalized,
             action='append',
             default=[],
             help='UUID of an aggregate; may be repeated; without it, it will be in none',
@@ -66,7 +68,10 @@ class SetAggregate(base.Lister):
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
             raise errors.BadArgument('A generation must be specified.')
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        written = api.aggregate.set(self.client, uuid, parsed_args.aggregate, generation)
+        written = self.retried(
+            lambda: api.aggregate.set(self.client, uuid, parsed_args.aggregate, generation),
+            generation,
+        )
         return columns.UUID.rows(written.value)
 
 
@@ -80,7 +85,13 @@ class AddAggregate(base.Lister):
 
     options = (
         base.PROVIDER,
-        Option('aggregate', metavar='<aggregate_uuid>', nargs='+', help='UUIDs of aggregates'),
+        Option(
+            'aggregate',
+            metavar='<aggregate_uuid>',
+            type=normalized,
+            nargs='+',
+            help='UUIDs of aggregates',
+        ),
         base.generation(),
     )
 
@@ -97,6 +108,7 @@ class AddAggregate(base.Lister):
                 self.client, uuid, aggregates, generation
             ),
             parsed_args.generation,
+            max_retries=self.client.max_retries,
         )
         return columns.UUID.rows(sorted(there.value))
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
-from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.filters import whole
-from placementclient.microversion import Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.model.providers import normalized_keys
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _OWNED = Microversion(1, 8)
 #: Below, what a consumer holds cannot be read with its owner, and so cannot be written back.
 _SHOWS_OWNER = Microversion(1, 12)
-_GUARDED = Microversion(1, 28)
 _TYPED = Microversion(1, 38)
 
 _GENERATION = Option(
@@ -155,14 +154,15 @@ class SetAllocation(ConsumerLister):
             )
             api.allocation.set(self.client, consumer, mappings=mappings)
 
-        if parsed_args.generation is not None:
-            write(parsed_args.generation)
-        else:
-            retried(
-                lambda: write(
-                    api.allocation.show(self.client, parsed_args.consumer).value.generation
-                )
-            )
+        given = parsed_args.generation
+        self.retried(
+            lambda: write(
+                api.allocation.show(self.client, parsed_args.consumer).value.generation
+                if given is None
+                else given
+            ),
+            given,
+        )
         return self.output(api.allocation.show(self.client, parsed_args.consumer))
 
     def _warn(self, parsed_args: argparse.Namespace) -> None:
@@ -193,7 +193,7 @@ class UnsetAllocation(ConsumerLister):
 
     endpoint = endpoints.SET_ALLOCATIONS
     options = (
-        Option('consumer', metavar='<consumer>', help='UUID of the consumer'),
+        base.CONSUMER,
         Option(
             '--provider',
             metavar='<provider>',
@@ -219,23 +219,39 @@ class UnsetAllocation(ConsumerLister):
             api.resource_provider.find(self.client, provider) for provider in parsed_args.provider
         }
         classes = set(parsed_args.resource_class)
+        given, is_sent = parsed_args.generation, False
 
         def attempt() -> None:
+            nonlocal is_sent
             consumer = api.allocation.show(self.client, parsed_args.consumer).value
-            if not consumer.allocations:
+            if not (consumer.allocations or is_sent):
                 raise errors.PlacementError(f"No allocations for consumer '{parsed_args.consumer}'")
-            generation = parsed_args.generation
             rest = _without(consumer, providers, classes)
-            if rest.allocations or self.client.microversion >= _GUARDED:
-                given = generation is not None
-                api.allocation.set(
-                    self.client, replace(rest, generation=generation) if given else rest
-                )
+            if rest.allocations == consumer.allocations:
+                if not is_sent:
+                    self._look_for(providers, classes)
+                    self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
+                return
+            is_sent = True
+            if rest.allocations or self.client.microversion >= GUARDS_CONSUMERS:
+                if given is not None:
+                    rest = replace(rest, generation=given)
+                api.allocation.set(self.client, rest)
             else:
                 api.allocation.delete(self.client, consumer.uuid)
 
-        attempt() if parsed_args.generation is not None else retried(attempt)
+        self.retried(attempt, given)
         return self.output(api.allocation.show(self.client, parsed_args.consumer))
+
+    def _look_for(self, provider_uuids: Iterable[str], classes: Iterable[str]) -> None:
+        """See that there is what the consumer holds nothing of: it may be mistyped.
+
+        :raises errors.NotFound: if there is not
+        """
+        for uuid in sorted(provider_uuids):
+            api.resource_provider.show(self.client, uuid)
+        for name in sorted(classes):
+            api.resource_class.show(self.client, name)
 
 
 class DeleteAllocation(base.Command):
@@ -250,7 +266,11 @@ class DeleteAllocation(base.Command):
     options = (base.CONSUMER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        api.allocation.delete(self.client, parsed_args.consumer)
+        uuid = parsed_args.consumer
+        self.confirmed(
+            lambda: api.allocation.delete(self.client, uuid),
+            lambda: not api.allocation.show(self.client, uuid).value.allocations,
+        )
 
 
 class ReplaceAllocation(base.Command):
@@ -271,7 +291,9 @@ class ReplaceAllocation(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files
 
-        api.allocation.replace(self.client, files.read_document(parsed_args.file))
+        body = normalized_keys(files.read_document(parsed_args.file))
+        # Its generations guard it: where it was carried out, it is refused the second time.
+        self.retried(lambda: api.allocation.replace(self.client, body), given=body)
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -282,13 +304,13 @@ def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int
     allocations: dict[str, dict[str, int]] = {}
     for argument in arguments:
         parts = [part.partition('=') for part in argument.split(',')]
-        fields = {name: value for name, equals, value in parts if name and equals and value}
-        provider = fields.pop('rp', None)
-        if provider is None or not fields or any(not equals for _, equals, _ in parts):
+        providers = [value for name, _, value in parts if name == 'rp']
+        amounts = [(name, value) for name, _, value in parts if name != 'rp']
+        if len(providers) != 1 or not amounts or not all(all(part) for part in parts):
             raise errors.BadArgument('Incorrect allocation string format')
-        uuid = api.resource_provider.find(client, provider)
+        uuid = api.resource_provider.find(client, providers[0])
         resources = allocations.setdefault(uuid, {})
-        for name, amount in fields.items():
+        for name, amount in amounts:
             if name in resources:
                 raise errors.BadArgument(
                     f'Conflict detected for resource provider {uuid} resource class {name}'

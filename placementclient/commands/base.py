@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from osc_lib.command import command
 
 from placementclient import errors, plugin
-from placementclient.api.conflict import retried
+from placementclient.api import conflict
 from placementclient.cli import coexistence
 from placementclient.microversion import HIGHEST, LOWEST, Microversion
+from placementclient.model.providers import normalized
 from placementclient.render import failures
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def positive(text: str) -> int:
 
 
 PROVIDER = Option('provider', metavar='<provider>', help='Name or UUID of the resource provider')
-CONSUMER = Option('consumer', metavar='<consumer>', help='UUID of the consumer')
+CONSUMER = Option('consumer', metavar='<consumer>', type=normalized, help='UUID of the consumer')
 RESOURCE_CLASS = Option(
     'resource_class', metavar='<resource_class>', help='Name of the resource class'
 )
@@ -236,6 +237,37 @@ class _Placement(command.Command):
         """The first microversion with which the command can do what is asked."""
         return self.endpoint.since if self.endpoint else LOWEST
 
+    def retried(self, attempt: Callable[[], T], given: object = None) -> T:
+        """Read and write, and again, as :func:`placementclient.api.conflict.retried` does.
+
+        :param given: the generation of the operator, or a body with generations; with it a conflict
+            is the answer
+        """
+        return conflict.retried(attempt, **self._limits(given))
+
+    def guarded(self, write: Callable[[int], T], given: int | None, read: Callable[[], int]) -> T:
+        """Replace something that a generation guards.
+
+        :param write: sends the replacement with a generation
+        :param given: the operator's, with which a conflict is the answer
+        :param read: reads the generation that there is now, before each attempt
+        """
+        return self.retried(lambda: write(read() if given is None else given), given)
+
+    def confirmed(
+        self, write: Callable[[], T], is_done: Callable[[], bool], given: int | None = None
+    ) -> T | None:
+        """Write what cannot be written twice, as :func:`placementclient.api.conflict.confirmed`.
+
+        :param is_done: reads whether all is as it shall be
+        :param given: the generation of the operator, with which a conflict is the answer
+        """
+        return conflict.confirmed(write, is_done, **self._limits(given))
+
+    def _limits(self, given: object) -> dict[str, Any]:
+        deadline = conflict.DEADLINE if given is None else 0
+        return {'max_retries': self.client.max_retries, 'deadline': deadline}
+
     def _check(self, parsed_args: argparse.Namespace) -> None:
         """Compare what is asked for with the microversion, before anything is sent."""
         if not self.auth_required:
@@ -282,18 +314,6 @@ def naming(names: Mapping[str, str]) -> Iterator[None]:
     except errors.HTTPError as failure:
         known = {uuid: name for uuid, name in names.items() if name != uuid}
         raise failure.with_names(known) from failure
-
-
-def guarded(write: Callable[[int], T], given: int | None, read: Callable[[], int]) -> T:
-    """Replace something that a generation guards.
-
-    :param write: sends the replacement with a generation
-    :param given: the operator's, with which a conflict is the answer
-    :param read: reads the generation that there is now, before each attempt
-    """
-    if given is not None:
-        return write(given)
-    return retried(lambda: write(read()))
 
 
 def with_last_modified(output: Output, read: Read[Any], *, one: bool = True) -> Output:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
-from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.allocation import OWNER
 from placementclient.commands.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.base import Option
-from placementclient.microversion import Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.render import columns
 
 if TYPE_CHECKING:
-    from placementclient.model.consumers import Candidate, Summary
+    from placementclient.model.consumers import Candidate, Consumer, Summary
+    from placementclient.model.requests import CandidateRequest
     from placementclient.render.columns import Output
-
-#: From here on a consumer that exists by now is told from one that does not.
-_GUARDED = Microversion(1, 28)
 
 
 class Unclaimed(errors.PlacementError):
@@ -39,12 +38,23 @@ class Unclaimed(errors.PlacementError):
         )
 
 
+class HoldsAlready(errors.PlacementError):
+    """The consumer holds something that this run has not claimed.
+
+    :param consumer: with what it holds
+    """
+
+    def __init__(self, consumer: Consumer) -> None:
+        self.consumer = consumer
+        super().__init__(f'Consumer {consumer.uuid} holds something already')
+
+
 class ClaimAllocation(base.Lister):
     """Allocate the first candidate that the service grants; after a conflict, try the next.
 
     The filters are those of allocation candidate list. A consumer that holds something already is
-    refused. The row 0 and those with the same number are what was claimed; further numbers are the
-    alternates, each on another tree.
+    refused, unless it is what is asked for. The row 0 and those with the same number are what was
+    claimed; further numbers are the alternates, each on another tree.
 
     Example:
 
@@ -68,14 +78,20 @@ class ClaimAllocation(base.Lister):
     )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return max(_GUARDED, endpoints.LIST_CANDIDATES.since)
+        return max(GUARDS_CONSUMERS, endpoints.LIST_CANDIDATES.since)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        candidates, summaries = api.allocation_candidate.list(
-            self.client, requested(self.client, parsed_args)
-        )
+        request = requested(self.client, parsed_args)
+        candidates, summaries = api.allocation_candidate.list(self.client, request)
         pending = iter(candidates)
-        claimed = self._claim(pending, parsed_args)
+        try:
+            claimed = self._claim(pending, parsed_args)
+        except (HoldsAlready, Unclaimed):
+            consumer = api.allocation.show(self.client, parsed_args.consumer).value
+            if not _is_claimed(consumer, request, parsed_args):
+                raise
+            self.log.warning(f'Consumer {consumer.uuid} holds that already: nothing was done')
+            claimed = self._claimed_before(consumer, summaries)
         # Of the same host, it would be no alternative to a host that fails.
         alternates = _of_other_trees(claimed, pending, summaries, parsed_args.alternates)
         shown = [claimed, *alternates]
@@ -87,7 +103,7 @@ class ClaimAllocation(base.Lister):
         refusals: list[errors.Conflict] = []
         for candidate in candidates:
             try:
-                retried(lambda candidate=candidate: self._write(candidate, parsed_args))  # type: ignore[misc]
+                self._write(candidate, parsed_args)
             except errors.Conflict as refusal:
                 names = api.resource_provider.names(self.client, candidate.allocations)
                 refusals.append(refusal.with_names(names))
@@ -98,21 +114,61 @@ class ClaimAllocation(base.Lister):
 
     def _write(self, candidate: Candidate, parsed_args: argparse.Namespace) -> None:
         """Allocate a candidate, unless the consumer holds something meanwhile."""
-        there = api.allocation.show(self.client, parsed_args.consumer).value
-        if there.allocations:
-            raise errors.PlacementError(f'Consumer {there.uuid} holds something already')
+        is_sent = False
 
-        from placementclient.model.consumers import Consumer
+        def attempt() -> None:
+            nonlocal is_sent
+            there = api.allocation.show(self.client, parsed_args.consumer).value
+            if is_sent and there.allocations == candidate.allocations:
+                return
+            if there.allocations:
+                raise HoldsAlready(there)
+            is_sent = True
+            claimed = replace(
+                there,
+                allocations=candidate.allocations,
+                project_id=parsed_args.project_id,
+                user_id=parsed_args.user_id,
+                type=parsed_args.consumer_type,
+            )
+            api.allocation.set(self.client, claimed, mappings=candidate.mappings)
 
-        consumer = Consumer(
-            parsed_args.consumer,
-            candidate.allocations,
-            parsed_args.project_id,
-            parsed_args.user_id,
-            there.generation,
-            parsed_args.consumer_type,
-        )
-        api.allocation.set(self.client, consumer, mappings=candidate.mappings)
+        self.retried(attempt)
+
+    def _claimed_before(self, consumer: Consumer, summaries: dict[str, Summary]) -> Candidate:
+        """What a consumer holds, as the candidate that it was; its hosts may be full by now.
+
+        :param summaries: of the candidates that there are; those of its providers are added
+        """
+        from placementclient.model.consumers import Candidate, Summary
+
+        for uuid in consumer.allocations.keys() - summaries.keys():
+            provider = api.resource_provider.show(self.client, uuid).value
+            used = api.usage.of_provider(self.client, uuid).value
+            summaries[uuid] = Summary(
+                {
+                    name: (used.get(name, 0), inventory.capacity)
+                    for name, inventory in api.inventory.list(self.client, uuid).value.items()
+                },
+                tuple(api.trait.list_of_provider(self.client, uuid).value),
+                provider.parent_provider_uuid,
+                provider.root_provider_uuid,
+            )
+        return Candidate(consumer.allocations)
+
+
+def _is_claimed(
+    consumer: Consumer, request: CandidateRequest, parsed_args: argparse.Namespace
+) -> bool:
+    """Whether a consumer holds as much of each class as is asked for, for the same owner."""
+    wanted: Counter[str] = Counter(request.common.resources)
+    for group in request.groups.values():
+        wanted.update(group.resources)
+    held: Counter[str] = Counter()
+    for resources in consumer.allocations.values():
+        held.update(resources)
+    owner = (parsed_args.project_id, parsed_args.user_id)
+    return held == wanted and (consumer.project_id, consumer.user_id) == owner
 
 
 def _of_other_trees(

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints
+from placementclient.api.conflict import is_gone
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.model.inventories import FIELDS, Inventory
@@ -135,11 +136,20 @@ class CreateInventory(base.ShowOne):
             name: value for name in FIELDS if (value := getattr(parsed_args, name)) is not None
         }
         name = parsed_args.resource_class
-        written = base.guarded(
-            lambda generation: self.write(uuid, name, fields, generation),
-            parsed_args.generation,
-            lambda: api.resource_provider.generation(self.client, uuid),
-        )
+        given = parsed_args.generation
+
+        def write() -> Read[Inventory]:
+            generation = given
+            if generation is None:
+                generation = api.resource_provider.generation(self.client, uuid)
+            return self.write(uuid, name, fields, generation)
+
+        def is_done() -> bool:
+            there = api.inventory.list(self.client, uuid).value
+            return there.get(name) == Inventory.from_json(fields)
+
+        written = self.confirmed(write, is_done, given)
+        written = written or api.inventory.show(self.client, uuid, name)
         return columns.INVENTORY.fields(written.value.to_json())
 
 
@@ -181,7 +191,14 @@ class DeleteInventory(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        if parsed_args.resource_class is not None:
-            api.inventory.delete(self.client, uuid, parsed_args.resource_class)
+        name = parsed_args.resource_class
+        if name is not None:
+            self.confirmed(
+                lambda: api.inventory.delete(self.client, uuid, name),
+                lambda: is_gone(lambda: api.inventory.show(self.client, uuid, name)),
+            )
         else:
-            api.inventory.delete_all(self.client, uuid)
+            self.confirmed(
+                lambda: api.inventory.delete_all(self.client, uuid),
+                lambda: not api.inventory.list(self.client, uuid).value,
+            )

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.microversion import Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
     from placementclient.workflows.purge import Purge
-
-#: From here on what is read tells whether a consumer has changed when it is written.
-_GUARDED = Microversion(1, 28)
 
 
 class PurgeProvider(base.Lister):
@@ -49,7 +46,7 @@ class PurgeProvider(base.Lister):
     )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return _GUARDED
+        return GUARDS_CONSUMERS
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.workflows import purge

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api, errors
-from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.allocation import ConsumerLister
 from placementclient.commands.base import Option
-from placementclient.microversion import KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.model.providers import normalized
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output
 
-#: From here on a consumer has a generation, so that what was read can be held against the write.
-_GUARDED = Microversion(1, 28)
-
 
 class _Relocation(ConsumerLister):
     """A command that reads what a consumer holds and writes it elsewhere."""
 
+    #: Whether this run has sent a write, which is then what has reached the goal.
+    is_sent = False
+
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return _GUARDED
+        return GUARDS_CONSUMERS
 
     def output(self, shown: Read[Consumer]) -> Output:
         consumer = shown.value
@@ -44,6 +44,11 @@ class _Relocation(ConsumerLister):
         if not consumer.allocations:
             raise errors.PlacementError(f'Consumer {consumer_uuid} holds nothing')
         return consumer
+
+    def say_done(self, what: str) -> None:
+        """Say that the goal was reached before anything was sent, as where an answer was lost."""
+        if not self.is_sent:
+            self.log.warning(f'{what}: nothing was done')
 
 
 class MoveAllocation(_Relocation):
@@ -93,11 +98,17 @@ class MoveAllocation(_Relocation):
 
         def attempt() -> None:
             consumer = self.holder(parsed_args.consumer)
+            if _is_moved(consumer, source, target, parsed_args.resource_class):
+                self.say_done(
+                    f'Consumer {consumer.uuid} holds that on {parsed_args.target} already'
+                )
+                return
+            self.is_sent = True
             moved = _moved(consumer, source, target, parsed_args.resource_class, names)
             api.allocation.set(self.client, moved)
 
         with base.naming(names):
-            retried(attempt)
+            self.retried(attempt)
         return self.output(api.allocation.show(self.client, parsed_args.consumer))
 
 
@@ -118,6 +129,7 @@ class TransferAllocation(_Relocation):
         Option(
             '--to-consumer',
             metavar='<uuid>',
+            type=normalized,
             required=True,
             help='UUID of the consumer that shall hold it, such as that of a migration',
         ),
@@ -137,12 +149,18 @@ class TransferAllocation(_Relocation):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         if parsed_args.consumer == parsed_args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
-        retried(lambda: self._transfer(parsed_args))
+        self.retried(lambda: self._transfer(parsed_args))
         return self.output(api.allocation.show(self.client, parsed_args.to_consumer))
 
     def _transfer(self, parsed_args: argparse.Namespace) -> None:
-        giver = self.holder(parsed_args.consumer)
+        giver = api.allocation.show(self.client, parsed_args.consumer).value
         taker = api.allocation.show(self.client, parsed_args.to_consumer).value
+        if not giver.allocations:
+            if not taker.allocations:
+                raise errors.PlacementError(f'Consumer {giver.uuid} holds nothing')
+            self.say_done(f'Consumer {giver.uuid} holds nothing any more, {taker.uuid} does')
+            return
+        self.is_sent = True
         if taker.allocations and not parsed_args.replace:
             raise errors.PlacementError(
                 f'Consumer {taker.uuid} holds something already: --replace would free it'
@@ -157,6 +175,17 @@ class TransferAllocation(_Relocation):
         giver = replace(giver, allocations={}, type=giver.type or kind)
         body = {each.uuid: api.allocation.body_of(each, version) for each in (giver, taker)}
         api.allocation.replace(self.client, body, version=version)
+
+
+def _is_moved(
+    consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
+) -> bool:
+    """Whether a consumer holds nothing of that on one provider any more, but on the other."""
+    held = consumer.allocations.get(source_uuid, {})
+    there = consumer.allocations.get(target_uuid, {})
+    if classes:
+        return set(classes) <= set(there) - set(held)
+    return bool(there) and not held
 
 
 def _moved(

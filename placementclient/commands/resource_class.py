@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints
+from placementclient.api.conflict import is_gone
 from placementclient.commands import base
 from placementclient.microversion import Microversion
 from placementclient.render import columns
@@ -31,7 +32,15 @@ class ListClass(base.Lister):
         return columns.NAME.rows(api.resource_class.list(self.client))
 
 
-class CreateClass(base.Command):
+class _Write(base.Command):
+    """A command that changes which classes there are."""
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a class of that name."""
+        return not is_gone(lambda: api.resource_class.show(self.client, name))
+
+
+class CreateClass(_Write):
     """Create a custom resource class. Its name begins with ``CUSTOM_``.
 
     Example:
@@ -43,7 +52,10 @@ class CreateClass(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        api.resource_class.create(self.client, parsed_args.name)
+        name = parsed_args.name
+        self.confirmed(
+            lambda: api.resource_class.create(self.client, name), lambda: self.exists(name)
+        )
 
 
 class ShowClass(base.ShowOne):
@@ -63,7 +75,7 @@ class ShowClass(base.ShowOne):
         return base.with_last_modified(output, shown) if parsed_args.long else output
 
 
-class SetClass(base.Command):
+class SetClass(_Write):
     """Create a custom resource class unless it exists already.
 
     Up to API version 1.6 the service can rename a class instead, and no more than that.
@@ -83,13 +95,19 @@ class SetClass(base.Command):
         return super().since(parsed_args) if parsed_args.new_name else _CREATE_OR_VALIDATE
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        if parsed_args.new_name:
-            api.resource_class.rename(self.client, parsed_args.name, parsed_args.new_name)
+        name, new_name = parsed_args.name, parsed_args.new_name
+        if new_name:
+            self.confirmed(
+                lambda: api.resource_class.rename(self.client, name, new_name),
+                lambda: self.exists(new_name) and not self.exists(name),
+            )
         else:
-            api.resource_class.ensure(self.client, parsed_args.name)
+            self.confirmed(
+                lambda: api.resource_class.ensure(self.client, name), lambda: self.exists(name)
+            )
 
 
-class DeleteClass(base.Command):
+class DeleteClass(_Write):
     """Delete a custom resource class. No provider may have inventory of it.
 
     Example:
@@ -101,4 +119,7 @@ class DeleteClass(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        api.resource_class.delete(self.client, parsed_args.name)
+        name = parsed_args.name
+        self.confirmed(
+            lambda: api.resource_class.delete(self.client, name), lambda: not self.exists(name)
+        )

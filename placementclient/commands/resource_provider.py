@@ -6,8 +6,10 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
+from placementclient.api.conflict import is_gone
 from placementclient.commands import base, filters
 from placementclient.commands.base import Option
+from placementclient.model.providers import normalized
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ class ListProvider(base.Lister):
 
     endpoint = endpoints.LIST_PROVIDERS
     options = (
-        Option('--uuid', metavar='<uuid>', help='UUID of the resource provider'),
+        Option('--uuid', metavar='<uuid>', type=normalized, help='UUID of the resource provider'),
         Option('--name', metavar='<name>', help='Name of the resource provider'),
         *filters.options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
@@ -63,7 +65,7 @@ class CreateProvider(base.ShowOne):
             since='1.14',
             help='Name or UUID of the provider below which it shall be; without it, it is a root',
         ),
-        Option('--uuid', metavar='<uuid>', help='UUID that it shall have'),
+        Option('--uuid', metavar='<uuid>', type=normalized, help='UUID that it shall have'),
         Option(
             '--or-show',
             action='store_true',
@@ -72,22 +74,24 @@ class CreateProvider(base.ShowOne):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        parent = parsed_args.parent_provider
+        name, parent = parsed_args.name, parsed_args.parent_provider
+        parent_uuid = parent and api.resource_provider.find(self.client, parent)
         try:
-            provider = api.resource_provider.create(
-                self.client,
-                parsed_args.name,
-                uuid=parsed_args.uuid,
-                parent_provider_uuid=parent and api.resource_provider.find(self.client, parent),
+            provider = self.confirmed(
+                lambda: api.resource_provider.create(
+                    self.client, name, uuid=parsed_args.uuid, parent_provider_uuid=parent_uuid
+                ),
+                lambda: bool(api.resource_provider.list(self.client, name=name)),
             )
         except errors.Conflict as conflict:
             if not parsed_args.or_show:
                 raise
             try:
-                provider = api.resource_provider.named(self.client, parsed_args.name)
+                provider = api.resource_provider.named(self.client, name)
             except errors.NoSuchProvider:
                 # It is the UUID that is taken.
                 raise conflict from None
+        provider = provider or api.resource_provider.named(self.client, name)
         return columns.PROVIDER.fields(provider, self.version)
 
 
@@ -145,12 +149,17 @@ class SetProvider(base.ShowOne):
         if not (parsed_args.name or parent or parsed_args.no_parent):
             raise errors.UsageError('the following arguments are required: --name')
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        provider = api.resource_provider.set(
-            self.client,
-            uuid,
-            parsed_args.name or api.resource_provider.show(self.client, uuid).value.name,
-            parent_provider_uuid=parent and api.resource_provider.find(self.client, parent),
-            orphan=parsed_args.no_parent,
+        name = parsed_args.name or api.resource_provider.show(self.client, uuid).value.name
+        parent_uuid = parent and api.resource_provider.find(self.client, parent)
+        # The same once more is the same; no generation guards it.
+        provider = self.retried(
+            lambda: api.resource_provider.set(
+                self.client,
+                uuid,
+                name,
+                parent_provider_uuid=parent_uuid,
+                orphan=parsed_args.no_parent,
+            )
         )
         return columns.PROVIDER.fields(provider, self.version)
 
@@ -168,4 +177,7 @@ class DeleteProvider(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        api.resource_provider.delete(self.client, uuid)
+        self.confirmed(
+            lambda: api.resource_provider.delete(self.client, uuid),
+            lambda: is_gone(lambda: api.resource_provider.show(self.client, uuid)),
+        )

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints
-from placementclient.api.conflict import edited
+from placementclient.api.conflict import edited, is_gone
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.render import columns
@@ -85,7 +85,10 @@ class CreateTrait(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        api.trait.create(self.client, parsed_args.name)
+        self.confirmed(
+            lambda: api.trait.create(self.client, parsed_args.name),
+            lambda: not is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
+        )
 
 
 class DeleteTrait(base.Command):
@@ -100,7 +103,10 @@ class DeleteTrait(base.Command):
     options = (_NAME,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        api.trait.delete(self.client, parsed_args.name)
+        self.confirmed(
+            lambda: api.trait.delete(self.client, parsed_args.name),
+            lambda: is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
+        )
 
 
 class ListProviderTrait(base.Lister):
@@ -149,7 +155,7 @@ class SetProviderTrait(base.Lister):
         def read() -> int:
             return api.resource_provider.generation(self.client, uuid)
 
-        written = base.guarded(write, parsed_args.generation, read)
+        written = self.guarded(write, parsed_args.generation, read)
         return columns.NAME.rows(written.value)
 
 
@@ -179,6 +185,7 @@ class AddProviderTrait(base.Lister):
                 self.client, uuid, traits, generation
             ),
             parsed_args.generation,
+            max_retries=self.client.max_retries,
         )
         return columns.NAME.rows(sorted(there.value))
 
@@ -212,4 +219,7 @@ class DeleteProviderTrait(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        api.trait.delete_from_provider(self.client, uuid)
+        self.confirmed(
+            lambda: api.trait.delete_from_provider(self.client, uuid),
+            lambda: not api.trait.list_of_provider(self.client, uuid).value,
+        )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
+
+from placementclient import errors
 
 #: The trait of a provider whose inventory others use through a common aggregate.
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
@@ -14,6 +17,29 @@ _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 def is_uuid(text: str) -> bool:
     """Whether a text is a UUID as Placement writes them, with its hyphens."""
     return _UUID.fullmatch(text) is not None
+
+
+def normalized(text: str) -> str:
+    """A UUID in small letters, as the service writes them; any other text as it is.
+
+    PostgreSQL and SQLite tell capitals from small letters, so that ``…AF`` would be another one.
+    """
+    return text.lower() if is_uuid(text) else text
+
+
+def normalized_keys(document: Any) -> Any:
+    """A body of a request whose keys that are UUIDs are in small letters.
+
+    :raises errors.BadArgument: if two keys are the same then
+    """
+    if isinstance(document, list):
+        return [normalized_keys(element) for element in document]
+    if not isinstance(document, dict):
+        return document
+    normal = {normalized(str(key)): normalized_keys(value) for key, value in document.items()}
+    if len(normal) < len(document):
+        raise errors.BadArgument('A UUID is there twice, in capitals and in small letters')
+    return normal
 
 
 @dataclass(frozen=True, slots=True)

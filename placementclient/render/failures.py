@@ -20,5 +20,7 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
         yield 'Say which is true: in "consumers" of the specification, or with --assignments'
     elif isinstance(failure, errors.BadFile):
         yield from map(str, failure.faults)
+    elif isinstance(failure, errors.NoAnswer) and failure.may_be_done:
+        yield f'{failure}; whether it was done is not known'
     else:
         yield str(failure)

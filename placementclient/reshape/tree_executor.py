@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from keystoneauth1.exceptions.connection import ConnectionError as NoConnection
-
 from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.http import Client
@@ -76,7 +74,7 @@ def unknown_outcomes() -> Iterator[None]:
     """
     try:
         yield
-    except (NoConnection, errors.ServerError, errors.InvalidAnswer) as reason:
+    except errors.NoAnswer as reason:
         raise OutcomeUnknown(
             f'No answer of the service: {reason}. What was done is read back by the next run'
         ) from reason

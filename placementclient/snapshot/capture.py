@@ -15,14 +15,14 @@ from typing import TypeVar
 from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.http import Client
-from placementclient.microversion import Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
-SINCE = Microversion(1, 28)
+SINCE = GUARDS_CONSUMERS
 #: From here on consumers have types.
 TYPED = Microversion(1, 38)
 #: The UUID of no provider.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import replace
 
 import pytest
 
+from placementclient import errors
 from placementclient.api import allocation
 from placementclient.http import Client
 from placementclient.model.consumers import Consumer
@@ -79,7 +81,13 @@ def _smaller(client: Client) -> Consumer:
     ('arguments', 'status', 'sentence'),
     [
         ('--from compute0 --to compute0', 2, 'are the same resource provider'),
-        ('--from compute1 --to compute0', 1, 'does not hold anything on the provider compute1'),
+        ('--from compute1 --to compute0', 0, 'holds that on compute0 already: nothing was done'),
+        ('--from compute1 --to compute0 --class DISK_GB', 1, 'does not hold DISK_GB on'),
+        (
+            '--from compute1 --to compute0_gpu0',
+            1,
+            'does not hold anything on the provider compute1',
+        ),
         ('--from compute0 --to compute1 --class VGPU', 1, 'does not hold VGPU on'),
         ('--from compute0 --to compute1_gpu0', 1, f'{uuid_of("compute1_gpu0")} (compute1_gpu0)'),
         ('--from nowhere --to compute1', 1, "No resource provider has the name 'nowhere'"),
@@ -92,6 +100,45 @@ def test_what_cannot_be_moved_stays(
     result = placement(f'resource provider allocation move {SERVER} {arguments}')
     assert (result.status, sentence in result.stderr) == (status, True), result
     assert held(client, SERVER) == by_uuid(HELD)
+
+
+def test_a_move_that_was_made_is_not_made_twice(client: Client, placement: Placement) -> None:
+    build(client, holder('server', HELD))
+    command = f'resource provider allocation move {SERVER} --from compute0 --to compute1 -f json'
+    made, again = placement(command), placement(command)
+    assert (made.status, made.stderr) == (0, '')
+    assert (again.status, again.stdout) == (0, made.stdout)
+    assert again.stderr == (f'Consumer {SERVER} holds that on compute1 already: nothing was done\n')
+
+
+def test_a_transfer_that_was_made_is_not_made_twice(client: Client, placement: Placement) -> None:
+    build(client, holder('server', HELD))
+    command = f'resource provider allocation transfer {SERVER} --to-consumer {MIGRATION.upper()}'
+    made, again = placement(command), placement(command)
+    assert (made.status, made.stderr) == (0, '')
+    assert (again.status, again.stdout) == (0, made.stdout)
+    assert again.stderr == (
+        f'Consumer {SERVER} holds nothing any more, {MIGRATION} does: nothing was done\n'
+    )
+    assert held(client, MIGRATION) == by_uuid(HELD)
+
+
+def test_a_claim_that_was_made_is_not_made_twice(client: Client, placement: Placement) -> None:
+    build(client)
+    command = (
+        f'resource provider allocation claim {SERVER} {OWNED} --consumer-type INSTANCE '
+        '--resource VCPU=2 --group _GPU --resource VGPU=1 -f json'
+    )
+    made = placement(command)
+    assert (made.status, made.stderr) == (0, '')
+    after = held(client, SERVER)
+    for number, free in enumerate(['compute0_gpu0', 'compute0_gpu1', 'compute1_gpu0'] * 2):
+        with contextlib.suppress(errors.Conflict):
+            allocation.set(client, holder(f'rival{number}', {free: {'VGPU': 1}}))
+    again = placement(command)
+    assert (again.status, held(client, SERVER)) == (0, after)
+    assert again.stderr == f'Consumer {SERVER} holds that already: nothing was done\n'
+    assert {row['resource provider'] for row in json.loads(again.stdout)} >= set(after)
 
 
 @pytest.mark.parametrize('kind', ['INSTANCE', None])

@@ -20,6 +20,7 @@ from placementclient.cli import shell
 from placementclient.http import Client
 from tests.unit.dialogue import (
     NOT_ACCEPTABLE,
+    SIGNED,
     URL,
     Case,
     Exchange,
@@ -57,7 +58,7 @@ class Service:
         self._mocker.reset_mock()
         self._mocker.request(ANY, ANY, json=body)
         for method, matcher in (('DELETE', ANY), ('PUT', re.compile('/allocations/'))):
-            self._mocker.request(method, matcher, status_code=204)
+            self._mocker.request(method, matcher, status_code=204, headers=SIGNED)
 
     def knows_up_to(self, highest: str) -> None:
         """Answer nothing but what the service knows; refuse every other microversion."""

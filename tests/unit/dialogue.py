@@ -23,6 +23,10 @@ MONDAY = 'Mon, 02 Nov 2026 08:00:00 GMT'
 STALE = 'placement.concurrent_update'
 
 
+#: What the service puts into every answer.
+SIGNED = {'OpenStack-API-Version': 'placement 1.39'}
+
+
 @dataclass(frozen=True)
 class Reply:
     """What a request is answered; a body that is a string or bytes is sent as it is."""
@@ -31,6 +35,7 @@ class Reply:
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
+    is_signed: bool = True
 
     def mocked(self) -> dict[str, Any]:
         """As requests-mock takes it."""
@@ -40,7 +45,7 @@ class Reply:
         return {
             'status_code': self.status,
             'content': raw or b'',
-            'headers': dict(self.headers),
+            'headers': (SIGNED if self.is_signed else {}) | dict(self.headers),
             'reason': self.reason,
         }
 

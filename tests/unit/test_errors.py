@@ -57,23 +57,67 @@ def test_everything_raised_on_purpose_has_one_root() -> None:
 
 
 @pytest.mark.parametrize(
-    ('status', 'kind'),
+    ('status', 'kind', 'elsewhere'),
     [
-        (400, errors.BadRequest),
-        (401, errors.Unauthorized),
-        (403, errors.Forbidden),
-        (404, errors.NotFound),
-        (405, errors.HTTPError),
-        (406, errors.NotAcceptable),
-        (409, errors.Conflict),
-        (418, errors.HTTPError),
-        (500, errors.ServerError),
-        (502, errors.ServerError),
-        (599, errors.ServerError),
+        (400, errors.BadRequest, errors.ForeignAnswer),
+        (401, errors.Unauthorized, errors.Unauthorized),
+        (403, errors.Forbidden, errors.ForeignAnswer),
+        (404, errors.NotFound, errors.ForeignAnswer),
+        (405, errors.HTTPError, errors.ForeignAnswer),
+        (406, errors.NotAcceptable, errors.ForeignAnswer),
+        (408, errors.Busy, errors.Busy),
+        (409, errors.Conflict, errors.ForeignAnswer),
+        (418, errors.HTTPError, errors.ForeignAnswer),
+        (429, errors.Busy, errors.Busy),
+        (500, errors.ServerError, errors.ServerError),
+        (502, errors.ServerError, errors.ServerError),
+        (599, errors.ServerError, errors.ServerError),
     ],
 )
-def test_a_status_is_a_type(status: int, kind: type[errors.HTTPError]) -> None:
-    assert type(answer(status)) is kind
+def test_a_status_is_a_type_and_only_the_service_says_what_is_there(
+    status: int, kind: type[errors.HTTPError], elsewhere: type[errors.HTTPError]
+) -> None:
+    assert type(answer(status, fault(status, 'x').body)) is kind
+    assert type(answer(status)) is elsewhere
+    assert type(answer(status, {'message': 'x', 'code': status})) is elsewhere
+
+
+@pytest.mark.parametrize(
+    ('kind', 'is_answer', 'may_pass'),
+    [
+        (errors.NotFound, True, False),
+        (errors.Conflict, True, False),
+        (errors.ForeignAnswer, False, False),
+        (errors.InvalidAnswer, False, False),
+        (errors.ServerError, False, True),
+        (errors.Busy, False, True),
+        (errors.Unreachable, False, True),
+    ],
+)
+def test_what_says_nothing_is_told_from_an_answer(
+    kind: type[errors.PlacementError], is_answer: bool, may_pass: bool
+) -> None:
+    assert issubclass(kind, errors.NoAnswer) is not is_answer
+    assert issubclass(kind, errors.Transient) is may_pass
+
+
+@pytest.mark.parametrize(
+    'sentence',
+    [
+        'Another thread concurrently updated the resource provider data. Please retry your update',
+        "(pymysql.err.OperationalError) (1213, 'Deadlock found when trying to get lock')",
+        '(psycopg2.errors.DeadlockDetected) deadlock detected',
+        '(psycopg2.errors.SerializationFailure) could not serialize access',
+    ],
+)
+def test_a_race_that_is_lost_with_500_is_a_conflict(sentence: str) -> None:
+    assert type(answer(500, fault(500, sentence).body)) is errors.ConcurrentUpdate
+
+
+def test_when_to_ask_again_is_kept() -> None:
+    error = answer(503, None, 'Busy', **{'retry-after': '7'})
+    assert isinstance(error, errors.ServerError)
+    assert error.retry_after == '7'
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import keystoneauth1.exceptions
 import pytest
-from keystoneauth1.exceptions import ConnectFailure
 from keystoneauth1.session import Session
 from requests import exceptions
 
@@ -139,19 +139,139 @@ def test_a_redirection_to_nowhere_is_not_taken_for_done(
     assert lines(service) == ['1.39 DELETE /traits/CUSTOM_X']
 
 
-def test_a_refusal_is_raised_and_not_repeated(client: Client, service: Service) -> None:
-    service.answer(fault(503, 'Busy'))
-    with pytest.raises(errors.ServerError, match=r'^Busy \(HTTP 503\) \[req-1\]$'):
+@pytest.mark.parametrize('status', [201, 204])
+def test_an_empty_success_that_the_service_has_not_signed_is_none(
+    client: Client, service: Service, status: int
+) -> None:
+    service.answer(Reply(status, is_signed=False))
+    with pytest.raises(errors.InvalidAnswer, match='without a header of the service') as refusal:
+        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert refusal.value.may_be_done
+
+
+# What is asked again
+
+
+def test_a_refusal_is_not_repeated(client: Client, service: Service) -> None:
+    service.answer(fault(404, 'Gone'))
+    with pytest.raises(errors.NotFound, match=r'^Gone \(HTTP 404\) \[req-1\]$'):
         client.send(endpoints.LIST_TRAITS)
     assert len(service.requests) == 1
 
 
-def test_a_service_that_cannot_be_reached_is_keystoneauths_error(
-    client: Client, service: Service
+@pytest.mark.parametrize('status', [408, 429, 500, 502, 503, 504])
+def test_a_read_without_an_answer_is_repeated(
+    client: Client, service: Service, status: int
 ) -> None:
-    service.fail(exceptions.ConnectionError('refused'))
-    with pytest.raises(ConnectFailure):
+    service.answer(*[Reply(status, '<html>')] * 5, LIST)
+    assert client.send(endpoints.LIST_TRAITS).body == {'traits': []}
+    assert len(service.requests) == 6
+
+
+def test_the_last_failure_is_told_when_it_gives_up(session: Session, service: Service) -> None:
+    client = Client(session, max_retries=2)
+    service.answer(*[fault(503, f'Busy {number}') for number in range(3)])
+    with pytest.raises(errors.ServerError, match=r'^Busy 2 \(HTTP 503\)') as refusal:
         client.send(endpoints.LIST_TRAITS)
+    assert len(service.requests) == 3
+    assert not refusal.value.may_be_done
+
+
+@pytest.mark.parametrize('reply', [Reply(503), Reply(429), Reply(404), Reply(200, '<html>')])
+def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(
+    client: Client, service: Service, reply: Reply
+) -> None:
+    service.answer(reply)
+    with pytest.raises(errors.NoAnswer) as refusal:
+        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert len(service.requests) == 1
+    assert refusal.value.may_be_done
+
+
+@pytest.mark.parametrize(
+    ('retry_after', 'lowest', 'highest'),
+    [
+        (None, 0, 0),
+        ('2', 2, 2),
+        ('86400', 30, 30),
+        ('Mon, 02 Nov 2099 08:00:00 GMT', 30, 30),
+        ('-1', 0, 0),
+        ('soon', 0, 0),
+    ],
+)
+def test_retry_after_is_honoured_up_to_a_limit(
+    client: Client,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    retry_after: str | None,
+    lowest: float,
+    highest: float,
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr('time.sleep', pauses.append)
+    headers = {} if retry_after is None else {'Retry-After': retry_after}
+    service.answer(Reply(503, headers=headers), LIST)
+    client.send(endpoints.LIST_TRAITS)
+    assert len(pauses) == 1
+    assert lowest <= pauses[0] <= highest
+
+
+def test_pauses_grow_with_jitter(
+    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr('time.sleep', pauses.append)
+    service.answer(*[Reply(503)] * 5, LIST)
+    client.send(endpoints.LIST_TRAITS)
+    for pause, shortest in zip(pauses, (0, 0.5, 1, 2, 4), strict=True):
+        assert shortest <= pause <= shortest + 0.25
+
+
+# What is raised where no answer comes
+
+
+@pytest.mark.parametrize(
+    ('failure', 'kind'),
+    [
+        (exceptions.ConnectionError('refused'), errors.Unreachable),
+        (exceptions.ReadTimeout('slow'), errors.Unreachable),
+        (exceptions.ChunkedEncodingError('cut'), errors.Unreachable),
+        (exceptions.ContentDecodingError('cut'), errors.Unreachable),
+        (exceptions.SSLError('certificate'), errors.NoAnswer),
+        (keystoneauth1.exceptions.ServiceUnavailable('Keystone'), errors.Unreachable),
+        (keystoneauth1.exceptions.Unauthorized('password'), errors.AuthenticationFailed),
+        (keystoneauth1.exceptions.EndpointNotFound(), errors.AuthenticationFailed),
+    ],
+    ids=repr,
+)
+def test_the_errors_of_keystoneauth_end_here(
+    client: Client, service: Service, failure: Exception, kind: type[errors.PlacementError]
+) -> None:
+    service.fail(failure)
+    with pytest.raises(errors.PlacementError) as raised:
+        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize(
+    ('given', 'endpoint', 'timeout'),
+    [
+        (None, endpoints.LIST_TRAITS, 60),
+        (None, endpoints.RESHAPE, 600),
+        (7.5, endpoints.LIST_TRAITS, 7.5),
+        (7.5, endpoints.RESHAPE, 7.5),
+    ],
+)
+def test_an_answer_is_waited_for(
+    session: Session,
+    service: Service,
+    given: float | None,
+    endpoint: endpoints.Endpoint,
+    timeout: float,
+) -> None:
+    service.answer(LIST if endpoint.is_read else NOTHING)
+    Client(session, timeout=given).send(endpoint, body=None if endpoint.is_read else {})
+    assert service.last.timeout == timeout
 
 
 # Where it goes

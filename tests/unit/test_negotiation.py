@@ -211,8 +211,8 @@ def test_with_a_chosen_version_and_a_garbage_document_the_refusal_itself_is_told
 def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(
     client: Client, service: Service
 ) -> None:
-    service.answer(Reply(406, '<html>'), Reply(406, '<html>', reason='Not Acceptable'))
-    with pytest.raises(errors.NotAcceptable, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
+    service.answer(Reply(406, '<html>', reason='Not Acceptable'))
+    with pytest.raises(errors.ForeignAnswer, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
         client.send(endpoints.LIST_TRAITS)
 
 

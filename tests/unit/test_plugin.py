@@ -66,3 +66,42 @@ def test_a_client_selects_the_service_as_the_operator_said(session: Session) -> 
 def test_no_client_is_made_for_a_version_that_does_not_exist(version: str) -> None:
     with pytest.raises(errors.UnsupportedVersion):
         plugin.make_client(manager(version))
+
+
+def options(*argv: str) -> tuple[int, float | None]:
+    given = plugin.build_option_parser(ArgumentParser()).parse_args(argv)
+    return given.os_placement_retries, given.os_placement_seconds
+
+
+def test_retries_and_timeout_come_from_options_and_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert options() == (5, None)
+    monkeypatch.setenv('OS_PLACEMENT_RETRIES', '0')
+    monkeypatch.setenv('OS_PLACEMENT_TIMEOUT', '2.5')
+    assert options() == (0, 2.5)
+    assert options('--os-placement-retries', '3', '--os-placement-timeout', '7') == (3, 7.0)
+
+
+@pytest.mark.parametrize(
+    'argv',
+    [
+        ['--os-placement-retries', '-1'],
+        ['--os-placement-retries', 'x'],
+        *(['--os-placement-timeout', text] for text in ('0', '-1', 'nan', 'inf', 'x')),
+    ],
+    ids=str,
+)
+def test_what_is_no_number_is_wrong_usage(argv: list[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        options(*argv)
+    assert exit.value.code == 2
+
+
+def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session: Session) -> None:
+    instance = manager('1', session)
+    client = plugin.make_client(instance)
+    assert (client.max_retries, client.timeout) == (5, None)
+    instance.get_configuration = lambda: {'placement_retries': 2, 'placement_seconds': 9.0}
+    client = plugin.make_client(instance)
+    assert (client.max_retries, client.timeout) == (2, 9.0)

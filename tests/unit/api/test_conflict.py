@@ -1,4 +1,4 @@
-"""Reading and writing again where somebody else came between."""
+"""Reading and writing again where somebody else came between, or where no answer came."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from placementclient import errors
-from placementclient.api.conflict import ATTEMPTS, retried
+from placementclient.api import conflict
+from placementclient.api.conflict import DEADLINE, LONGEST_PAUSE, confirmed, edited, retried
+from placementclient.model.freshness import Read
 
 STALE = errors.ConcurrentUpdate(409, 'Stale')
+
+
+def lost(retry_after: str | None = None, *, may_be_done: bool = True) -> errors.Transient:
+    """A request without an answer."""
+    failure = errors.Unreachable('No answer')
+    failure.may_be_done, failure.retry_after = may_be_done, retry_after
+    return failure
 
 
 def failing(*failures: Exception) -> Callable[[], str]:
@@ -23,25 +32,77 @@ def failing(*failures: Exception) -> Callable[[], str]:
     return attempt
 
 
+class Clock:
+    """Time that goes on by pauses alone."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+    def monotonic(self) -> float:
+        return sum(self.pauses)
+
+
 @pytest.fixture
-def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    pauses: list[float] = []
-    monkeypatch.setattr('time.sleep', pauses.append)
-    return pauses
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(conflict, 'time', clock)
+    monkeypatch.setattr('random.uniform', lambda lowest, highest: highest)
+    return clock
 
 
-@pytest.mark.parametrize('conflicts', range(ATTEMPTS))
-def test_it_goes_on_until_an_attempt_succeeds(pauses: list[float], conflicts: int) -> None:
+@pytest.mark.parametrize('conflicts', [0, 1, 4, 24])
+def test_conflicts_are_tried_again_after_pauses_that_grow(clock: Clock, conflicts: int) -> None:
     assert retried(failing(*[STALE] * conflicts)) == 'done'
-    assert len(pauses) == conflicts
-    assert all(0 <= pause <= 0.1 * 2**number for number, pause in enumerate(pauses, 1))
+    expected = [min(0.1 * 2**number, LONGEST_PAUSE) for number in range(1, conflicts + 1)]
+    assert clock.pauses == expected
 
 
-def test_it_gives_up_after_four_attempts(pauses: list[float]) -> None:
-    assert ATTEMPTS == 4
+def test_it_gives_up_at_the_deadline(clock: Clock) -> None:
     with pytest.raises(errors.ConcurrentUpdate):
-        retried(failing(*[STALE] * 4))
-    assert len(pauses) == 3
+        retried(failing(*[STALE] * 1000))
+    assert DEADLINE <= clock.monotonic() <= DEADLINE + LONGEST_PAUSE
+
+
+def test_without_time_a_conflict_is_the_answer(clock: Clock) -> None:
+    with pytest.raises(errors.ConcurrentUpdate):
+        retried(failing(STALE), deadline=0)
+    assert clock.pauses == []
+
+
+def test_a_write_without_an_answer_is_attempted_again(clock: Clock) -> None:
+    assert retried(failing(*[lost()] * 5)) == 'done'
+    assert len(clock.pauses) == 5
+
+
+@pytest.mark.parametrize('max_retries', [0, 2])
+def test_that_has_a_limit(clock: Clock, max_retries: int) -> None:
+    with pytest.raises(errors.Unreachable):
+        retried(failing(*[lost()] * 9), max_retries=max_retries)
+    assert len(clock.pauses) == max_retries
+
+
+def test_a_read_without_an_answer_was_repeated_by_the_client_already(clock: Clock) -> None:
+    with pytest.raises(errors.Unreachable):
+        retried(failing(lost(may_be_done=False)))
+    assert clock.pauses == []
+
+
+@pytest.mark.parametrize(('retry_after', 'pause'), [('7', 7), ('86400', 30), ('soon', 0.2)])
+def test_retry_after_is_honoured_up_to_a_limit(
+    clock: Clock, retry_after: str, pause: float
+) -> None:
+    assert retried(failing(lost(retry_after))) == 'done'
+    assert clock.pauses == [pause]
+
+
+def test_a_conflict_after_a_lost_answer_may_be_ones_own_doing(clock: Clock) -> None:
+    failure = lost()
+    with pytest.raises(errors.Unreachable) as raised:
+        retried(failing(failure, STALE), deadline=0)
+    assert raised.value is failure
 
 
 @pytest.mark.parametrize(
@@ -49,12 +110,45 @@ def test_it_gives_up_after_four_attempts(pauses: list[float]) -> None:
     [
         errors.Conflict(409, 'x'),
         errors.InventoryInUse(409, 'x'),
-        errors.ServerError(503, 'x'),
+        errors.ForeignAnswer(404, 'x'),
+        errors.InvalidAnswer('x'),
         KeyError(),
     ],
     ids=repr,
 )
-def test_nothing_else_is_repeated(pauses: list[float], failure: Exception) -> None:
+def test_nothing_else_is_repeated(clock: Clock, failure: Exception) -> None:
     with pytest.raises(type(failure)):
         retried(failing(failure))
-    assert pauses == []
+    assert clock.pauses == []
+
+
+@pytest.mark.parametrize(
+    ('failures', 'done', 'result', 'looked'),
+    [
+        ([], [], 'done', 0),
+        ([STALE], [], 'done', 0),
+        ([lost()], [True], None, 1),
+        ([lost()], [False], 'done', 1),
+        ([lost(), lost()], [False, True], None, 2),
+    ],
+)
+def test_what_was_not_answered_is_looked_at_before_it_is_written_again(
+    clock: Clock, failures: list[Exception], done: list[bool], result: str | None, looked: int
+) -> None:
+    pending = iter(done)
+    assert confirmed(failing(*failures), lambda: next(pending)) == result
+    assert len(list(pending)) == len(done) - looked
+
+
+@pytest.mark.parametrize('given', [None, 3])
+def test_an_edit_that_was_carried_out_without_an_answer_is_done(
+    clock: Clock, given: int | None
+) -> None:
+    there = [Read(['A'], 3)]
+
+    def write(wanted: list[str], generation: int) -> Read[list[str]]:
+        there[0] = Read(wanted, generation + 1)
+        raise lost()
+
+    written = edited(lambda: there[0], lambda traits: sorted({*traits, 'B'}), write, given)
+    assert (written.value, written.generation) == (['A', 'B'], 4)

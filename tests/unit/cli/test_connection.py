@@ -131,6 +131,10 @@ clouds:
     auth_type: none
     auth: {{endpoint: '{URL}'}}
     placement_endpoint_override: http://other.test
+  slow:
+    auth_type: none
+    auth: {{endpoint: '{URL}'}}
+    api_timeout: 12
 """
     )
     monkeypatch.chdir(tmp_path)
@@ -151,3 +155,41 @@ def test_a_cloud_that_is_not_there_is_told(
     assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
     assert 'nowhere' in capsys.readouterr().err
     assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ('options', 'timeout'),
+    [([], 60), (['--timeout', '5'], 5), (['--os-placement-timeout', '5'], 5)],
+    ids=str,
+)
+def test_an_answer_is_waited_for_as_long_as_is_said(
+    service: Service, options: list[str], timeout: float
+) -> None:
+    service.answer(CLASSES)
+    assert shell.main([*NO_AUTH, *options, *LIST]) == 0
+    assert service.last.timeout == timeout
+
+
+@pytest.mark.parametrize(('options', 'seconds'), [([], 60), (['--timeout', '5'], 5)], ids=str)
+def test_keystone_has_its_time_too(service: Service, options: list[str], seconds: float) -> None:
+    service.answer(keystone(), catalog(north='http://north.test'), CLASSES)
+    assert shell.main([*PASSWORD, *options, *LIST]) == 0
+    assert [request.timeout for request in service.history] == [seconds] * 3
+
+
+@pytest.mark.usefixtures('clouds')
+def test_a_cloud_may_say_how_long(service: Service) -> None:
+    service.answer(CLASSES, CLASSES)
+    assert shell.main(['--os-cloud', 'slow', *LIST]) == 0
+    assert service.last.timeout == 12
+    assert shell.main(['--os-cloud', 'slow', '--timeout', '5', *LIST]) == 0
+    assert service.last.timeout == 5
+
+
+@pytest.mark.parametrize(('options', 'asked'), [(['--retries', '1'], 2), (['--retries', '0'], 1)])
+def test_reads_are_repeated_as_often_as_is_said(
+    service: Service, options: list[str], asked: int
+) -> None:
+    service.answer(*[Reply(503)] * 3)
+    assert shell.main([*NO_AUTH, *options, *LIST]) == 1
+    assert len(service.requests) == asked

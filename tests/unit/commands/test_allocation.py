@@ -177,13 +177,6 @@ SETTING = {
         '7\n9\n',
         version='1.37',
     ),
-    'after four conflicts it gives up': Case(
-        OWNED,
-        [read(), put(PATH, to_write(ONE, consumer_generation=3), conflict())] * 4,
-        stderr=STALE,
-        status=1,
-        version='1.37',
-    ),
     'what does not fit is not tried again': Case(
         OWNED,
         [
@@ -210,6 +203,22 @@ SETTING = {
         f'{OWNED} --allocation rp={RP},VCPU=4',
         stderr=f'Conflict detected for resource provider {RP} resource class VCPU\n',
         status=1,
+    ),
+    'a class comes once in one option too': Case(
+        f'{OWNED} --allocation rp={RP},VGPU=1,VGPU=2',
+        stderr=f'Conflict detected for resource provider {RP} resource class VGPU\n',
+        status=1,
+    ),
+    'UUIDs in capitals are those in small letters': Case(
+        f'resource provider allocation delete {CONSUMER.upper()}', [delete(PATH)]
+    ),
+    'after a lost answer a deletion is looked at': Case(
+        f'resource provider allocation delete {CONSUMER}',
+        [delete(PATH, Reply(502)), get(PATH, {'allocations': {}})],
+    ),
+    'what is still there is deleted once more': Case(
+        f'resource provider allocation delete {CONSUMER}',
+        [delete(PATH, Reply(502)), read(), delete(PATH)],
     ),
     'an amount is a whole number': refused(f'rp={RP},VCPU=x', "'x' is not a whole number"),
     'a provider has to exist': refused(

@@ -15,10 +15,13 @@ from tests.unit.dialogue import (
     RP,
     RP2,
     Case,
+    Reply,
     conflict,
     delete,
+    fault,
     found,
     get,
+    provider,
     put,
 )
 
@@ -42,8 +45,40 @@ UNSETTING = {
     ),
     'all of one provider goes': unset(f'--provider {RP2}', {RP: {'VCPU': 2, 'VGPU': 1}}),
     'one class of one provider goes': unset(f'--provider {RP} --resource-class VGPU', REST),
-    'what it does not hold changes nothing': unset(
-        f'--provider {ROOT}', {RP: {'VCPU': 2, 'VGPU': 1}, RP2: {'DISK_GB': 5}}
+    'what it does not hold changes nothing, and is said': Case(
+        f'{UNSET} --provider {ROOT} --resource-class VGPU -f value -c generation',
+        [
+            read(),
+            get(f'/resource_providers/{ROOT}', provider(ROOT)),
+            get('/resource_classes/VGPU', {'name': 'VGPU'}),
+            read(),
+        ],
+        '7\n9\n',
+        f'Consumer {CONSUMER} holds nothing of that\n',
+    ),
+    'a class that there is not is an error': Case(
+        f'{UNSET} --resource-class VPGU',
+        [read(), get('/resource_classes/VPGU', fault(404, 'No such resource class VPGU.'))],
+        stderr='No such resource class VPGU. (HTTP 404) [req-1]\n',
+        status=1,
+    ),
+    'a provider in capitals is the same': unset(
+        f'--provider {RP2.upper()}', {RP: {'VCPU': 2, 'VGPU': 1}}
+    ),
+    'after a lost answer it is looked at': Case(
+        f'{LEFT}',
+        [
+            read(),
+            put(PATH, to_write(REST, **GUARD), Reply(504)),
+            get(PATH, {'allocations': {}}),
+            get(PATH, {'allocations': {}}),
+        ],
+    ),
+    'whose write is never answered cannot be sure': Case(
+        f'{LEFT}',
+        [read(), put(PATH, to_write(REST, **GUARD), fault(503, 'Busy'))] * 6,
+        stderr='Busy (HTTP 503) [req-1]; whether it was done is not known\n',
+        status=1,
     ),
     'without an option everything goes': unset('', {}),
     'a provider has a name': Case(
@@ -80,12 +115,6 @@ UNSETTING = {
             ),
             get(PATH, {'allocations': {}}),
         ],
-    ),
-    'after four conflicts it gives up': Case(
-        LEFT,
-        [read(), put(PATH, to_write(REST, **GUARD), conflict())] * 4,
-        stderr=STALE,
-        status=1,
     ),
     'with --generation it is a compare-and-swap': Case(
         f'{LEFT} --generation 0',

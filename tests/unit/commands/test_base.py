@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 from argparse import Namespace
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -89,11 +90,24 @@ def test_an_option_may_be_required_of_some_versions(settings: Any, required: lis
     assert [option.is_required(version) for version in versions] == required
 
 
+class Guarded(base.Command):
+    """Write what a generation guards."""
+
+    client = SimpleNamespace(max_retries=5)  # type: ignore[assignment]
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Nothing: the write is called."""
+
+
+def guarding(write: Callable[[int], int], given: int | None, read: Callable[[], int]) -> int:
+    return Guarded(SimpleNamespace(options=None), None).guarded(write, given, read)
+
+
 def test_a_guarded_write_uses_the_generation_that_was_given() -> None:
     def read() -> int:
         raise AssertionError
 
-    assert base.guarded(lambda generation: generation, 0, read) == 0
+    assert guarding(lambda generation: generation, 0, read) == 0
 
 
 def test_a_guarded_write_is_repeated_with_what_is_read_then() -> None:
@@ -104,7 +118,7 @@ def test_a_guarded_write_is_repeated_with_what_is_read_then() -> None:
             raise errors.ConcurrentUpdate(409, 'Stale')
         return generation
 
-    assert base.guarded(write, None, lambda: next(generations)) == 3
+    assert guarding(write, None, lambda: next(generations)) == 3
 
 
 def test_the_date_is_the_last_column() -> None:

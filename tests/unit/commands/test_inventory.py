@@ -127,9 +127,6 @@ ONE_CLASS = {
     'a replacement is repeated after a conflict': Case(
         f'{SET} -f value', [GENERATION, replaced(7, conflict()), GENERATION, replaced(7)], COLUMN
     ),
-    'a replacement gives up after four': Case(
-        SET, [GENERATION, replaced(7, conflict())] * 4, stderr=STALE, status=1
-    ),
     'a replacement with --generation is not repeated': Case(
         f'{SET} --generation 0', [replaced(0, conflict())], stderr=STALE, status=1
     ),
@@ -207,9 +204,6 @@ ALL_CLASSES = {
             written({'VGPU': VGPU | {'total': 2, 'reserved': 1}}, 9),
         ],
         '1\n',
-    ),
-    'after four conflicts it gives up': Case(
-        WHOLE, [READ, written({}, 7, conflict())] * 4, stderr=STALE, status=1
     ),
     'what is in use stays, and is not tried again': Case(
         WHOLE,

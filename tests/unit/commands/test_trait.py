@@ -88,12 +88,6 @@ CASES = {
         ],
         'B\nA\n',
     ),
-    'after four conflicts it gives up': Case(
-        SET,
-        [READ, written(7, conflict())] * 4,
-        stderr='Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n',
-        status=1,
-    ),
     'another conflict is not repeated': Case(
         SET,
         [READ, written(7, fault(409, 'Other'))],

@@ -217,8 +217,8 @@ def test_what_a_version_cannot_do_without_is_wrong_usage(
 def test_what_a_version_can_do_without_may_be_left_out(
     placement: Placement, service: Service, argv: str, version: str
 ) -> None:
-    service.answer(fault(500, 'Reached'))
-    assert placement(argv, version=version).stderr == 'Reached (HTTP 500) [req-1]\n'
+    service.answer(fault(400, 'Reached'))
+    assert placement(argv, version=version).stderr == 'Reached (HTTP 400) [req-1]\n'
 
 
 @pytest.mark.parametrize('version', ['1.7', '1.20', '1.39', '1'])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from placementclient import errors
 from placementclient.model.inventories import FIELDS, UNLIMITED, Inventory
-from placementclient.model.providers import is_uuid
+from placementclient.model.providers import is_uuid, normalized, normalized_keys
 from tests.unit.dialogue import RP
 
 
@@ -68,3 +69,14 @@ def test_an_inventory_survives_json() -> None:
     inventory = Inventory(8, 1, 2, 6, 2, 1.5)
     assert Inventory.from_json(inventory.to_json()) == inventory
     assert sorted(FIELDS) == sorted(inventory.to_json())
+
+
+def test_uuids_are_read_in_small_letters() -> None:
+    capitals = 'AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA'
+    assert normalized(capitals) == capitals.lower()
+    assert normalized('CUSTOM_A') == 'CUSTOM_A'
+    body = {capitals: [{capitals: {'VCPU': 1}}], 'project_id': capitals}
+    small = {capitals.lower(): [{capitals.lower(): {'VCPU': 1}}], 'project_id': capitals}
+    assert normalized_keys(body) == small
+    with pytest.raises(errors.BadArgument, match='there twice'):
+        normalized_keys({capitals: 1, capitals.lower(): 2})
