@@ -73,6 +73,8 @@ class Client:
         timeout: float | None = None,
         **endpoint_filter: str | None,
     ) -> None:
+        # urllib3 prints a traceback where an answer is cut in its headers; that is told otherwise.
+        logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
         self.session = session
         self.max_retries = max_retries
         self.timeout = timeout
@@ -274,6 +276,10 @@ class Client:
             raise errors.AuthenticationFailed(str(failure)) from failure
 
 
+def _is_not_of_headers(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith('Failed to parse headers')
+
+
 def _repeated(read: Callable[[], Answer], max_retries: int) -> Answer:
     """Read, and again after a pause that grows, where there may be an answer the next time."""
     from urllib3 import exceptions
@@ -311,18 +317,19 @@ def _answer(request: str, endpoint: Endpoint, response: Any) -> Answer:
 
     :param request: method and path, for the error
     :raises errors.HTTPError: if it refuses
+    :raises errors.Unreachable: if it was cut
     :raises errors.InvalidAnswer: if it is no answer of the service, whatever its status
     """
     decoded = _decoded(response)
     status, headers = response.status_code, response.headers
     if status >= 400:
         raise errors.from_answer(status, response.reason, decoded, headers)
+    if decoded is None and not response.content and not any(name in headers for name in SIGNATURES):
+        raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
     if status >= 300 or (response.content and decoded is None):
         fault = 'without JSON'
     elif endpoint.silent and status != 204:
         fault = 'not with 204'
-    elif decoded is None and not any(name in headers for name in SIGNATURES):
-        fault = 'without a header of the service'
     else:
         return Answer(status, decoded or Document(), headers)
     raise errors.InvalidAnswer(

@@ -144,7 +144,7 @@ def test_an_empty_success_that_the_service_has_not_signed_is_none(
     client: Client, service: Service, status: int
 ) -> None:
     service.answer(Reply(status, is_signed=False))
-    with pytest.raises(errors.InvalidAnswer, match='without a header of the service') as refusal:
+    with pytest.raises(errors.Unreachable, match='and nothing else') as refusal:
         client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
     assert refusal.value.may_be_done
 
