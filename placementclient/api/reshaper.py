@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from placementclient import endpoints, errors
+from placementclient.api.conflict import retried
 from placementclient.http import Client
 from placementclient.microversion import Microversion
 
@@ -43,7 +44,10 @@ def allowed(client: Client) -> bool:
     with 403 or with 400.
     """
     try:
-        client.send(endpoints.RESHAPE, body={}, version=SINCE)
+        retried(
+            lambda: client.send(endpoints.RESHAPE, body={}, version=SINCE),
+            max_retries=client.max_retries,
+        )
     except errors.Forbidden:
         return False
     except errors.BadRequest:

@@ -17,7 +17,13 @@ from placementclient.reshape.tree_executor import OutcomeUnknown
 #: Told how each tree ended, when it ends.
 Report = Callable[[TreeResult], None]
 #: After these, the next request would fare no better.
-_FATAL = (JournalFailed, OutcomeUnknown, errors.Forbidden, errors.Unauthorized)
+_FATAL = (
+    JournalFailed,
+    OutcomeUnknown,
+    errors.AuthenticationFailed,
+    errors.Forbidden,
+    errors.Unauthorized,
+)
 
 
 class TreeQueue:
