@@ -60,8 +60,14 @@ def test_an_empty_body_tells_whether_it_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ('reply', 'kind'), [(NOTHING, errors.InvalidAnswer), (fault(500, 'x'), errors.ServerError)]
+    ('reply', 'kind'), [(NOTHING, errors.InvalidAnswer), (fault(404, 'x'), errors.NotFound)]
 )
 def test_any_other_answer_tells_nothing(call: Call, reply: Reply, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         call(reshaper.allowed, post('/reshaper', {}, reply, version='1.30'))
+
+
+def test_without_an_answer_it_is_asked_again(call: Call) -> None:
+    lost = post('/reshaper', {}, Reply(503), version='1.30')
+    asked = post('/reshaper', {}, fault(403, 'No'), version='1.30')
+    assert call(reshaper.allowed, lost, lost, asked) is False
