@@ -89,6 +89,13 @@ class Batch(base.Command):
             command, stdout, stderr = text.strip(), io.StringIO(), io.StringIO()
             try:
                 words = shlex.split(command, comments=True)
+                ''.join(words).encode()
+            except UnicodeEncodeError:
+                readable = command.encode(errors='surrogateescape').decode(
+                    errors='backslashreplace'
+                )
+                yield Line(number, readable, ExitStatus.USAGE, '', 'The line is not UTF-8\n')
+                continue
             except ValueError as unreadable:
                 yield Line(number, command, ExitStatus.USAGE, '', f'{unreadable}\n')
                 continue
@@ -126,10 +133,10 @@ def _opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[Iterable
         if stdin is None:
             raise errors.BadFile(path, 'there is no standard input')
         if hasattr(stdin, 'reconfigure'):
-            stdin.reconfigure(errors='backslashreplace')
+            stdin.reconfigure(encoding='utf-8', errors='surrogateescape')
         return contextlib.nullcontext(stdin)
     try:
-        return open(path, encoding='utf-8-sig', errors='backslashreplace')
+        return open(path, encoding='utf-8-sig', errors='surrogateescape')
     except OSError as unreadable:
         raise errors.BadFile(path, unreadable.strerror or str(unreadable)) from None
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from placementclient import errors
 from placementclient.http import USER_AGENT, Client
 
 #: From here on migrations have UUIDs, and are listed in pages.
 _MICROVERSION = '2.59'
+#: A page has a thousand records unless Nova is told otherwise: more of them is no cloud but a loop.
+MAX_PAGES = 10_000
+#: How long an answer is waited for where nothing is said, in seconds.
+TIMEOUT = 60.0
 
 
 class NoCompute(errors.PlacementError):
@@ -34,28 +39,43 @@ def migrations(client: Client) -> list[Any]:
 
 
 def _pages(client: Client, path: str, key: str) -> list[Any]:
-    from keystoneauth1 import exceptions
-
+    """The records of all pages."""
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
         raise NoCompute('The session has no catalog')
-    where = {**client.endpoint_filter, 'service_type': 'compute'}
     records: list[Any] = []
-    page: str | None = path
-    try:
-        while page:
-            body = client.session.get(
-                page,
-                endpoint_filter=where if page is path else None,
-                microversion=_MICROVERSION,
-                microversion_service_type='compute',
-                user_agent=USER_AGENT,
-            ).json()
+    page = path
+    for _ in range(MAX_PAGES):
+        body = _page(client, page)
+        try:
             records += body[key]
             links = body.get(f'{key}_links', ())
-            page = next((link['href'] for link in links if link['rel'] == 'next'), None)
+            following = [link['href'] for link in links if link['rel'] == 'next']
+            if not following:
+                return records
+            # No more of the link than its query: nobody else is sent the token.
+            page = f'{urlsplit(path).path}?{urlsplit(following[0]).query}'
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise NoCompute('What answers is not a compute service') from None
+    raise NoCompute(f'The list of {key} does not end after {MAX_PAGES} pages')
+
+
+def _page(client: Client, page: str) -> Any:
+    from keystoneauth1 import exceptions
+
+    try:
+        return client.session.get(
+            page,
+            endpoint_filter={**client.endpoint_filter, 'service_type': 'compute'},
+            microversion=_MICROVERSION,
+            microversion_service_type='compute',
+            user_agent=USER_AGENT,
+            connect_retries=client.max_retries,
+            status_code_retries=client.max_retries,
+            retriable_status_codes=[429, 500, 502, 503, 504],
+            timeout=client.timeout or TIMEOUT,
+        ).json()
     except exceptions.ClientException as refusal:
         raise NoCompute(str(refusal)) from None
-    except (KeyError, TypeError, ValueError):
+    except ValueError:
         raise NoCompute('What answers is not a compute service') from None
-    return records

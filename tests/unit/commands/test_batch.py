@@ -189,6 +189,19 @@ def test_a_file_may_be_empty_or_no_text(
     assert '# line 2, exit status 2: nonsense \\xff' in result.stdout
 
 
+def test_a_line_that_is_not_utf_8_is_refused(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    file = tmp_path / 'commands'
+    file.write_bytes(b'resource provider create caf\xe9\n')
+    assert placement('batch', str(file)) == Result(
+        2,
+        '# line 1, exit status 2: resource provider create caf\\xe9\n',
+        'The line is not UTF-8\n',
+    )
+    assert service.requests == []
+
+
 def test_ctrl_c_ends_the_batch_even_if_it_should_go_on(
     batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

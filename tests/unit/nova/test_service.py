@@ -38,7 +38,7 @@ class Session:
 
 
 def test_all_pages_are_read() -> None:
-    following = 'http://nova/v2.1/servers/detail?all_tenants=1&soft_deleted=1&marker=a'
+    following = 'http://elsewhere/v2.1/{}?all_tenants=1&soft_deleted=1&marker=a'
     session = Session(
         {'servers': [{'id': 'a'}], 'servers_links': [{'rel': 'next', 'href': following}]},
         {'servers': [{'id': 'b'}]},
@@ -46,11 +46,23 @@ def test_all_pages_are_read() -> None:
     client = Client(session, interface='internal', region_name='north')
     assert service.servers(client) == [{'id': 'a'}, {'id': 'b'}]
     first = '/servers/detail?all_tenants=1&soft_deleted=1'
-    assert [url for url, _ in session.requests] == [first, following]
-    assert session.requests[0][1]['endpoint_filter'] == {
-        'service_type': 'compute', 'interface': 'internal', 'region_name': 'north'
-    }  # fmt: skip
+    # Only the query of the link is taken: the token is sent to nobody else.
+    assert [url for url, _ in session.requests] == [first, f'{first}&marker=a']
+    for _, settings in session.requests:
+        assert settings['endpoint_filter'] == {
+            'service_type': 'compute', 'interface': 'internal', 'region_name': 'north'
+        }  # fmt: skip
+        assert (settings['connect_retries'], settings['timeout']) == (5, 60)
     assert {settings['microversion'] for _, settings in session.requests} == {'2.59'}
+
+
+def test_a_list_that_does_not_end_is_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, 'MAX_PAGES', 3)
+    page = {'servers': [{'id': 'a'}], 'servers_links': [{'rel': 'next', 'href': '?marker=a'}]}
+    session = Session(*[page] * 9)
+    with pytest.raises(service.NoCompute, match='does not end after 3 pages'):
+        service.servers(Client(session))
+    assert len(session.requests) == 3
 
 
 def test_migrations_are_asked_for() -> None:
