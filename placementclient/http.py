@@ -6,6 +6,7 @@ import copy
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -140,10 +141,21 @@ class Client:
 
         It knows neither microversions nor policy: that a request is granted has to be seen first.
         """
-        if self.endpoint_override is not None:
-            return None
-        reader: SnapshotReader | None = getattr(self.session.auth, 'snapshot_reader', None)
+        reader: SnapshotReader | None = self._offered('snapshot_reader')
         return reader
+
+    @property
+    def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
+        """What makes one transaction of a thread's requests; ``None`` where each is its own.
+
+        Nothing is done then if one is refused.
+        """
+        begin: Callable[[], AbstractContextManager[None]] | None = self._offered('transaction')
+        return begin
+
+    def _offered(self, name: str) -> Any:
+        """What the way to authenticate can do beyond requests, to its own service."""
+        return None if self.endpoint_override else getattr(self.session.auth, name, None)
 
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
         """Refuse what the microversion in use lacks, before anything is sent.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import shutil
@@ -9,7 +10,7 @@ import tempfile
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,18 @@ class Direct(plugin.FixedEndpointPlugin):
         """What reads the tables instead of the endpoints."""
         return self._transport
 
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make one transaction of all requests of this thread until the end.
+
+        Nothing is done if one is refused, or something is raised.
+
+        :raises placementclient.errors.ServerError: if the database refuses
+        """
+        caller = {'X-User-Id': CALLER, 'X-Tenant-Id': CALLER, 'X-Roles': self._headers['X-Roles']}
+        with self._transport.started().transaction(caller):
+            yield
+
     def close(self) -> None:
         """Let go of the database, and remove a scratch one; requests are refused from now on."""
         self._transport.stop()
@@ -152,7 +165,7 @@ class _Transport(HTTPAdapter):
 
     def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
         """Answer as the server at the other end of a socket would."""
-        answer = self._started().answer(request)
+        answer = self.started().answer(request)
         raw = urllib3.HTTPResponse(
             body=io.BytesIO(b'' if request.method == 'HEAD' else answer.body),
             headers=answer.headerlist,
@@ -164,9 +177,10 @@ class _Transport(HTTPAdapter):
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """See :class:`placementclient.model.snapshots.SnapshotReader`."""
-        return self._started().snapshot(roots, types=types)
+        return self.started().snapshot(roots, types=types)
 
-    def _started(self) -> Service:
+    def started(self) -> Service:
+        """The service, which is started if nobody has used it yet."""
         with self._starting:
             self._service = self._service or self._start()
             return self._service

@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,10 @@ from oslo_context import context
 from sqlalchemy import URL, event
 
 from placementclient import errors
+from placementclient.direct import constants
 from placementclient.direct.modules import PrivateModules
 from placementclient.direct.tables import Tables
+from placementclient.direct.transactions import Transactions
 from placementclient.model.snapshots import Snapshot
 
 if util.find_spec('placement') is None:
@@ -162,6 +164,8 @@ class Service:
         self._conf = self._configure(database, conf_file, durable)
         self._migration = self._modules.load('placement.db.sqlalchemy.migration')
         db_api = self._modules.load('placement.db_api')
+        # The pauses at each use of a connection are meant for eventlet.
+        db_api.placement_context_manager.configure(thread_checkin=False)
         db_api.configure(self._conf)
         db_api.placement_context_manager.append_on_engine_create(self._order_writers)
         self._engine = db_api.get_placement_engine()
@@ -211,13 +215,14 @@ class Service:
         """Start the server, which adds the standard traits and classes that are missing."""
         self._turn.writes = True
         self._application = self._modules.load('placement.deploy').loadapp(self._conf)
+        constants.share(self._modules)
+        self._transactions = Transactions(self._modules, self._conf)
 
     def answer(self, request: Any) -> webob.Response:
         """What the server answers to a prepared request."""
         caller = context.get_current()
-        self._turn.writes, self._turn.writer = request.method not in _READING, None
         try:
-            answer = _wsgi_request(request).get_response(self._application)
+            answer = self._carry_out(_wsgi_request(request))
             answer.body  # noqa: B018 - it is made now, so that it fails now
         except Exception as error:
             LOG.exception('The embedded Placement failed')
@@ -227,6 +232,22 @@ class Service:
             if caller:
                 caller.update_store()  # the server has put its own in place of the thread's
         return answer
+
+    def _carry_out(self, request: webob.Request) -> webob.Response:
+        if self._transactions.is_open:
+            return self._transactions.answer(request)
+        self._turn.writes, self._turn.writer = request.method not in _READING, None
+        return request.get_response(self._application)
+
+    @contextlib.contextmanager
+    def transaction(self, headers: Mapping[str, str]) -> Iterator[None]:
+        """Make one transaction of all requests of this thread until the end.
+
+        :param headers: what tells who the caller is
+        """
+        self._turn.writes, self._turn.writer = True, None
+        with self._transactions.begin(headers):
+            yield
 
     def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
         """What the tables have: see :class:`placementclient.model.snapshots.SnapshotReader`."""

@@ -10,7 +10,8 @@ from placementclient.http import Client
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.reshape import journal, live_state, preconditions
+from placementclient.reshape import journal, live_state, preconditions, reading
+from placementclient.reshape.reading import Source
 from placementclient.reshape.tree_executor import Run, TreeExecutor, unknown_outcomes
 from placementclient.reshape.tree_queue import Report, TreeQueue, result_of
 from placementclient.snapshot.capture import UnstableRead, parallel
@@ -126,17 +127,20 @@ def _preflight(run: Run, queue: TreeQueue, workers: int) -> set[str]:
     :return: the roots of the trees to which nothing has happened since the plan was made
     """
 
+    startable = queue.startable()
+    with unknown_outcomes():
+        source = reading.source(run.client, map(run.current, startable))
+
     def look(tree: TreePlan) -> TreeResult | bool:
         try:
             with unknown_outcomes():
-                return _is_as_planned(run, run.current(tree))
+                return _is_as_planned(run, source, run.current(tree))
         except preconditions.LeftAlone as reason:
             return result_of(tree, State.LEFT_ALONE, reason)
         except UnstableRead:
             return False
 
     as_planned = set()
-    startable = queue.startable()
     for tree, found in zip(startable, parallel(look, startable, workers), strict=True):
         if isinstance(found, TreeResult):
             run.journal.end(found.root_provider_uuid, found.state, found.reason)
@@ -146,12 +150,12 @@ def _preflight(run: Run, queue: TreeQueue, workers: int) -> set[str]:
     return as_planned
 
 
-def _is_as_planned(run: Run, tree: TreePlan) -> bool:
+def _is_as_planned(run: Run, source: Source, tree: TreePlan) -> bool:
     """Whether nothing has happened to a tree since it was planned.
 
     :raises preconditions.LeftAlone: if no plan could begin with what is there
     """
-    listed = live_state.listing(run.client, live_state.roots_of(tree))
+    listed = source.listed(tree)
     if live_state.is_as_planned(tree, listed):
         return True
     # What it starts from is still to come; or there is something to take back.

@@ -67,13 +67,22 @@ class Journal:
         """What is known of a tree."""
         return self.records.setdefault(root_provider_uuid, Record())
 
-    def intend(self, root_provider_uuid: str, operation: Operation) -> None:
+    def intend(self, root_provider_uuid: str, operation: Operation, *, synced: bool = True) -> None:
         """Note a request that is to be sent; when this returns, it is on the disk.
 
+        :param synced: not so for a request that has no effect before :meth:`sync` was called
         :raises JournalFailed: if that is impossible; the request must not be sent then
         """
         intent = operations.record(operation)
-        self._write(Entry(at=_now(), tree=root_provider_uuid, intent=intent), synced=True)
+        self._write(Entry(at=_now(), tree=root_provider_uuid, intent=intent), synced=synced)
+
+    def sync(self) -> None:
+        """See to it that all that was noted is on the disk.
+
+        :raises JournalFailed: if that is impossible
+        """
+        with self._writing, self._noticed_failure():
+            os.fsync(self._descriptor)
 
     def note(self, root_provider_uuid: str, outcome: str) -> None:
         """Note what became of the intent before.
@@ -101,19 +110,24 @@ class Journal:
 
     def _write(self, entry: Entry, *, synced: bool = False, before: bytes = b'') -> None:
         with self._writing:
-            if self._failure is not None:
-                # What comes now would continue a line that is not complete.
-                raise self._failure
-            try:
+            with self._noticed_failure():
                 _write_all(self._descriptor, before + journals.encode(entry))
                 if synced:
                     os.fsync(self._descriptor)
-            except OSError as reason:
-                self._failure = JournalFailed(
-                    self.path, f'{reason.strerror}: nothing more is sent without a journal'
-                )
-                raise self._failure from None
             _learn(self.records, entry)
+
+    @contextlib.contextmanager
+    def _noticed_failure(self) -> Iterator[None]:
+        """Let nothing be written after a failure: it would continue a line that is not complete."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            yield
+        except OSError as reason:
+            self._failure = JournalFailed(
+                self.path, f'{reason.strerror}: nothing more is sent without a journal'
+            )
+            raise self._failure from None
 
 
 @contextlib.contextmanager

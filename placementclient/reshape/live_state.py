@@ -119,6 +119,9 @@ def listing(client: Client, roots: Iterable[str]) -> dict[str, Provider]:
 
     :param roots: the UUIDs of the roots; one that does not exist has no providers
     """
+    if client.snapshot_reader is not None:
+        states = client.snapshot_reader.snapshot(list(roots)).providers.values()
+        return {state.uuid: state.provider for state in states}
     return {
         provider.uuid: provider
         for root in roots
@@ -179,6 +182,8 @@ def read_tree_state(
     :param holdings: whether to read who holds what of them, too
     :raises UnstableRead: if one does not hold still
     """
+    if client.snapshot_reader is not None:
+        return tree_state_of(tree, client.snapshot_reader.snapshot(roots_of(tree)))
     if listed is None:
         listed = {change.uuid: _provider(change) for change in tree.providers}
     providers = {}
@@ -201,7 +206,9 @@ def tree_state_of(tree: TreePlan, snapshot: Snapshot) -> TreeState:
                 state.provider.generation,
                 state.inventories,
                 {
-                    consumer.uuid: Holding(consumer.uuid, consumer.allocations[change.uuid])
+                    consumer.uuid: Holding(
+                        consumer.uuid, consumer.allocations[change.uuid], consumer.generation
+                    )
                     for consumer in snapshot.consumers_on(change.uuid)
                 },
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from functools import singledispatchmethod
 from typing import Any
 
@@ -57,6 +59,27 @@ class OperationRunner:
     ) -> None:
         self._client, self._journal, self._names = client, journal, names
         self._root_uuid, self.conditions = root_uuid, conditions
+        self._is_joint = False
+
+    @contextlib.contextmanager
+    def joint(self) -> Iterator[None]:
+        """Make one transaction of all operations until the end, where the service can do that.
+
+        Then one sync of the journal is enough for them: nothing is done before it.
+        """
+        if self._client.transaction is None:
+            yield
+            return
+        self._is_joint = True
+        try:
+            with self._client.transaction():
+                yield
+                self._journal.sync()
+        except errors.PlacementError:
+            self._journal.note(self._root_uuid, 'taken back')
+            raise
+        finally:
+            self._is_joint = False
 
     def run(self, operation: Operation) -> None:
         """Carry out an operation, unless it is done already.
@@ -65,7 +88,7 @@ class OperationRunner:
         """
         if self._is_done(operation):
             return
-        self._journal.intend(self._root_uuid, operation)
+        self._journal.intend(self._root_uuid, operation, synced=not self._is_joint)
         try:
             self._perform(operation)
         except errors.HTTPError as refusal:

@@ -15,6 +15,8 @@ from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
 from placementclient.planner.plan.operations import (
     DeleteProvider,
+    EnsureClass,
+    EnsureTrait,
     Operation,
     Reshape,
     SetAggregates,
@@ -23,7 +25,7 @@ from placementclient.planner.plan.operations import (
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import live_state, preconditions, replanning, verify
 from placementclient.reshape.journal import Journal
-from placementclient.reshape.live_state import Phase, TreeState
+from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
 from placementclient.reshape.operation_runner import Names, OperationRunner
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.snapshot.capture import UnstableRead
@@ -166,6 +168,18 @@ class TreeExecutor:
         runner = self._runner(conditions)
         operations = iter(self.tree.operations())
         try:
+            self._run_up_to_reshape(runner, operations)
+        except errors.DuplicateName:
+            self._check_elsewhere()
+            raise
+        return self._complete(operations)
+
+    def _run_up_to_reshape(self, runner: OperationRunner, operations: Iterator[Operation]) -> None:
+        for operation in self.tree.operations():
+            if isinstance(operation, EnsureClass | EnsureTrait):
+                # Not joined to the others: when it is there already, the service tries and fails.
+                runner.run(operation)
+        with runner.joint():
             for operation in operations:
                 if isinstance(operation, Reshape):
                     # Also if no answer comes.
@@ -173,10 +187,6 @@ class TreeExecutor:
                     runner.run(operation)
                     break
                 runner.run(operation)
-        except errors.DuplicateName:
-            self._check_elsewhere()
-            raise
-        return self._complete(operations)
 
     def _replan(self, drift: str) -> None:
         """Plan the tree again, as something that matters has changed.
@@ -266,17 +276,25 @@ class TreeExecutor:
     def _retreat(self, tree_state: TreeState) -> None:
         """Take back what surrounds the reshape: traits, aggregates, and the providers made."""
         inverse = self.tree.inverse()
-        self._set(inverse)
         runner = self._runner(Preconditions())
-        for operation in inverse:
-            if isinstance(operation, DeleteProvider):
-                live_provider = tree_state.providers.get(operation.uuid)
-                if live_provider is None:
-                    continue
-                if not live_provider.is_empty:
-                    # The service would delete inventories with the provider.
-                    raise LeftAlone(f'{operation.name} is not empty')
-                runner.run(operation)
+        with runner.joint():
+            self._set(inverse)
+            for operation in inverse:
+                if isinstance(operation, DeleteProvider):
+                    self._remove(runner, operation, tree_state.providers.get(operation.uuid))
+
+    def _remove(
+        self, runner: OperationRunner, operation: DeleteProvider, there: LiveProvider | None
+    ) -> None:
+        """Delete a provider that was made, unless it is gone already.
+
+        :raises LeftAlone: if it is not empty: the service would delete inventories with it
+        """
+        if there is None:
+            return
+        if not there.is_empty:
+            raise LeftAlone(f'{operation.name} is not empty')
+        runner.run(operation)
 
     def _leave_alone(self, state: State, reason: errors.PlacementError) -> TreeResult:
         """End without success; what was prepared is taken back, as far as nobody uses it."""

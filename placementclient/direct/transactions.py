@@ -1,0 +1,90 @@
+"""Many requests as one transaction of the database.
+
+A function of the server that writes begins a transaction, or takes part in the one that its request
+context has begun. So requests that share a context are one transaction. They are given to the
+server's own handlers, as the server's own middleware does it; the caller is looked at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import webob
+from microversion_parse.middleware import MicroversionMiddleware
+from oslo_db.exception import DBError
+from sqlalchemy.exc import SQLAlchemyError
+
+from placementclient import errors
+from placementclient.direct.modules import PrivateModules
+
+
+class Transactions:
+    """Of the threads that use one service.
+
+    :param modules: the server's
+    :param conf: the server's configuration
+    """
+
+    def __init__(self, modules: PrivateModules, conf: Any) -> None:
+        microversion = modules.load('placement.microversion')
+        # What ``placement.deploy`` puts around it too; what is left out makes a context.
+        handler = MicroversionMiddleware(
+            modules.load('placement.handler').PlacementHandler(config=conf),
+            microversion.SERVICE_TYPE,
+            microversion.VERSIONS,
+            json_error_formatter=modules.load('placement.util').json_error_formatter,
+        )
+        self._application = modules.load('placement.fault_wrap').FaultWrapper(handler)
+        self._context = modules.load('placement.context').RequestContext
+        self._manager = modules.load('placement.db_api').placement_context_manager
+        self._open = _Open()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this thread is in a transaction."""
+        return self._open.context is not None
+
+    @contextlib.contextmanager
+    def begin(self, headers: Mapping[str, str]) -> Iterator[None]:
+        """All requests of this thread until the end; nothing is done if one is refused.
+
+        :param headers: what tells who the caller is
+        :raises errors.ServerError: if the database refuses; nothing is done then
+        """
+        environ = {f'HTTP_{name.upper().replace("-", "_")}': text for name, text in headers.items()}
+        context = self._context.from_environ(environ, overwrite=False)
+        try:
+            with self._manager.writer.using(context):
+                self._open.context, self._open.refusal = context, None
+                try:
+                    yield
+                finally:
+                    self._open.context = None
+                if self._open.refusal is not None:
+                    # What it had written before it gave up is still part of the transaction.
+                    raise errors.ServerError(500, f'Taken back: {self._open.refusal}')
+        except (DBError, SQLAlchemyError) as error:
+            raise errors.ServerError(500, str(error)) from error
+
+    def answer(self, request: webob.Request) -> webob.Response:
+        """What the server answers to a request that is part of the transaction."""
+        context = self._open.context
+        request.environ['placement.context'] = context
+        answer = request.get_response(self._application)
+        if answer.status_int >= 400:
+            self._open.refusal = f'{request.method} {request.path}: {answer.status}'
+        else:
+            # The next request has to see what this one has done, as if it were on its own.
+            context.session.flush()
+            context.session.expire_all()
+        return answer
+
+
+class _Open(threading.local):
+    """The transaction of this thread."""
+
+    context: Any = None
+    refusal: str | None = None

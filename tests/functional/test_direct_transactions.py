@@ -1,0 +1,166 @@
+"""Requests of the embedded service as one transaction, and the reshape that is made of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import errors, files
+from placementclient.api import resource_provider, trait
+from placementclient.direct import Direct
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.microversion import HIGHEST
+from placementclient.model.outcomes import State
+from placementclient.reshape import executor, verify
+from placementclient.snapshot import capture
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+
+
+@pytest.fixture
+def tables(session: Session) -> Client:
+    return Client(session, HIGHEST)
+
+
+def names(client: Client) -> set[str]:
+    return {provider.name for provider in resource_provider.list(client)}
+
+
+def test_all_is_done_or_nothing(tables: Client) -> None:
+    assert tables.transaction is not None
+    with tables.transaction():
+        root = resource_provider.create(tables, 'host')
+        resource_provider.create(tables, 'child', parent_provider_uuid=root.uuid)
+        assert names(tables) == {'host', 'child'}
+    assert names(tables) == {'host', 'child'}
+    with pytest.raises(ZeroDivisionError), tables.transaction():  # noqa: PT012
+        resource_provider.create(tables, 'another')
+        1 / 0  # noqa: B018
+    assert names(tables) == {'host', 'child'}
+
+
+def test_a_request_that_is_refused_takes_all_back(tables: Client) -> None:
+    assert tables.transaction is not None
+    with pytest.raises(errors.DuplicateName), tables.transaction():  # noqa: PT012
+        resource_provider.create(tables, 'host')
+        resource_provider.create(tables, 'host')
+    with pytest.raises(errors.ServerError, match='404'), tables.transaction():  # noqa: PT012
+        resource_provider.create(tables, 'host')
+        with pytest.raises(errors.NotFound):
+            resource_provider.delete(tables, uuid_of('nothing'))
+    assert names(tables) == set()
+
+
+def test_each_request_meets_what_those_before_it_did(tables: Client) -> None:
+    assert tables.transaction is not None
+    with tables.transaction():
+        host = resource_provider.create(tables, 'host')
+        answer = trait.set_on_provider(tables, host.uuid, ['HW_CPU_X86_AVX'], host.generation)
+        assert answer.generation == host.generation + 1
+        assert resource_provider.show(tables, host.uuid).value.generation == answer.generation
+    assert resource_provider.show(tables, host.uuid).value.generation == answer.generation
+
+
+def test_policy_holds_in_it() -> None:
+    with Direct(placement_roles='reader') as direct:
+        client = Client(Session(auth=direct), HIGHEST)
+        assert client.transaction is not None
+        with pytest.raises(errors.Forbidden), client.transaction():
+            resource_provider.create(client, 'host')
+
+
+def test_other_threads_are_not_part_of_it(tables: Client) -> None:
+    seen: list[set[str]] = []
+    assert tables.transaction is not None
+    with tables.transaction():
+        resource_provider.create(tables, 'host')
+        other = threading.Thread(target=lambda: seen.append(names(tables)))
+        other.start()
+        other.join()
+    assert seen == [set()]
+
+
+def test_there_is_none_where_the_url_is_given(client: Client) -> None:
+    assert client.transaction is None
+    assert client.snapshot_reader is None
+
+
+def test_there_and_back(tables: Client, client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=3))
+    plan = clouds.plan_of(before, moved_trait=True, aggregates=True)
+    path = str(tmp_path / 'plan.journal')
+    applied = executor.apply(tables, plan, path, workers=2)
+    assert {tree.state for tree in applied.trees} == {State.APPLIED}
+    assert verify.verify(client, plan) == []
+    back = executor.rollback(tables, plan, path, workers=2)
+    assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
+    assert clouds.content(capture.capture(client)) == clouds.content(before)
+
+
+def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path) -> None:
+    plan = clouds.plan_of(clouds.loaded(tables, clouds.cloud()))
+    with clouds.disturbed(tables, 'PUT', '/resource_providers/', _conflict):
+        outcome = executor.apply(tables, plan, str(tmp_path / 'plan.journal'))
+    assert [tree.state for tree in outcome.trees] == [State.APPLIED]
+    assert verify.verify(tables, plan) == []
+
+
+def _conflict() -> None:
+    raise errors.ConcurrentUpdate(409, 'somebody was first')
+
+
+KILLED = """
+    import os, sys
+    from keystoneauth1.session import Session
+    from placementclient import files
+    from placementclient.direct import Direct
+    from placementclient.http import Client
+    from placementclient.microversion import HIGHEST
+    from placementclient.reshape import executor
+
+    database, path, run, left = sys.argv[1:]
+    left, fsync = int(left), os.fsync
+
+    def killed(descriptor):
+        global left
+        left -= 1
+        if not left:
+            os._exit(9)
+        fsync(descriptor)
+
+    client = Client(Session(auth=Direct(database)), HIGHEST)
+    client.supported()
+    os.fsync = killed
+    getattr(executor, run)(client, files.read_plan(path), f'{path}.journal')
+"""
+
+
+@pytest.mark.parametrize('syncs', range(1, 8))
+def test_killed_at_any_sync_it_goes_on(tmp_path: Path, syncs: int) -> None:
+    path = str(tmp_path / 'plan.json')
+    with Direct() as direct:
+        client = Client(Session(auth=direct), HIGHEST)
+        before = clouds.loaded(client, clouds.cloud(hosts=2))
+        plan = clouds.plan_of(before, moved_trait=True)
+    files.write_plan(path, plan)
+    database = f'sqlite:///{os.environ["XDG_DATA_HOME"]}/placementclient/placement.sqlite'
+    for run in ('apply', 'rollback'):
+        words = [sys.executable, '-c', textwrap.dedent(KILLED), database, path, run, str(syncs)]
+        assert subprocess.run(words).returncode in (0, 9)
+        with Direct(database) as direct:
+            client = Client(Session(auth=direct), HIGHEST)
+            go_on = executor.apply if run == 'apply' else executor.rollback
+            outcome = go_on(client, plan, f'{path}.journal')
+            assert outcome.exit_status is ExitStatus.DONE, outcome
+            if run == 'apply':
+                assert verify.verify(client, plan, journal_path=f'{path}.journal') == []
+            else:
+                assert clouds.content(capture.capture(client)) == clouds.content(before)
