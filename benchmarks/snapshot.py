@@ -18,7 +18,7 @@ import stage
 from paired import Run, command, environment, paired, runs
 
 PROVIDERS, CONSUMERS, WORKERS = 200, 3, 8
-SAVE = ('resource', 'provider', 'snapshot', 'save', '--workers', str(WORKERS))
+SAVE = ('resource', 'provider', 'snapshot', 'save', '--overwrite', '--workers', str(WORKERS))
 #: Sends the recorded requests one after the other, over and over.
 REPLAY = """
 local paths = {%s}

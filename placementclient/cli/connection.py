@@ -20,6 +20,7 @@ FOREIGN = ('--os-', '--tls-', '--collect-timing')
 DEFAULT_WAY = 'password'
 #: How long Keystone is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
+DIRECT = 'placement_direct'
 HINT = (
     'set the OS_* variables of your cloud, or use --os-cloud with a clouds.yaml, or '
     '--os-auth-type placement_direct for a Placement without a server'
@@ -101,7 +102,31 @@ class Connection:
 
     @functools.cached_property
     def _way(self) -> _Options | _Cloud:
-        return (_Cloud if self._options.os_cloud else _Options)(self._argv)
+        is_direct = _is_direct(self._options, self._argv)
+        return (_Cloud if self._options.os_cloud and not is_direct else _Options)(self._argv)
+
+
+def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
+    """Whether the embedded Placement is asked for, and not a cloud.
+
+    What the command line says wins over the environment.
+
+    :raises errors.UsageError: if the command line, or the environment, asks for both
+    """
+    if (options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) != DIRECT:
+        return False
+    words = {word.partition('=')[0] for word in argv}
+    others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
+    source = '--os-auth-type'
+    if not options.os_auth_type:
+        source = 'OS_AUTH_TYPE'
+        others += [name for name in ('OS_CLOUD', 'OS_AUTH_URL') if os.environ.get(name)]
+    if others:
+        raise errors.UsageError(
+            f'{DIRECT} ({source}) would win over {others[0]}, as it needs no cloud: every command '
+            'would work on a database of this host; unset one of the two'
+        )
+    return True
 
 
 class _Options:

@@ -129,6 +129,7 @@ def generation(since: str | None = None) -> Option:
     )
 
 
+OVERWRITE = Option('--overwrite', action='store_true', help='Replace what is there')
 YES = Option('--yes', action='store_true', help='Do not ask')
 LONG = Option('--long', action='store_true', since='1.15', help='Print last_modified too')
 

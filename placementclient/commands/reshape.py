@@ -7,6 +7,7 @@ before it runs one.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,12 +25,18 @@ if TYPE_CHECKING:
 PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
 
 
+def journal_of(path: str) -> str:
+    """The file, beside that of a plan, where it is noted what was done for it."""
+    return f'{path}.journal'
+
+
 class PlanReshape(base.ShowOne):
     """Plan how inventory moves to other providers, and whose allocations go where.
 
     Nothing is changed. Where it is not certain which provider an allocation belongs to, there is no
     plan (exit status 5): say it in the specification or in a file of assignments.
-    --write-assignments writes such a file to fill in.
+    --write-assignments writes such a file to fill in. A plan that has a journal is kept, unless
+    --overwrite is given.
 
     Example:
 
@@ -83,6 +90,7 @@ class PlanReshape(base.ShowOne):
             help='Write a CSV file with the undecided rows, to fill in and hand back',
         ),
         Option('-o', '--output', metavar='<plan>', required=True, help='The file of the plan'),
+        base.OVERWRITE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -92,6 +100,13 @@ class PlanReshape(base.ShowOne):
         from placementclient.render import plans
         from placementclient.snapshot import capture
 
+        journal_path = journal_of(parsed_args.output)
+        if not parsed_args.overwrite and os.path.exists(journal_path):
+            raise errors.BadFile(
+                parsed_args.output,
+                f'was applied, wholly or in part, as {journal_path} tells, and is what status and '
+                'rollback need: give another name, or --overwrite',
+            )
         spec = files.read_spec(parsed_args.spec)
         rows = [
             row

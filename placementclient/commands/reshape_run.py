@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from placementclient import errors
 from placementclient.commands import base, progress
 from placementclient.commands.base import Option
-from placementclient.commands.reshape import PLAN
+from placementclient.commands.reshape import PLAN, journal_of
 from placementclient.commands.snapshot import TREE, workers
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _journal(parsed_args: argparse.Namespace) -> str:
     """
     if parsed_args.plan == '-':
         raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
-    return f'{parsed_args.plan}.journal'
+    return journal_of(parsed_args.plan)
 
 
 class _OfPlan(base.Lister):
@@ -107,7 +107,8 @@ class ApplyReshape(_Run):
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
-        self.confirm(f'Apply {parsed_args.plan}, to {count} of its trees?', parsed_args)
+        question = f'Apply {parsed_args.plan}, to {count} of its trees, at {self.client.url}?'
+        self.confirm(question, parsed_args)
         with self.reported(count) as report:
             outcome = executor.apply(
                 self.client,
@@ -143,7 +144,8 @@ class RollbackReshape(_Run):
 
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
-        self.confirm(f'Roll back {parsed_args.plan}, in {count} of its trees?', parsed_args)
+        question = f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.url}?'
+        self.confirm(question, parsed_args)
         with self.reported(count) as report:
             outcome = executor.rollback(
                 self.client,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from placementclient import errors
@@ -60,7 +61,8 @@ class SaveSnapshot(base.ShowOne):
     """Save providers, inventories, traits, aggregates, allocations and consumers to a file.
 
     Each tree is consistent in itself: where somebody writes while it is read, it is read again.
-    A file name that ends in .gz is compressed.
+    A file name that ends in .gz is compressed. A file that is there is kept, unless --overwrite is
+    given.
 
     Example:
 
@@ -71,6 +73,7 @@ class SaveSnapshot(base.ShowOne):
         Option('file', metavar='<file>', help='The file to write'),
         TREE,
         workers('read'),
+        base.OVERWRITE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -78,6 +81,12 @@ class SaveSnapshot(base.ShowOne):
         from placementclient import files
         from placementclient.snapshot import capture
 
+        if not parsed_args.overwrite and os.path.isfile(parsed_args.file):
+            raise errors.BadFile(
+                parsed_args.file,
+                'exists, and may be the only one of what was before: '
+                'give another name, or --overwrite',
+            )
         with progress.shown(self.app, self.log) as tell:
             snapshot = capture.capture(
                 self.client,

@@ -100,11 +100,11 @@ def status(
         uuid, name = tree.root_provider_uuid, tree.root_provider_name
         found, reason = _status(source, tree)
         record = records.get(uuid)
-        if record is not None and found is Status.PENDING:
+        if record is not None and found is not Status.APPLIED:
             if record.ended == State.LEFT_ALONE:
                 reason = f'left alone: {record.reason}'
                 return TreeStatus(uuid, name, Status.DIFFERS, reason, is_left_alone=True)
-            if record.ended == State.ROLLED_BACK:
+            if record.ended == State.ROLLED_BACK and found is Status.PENDING:
                 found = Status.ROLLED_BACK
         return TreeStatus(uuid, name, found, reason)
 

@@ -147,3 +147,40 @@ def test_replace_hands_allocations_over_in_one_request(
     assert placement('resource provider allocation replace --file body.json').status == 0
     assert allocation.show(client, consumer.uuid).value.allocations == {}
     assert allocation.show(client, other).value.allocations == consumer.allocations
+
+
+def test_files_that_are_needed_are_not_overwritten(placement: Placement, cloud: Snapshot) -> None:
+    plan = f'{PLAN} --assignments gpu-map.csv'
+    assert placement(plan).status == 0
+    assert placement(plan).status == 0
+    assert placement(f'{PREFIX} apply plan.json --yes').status == 0
+    kept = Path('plan.json').read_bytes()
+    refused = placement(plan)
+    assert (refused.status, Path('plan.json').read_bytes()) == (errors.ExitStatus.ERROR, kept)
+    assert 'plan.json: was applied, wholly or in part, as plan.json.journal tells' in refused.stderr
+    assert placement(f'{PREFIX} rollback plan.json --yes').status == 0
+    assert placement(f'{plan} --overwrite').status == 0
+
+    kept = Path('cloud.json').read_bytes()
+    refused = placement('resource provider snapshot save cloud.json')
+    assert (refused.status, Path('cloud.json').read_bytes()) == (errors.ExitStatus.ERROR, kept)
+    assert 'cloud.json: exists' in refused.stderr
+    assert placement('resource provider snapshot save cloud.json --overwrite').status == 0
+
+
+def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(
+    placement: Placement, cloud: Snapshot
+) -> None:
+    assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
+    shrunk = 'resource provider inventory set compute1 --amend --resource VGPU=7'
+    assert placement(shrunk).status == 0
+    left = placement(f'{PREFIX} apply plan.json --yes -f json')
+    assert left.status == errors.ExitStatus.DIFFERS
+    (tree,) = json.loads(left.stdout)
+    assert (tree['tree'], tree['state']) == ('compute1', 'left alone')
+    command = 'placement resource provider reshape plan --spec <spec> --assignments gpu-map.csv'
+    assert f'{command} --tree compute1 -o <new plan>' in left.stderr
+    again = placement(f'{PREFIX} status plan.json -f json')
+    assert again.status == errors.ExitStatus.DIFFERS
+    assert json.loads(again.stdout)[0]['reason'] == f'left alone: {tree["reason"]}'
+    assert command in again.stderr

@@ -193,3 +193,25 @@ def test_reads_are_repeated_as_often_as_is_said(
     service.answer(*[Reply(503)] * 3)
     assert shell.main([*NO_AUTH, *options, *LIST]) == 1
     assert len(service.requests) == asked
+
+
+@pytest.mark.parametrize(
+    ('argv', 'environment', 'other'),
+    [
+        ([], {'OS_AUTH_URL': KEYSTONE}, 'OS_AUTH_URL'),
+        ([], {'OS_CLOUD': 'lab'}, 'OS_CLOUD'),
+        (['--os-cloud', 'lab'], {}, '--os-cloud'),
+        ([f'--os-auth-url={KEYSTONE}'], {}, '--os-auth-url'),
+    ],
+)
+def test_the_embedded_placement_beside_a_cloud_is_an_error(
+    argv: list[str],
+    environment: dict[str, str],
+    other: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in {**environment, 'OS_AUTH_TYPE': 'placement_direct'}.items():
+        monkeypatch.setenv(name, value)
+    assert shell.main([*argv, *LIST]) == 2
+    assert f'placement_direct (OS_AUTH_TYPE) would win over {other}, ' in capsys.readouterr().err
