@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from placementclient.model.inventories import Amount, Count
-from placementclient.planner.spec.specification import Move, ProviderSpec, Selection, Spec
+from placementclient.planner.spec.specification import Addition, Move, ProviderSpec, Selection, Spec
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
@@ -59,15 +59,27 @@ class MoveRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     consumers: Mapping[Name, Amount | Mapping[Symbol, Amount | None] | None] | UnsetType = UNSET
 
 
+class AdditionRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Inventory and allocations that Placement never had."""
+
+    resource_provider: Name
+    inventories: Mapping[Symbol, InventoryRecord]
+    parent: Name | UnsetType = UNSET
+    traits: tuple[Symbol, ...] = ()
+    aggregates: tuple[Name, ...] = ()
+    consumers: Mapping[Name, Mapping[Symbol, Amount]] = {}
+
+
 class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The long form of a specification."""
 
     trees: SelectionRecord | UnsetType = UNSET
     providers: tuple[ProviderSpecRecord, ...] = ()
-    moves: tuple[MoveRecord, ...]
+    moves: tuple[MoveRecord, ...] = ()
     together: tuple[tuple[Symbol, ...], ...] = ()
     split: bool = False
     assignments: tuple[Name, ...] = ()
+    additions: tuple[AdditionRecord, ...] | UnsetType = UNSET
 
 
 def record(spec: Spec) -> SpecRecord:
@@ -79,6 +91,7 @@ def record(spec: Spec) -> SpecRecord:
         together=spec.together,
         split=spec.split,
         assignments=spec.assignments,
+        additions=tuple(map(_addition, spec.additions)) or UNSET,
     )
 
 
@@ -93,6 +106,17 @@ def _provider(provider: ProviderSpec) -> ProviderSpecRecord:
         {name: _inventory(fields) for name, fields in sorted(provider.inventories.items())},
         provider.traits,
         provider.aggregates,
+    )
+
+
+def _addition(addition: Addition) -> AdditionRecord:
+    return AdditionRecord(
+        addition.name,
+        {name: _inventory(fields) for name, fields in sorted(addition.inventories.items())},
+        UNSET if addition.parent is None else addition.parent,
+        addition.traits,
+        addition.aggregates,
+        {uuid: dict(sorted(held.items())) for uuid, held in sorted(addition.consumers.items())},
     )
 
 

@@ -16,6 +16,7 @@ from placementclient.planner.solve.search import (
     search,
 )
 from placementclient.planner.spec.specification import Spec
+from placementclient.planner.target import additions
 from placementclient.planner.target.assignment import (
     Assignment,
     AssignmentProblem,
@@ -42,9 +43,9 @@ def assign(
     """
     _refuse_hidden(overlay, target_state)
     problem = AssignmentProblem(overlay, target_state, spec)
-    overfull = list(problem.overfull())
-    if overfull:
-        raise Refused([*overfull])
+    refused = [*problem.overfull(), *additions.refusals(overlay, target_state)]
+    if refused:
+        raise Refused(refused)
     for source, names in _groups(target_state, spec):
         for consumer in overlay.consumers_on(source):
             problem.add_consumer(consumer, target_state.providers[source], names, known)
@@ -56,7 +57,9 @@ def assign(
         raise Refused(*diagnose(target_state, problem, items, found))
     if isinstance(found, Undetermined):
         raise Refused([infeasibility.Undetermined(target_state.root.name, timeout)])
-    return _assignment(target_state, problem.consumer_items, found)
+    assignment = _assignment(target_state, problem.consumer_items, found)
+    additions.assign(target_state, assignment)
+    return assignment
 
 
 def _groups(target_state: TargetState, spec: Spec) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -159,6 +159,29 @@ class LongName(SpecFault):
 
 
 @dataclass(frozen=True, slots=True)
+class HasAlready(SpecFault):
+    """A provider is to get inventory that it has already, or that a move brings."""
+
+    provider: str
+    resource_class: str
+
+    def __str__(self) -> str:
+        return (
+            f'{self.tree}: {self.provider} has {self.resource_class} already, or gets it by a move'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoConsumer(SpecFault):
+    """Something is to be added to a consumer that holds nothing."""
+
+    consumer_uuid: str
+
+    def __str__(self) -> str:
+        return f'{self.tree}: unknown consumer {self.consumer_uuid}'
+
+
+@dataclass(frozen=True, slots=True)
 class NoTotal(Cause):
     """Inventory that nothing is moved into has no total."""
 

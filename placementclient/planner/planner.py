@@ -178,8 +178,9 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
     overlay = SnapshotOverlay(snapshot)
-    sources = (overlay.find(move.source) for move in spec.moves)
-    wanted = {overlay.root_of(state) for state in sources if state is not None}
+    named = [move.source for move in spec.moves]
+    named += [name for each in spec.additions for name in (each.name, each.parent) if name]
+    wanted = {overlay.root_of(state) for state in map(overlay.find, named) if state is not None}
     return [root for root in snapshot.roots() if root.uuid in wanted]
 
 

@@ -126,6 +126,8 @@ def _by_holding(tree: TreePlan, *, backwards: bool) -> dict[Holding, list[Planne
     uuids = {change.name: change.uuid for change in tree.providers}
     rows: dict[Holding, list[PlannedRow]] = {}
     for row in tree.rows:
+        if row.from_provider is None or row.to_provider is None:
+            continue  # added: it is not from anywhere
         origin = (row.from_provider, row.resource_class)
         if backwards:
             if origin == (row.to_provider, row.to_resource_class):
@@ -147,7 +149,7 @@ def _kept(
         by_name = {(place.provider, place.resource_class): place for place in places}
         kept[holding] = []
         for row in rows:
-            place = by_name.get((row.to_provider, row.to_resource_class))
+            place = by_name.get((row.to_provider or '', row.to_resource_class))
             if place is None:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
                 raise Refused([BadRow(target_state.root.name, reason)])
@@ -185,7 +187,42 @@ class _Return:
         if self._causes:
             raise Refused(self._causes)
         self._find_places()
+        self._take_back()
+        if self._causes:
+            raise Refused(self._causes)
         return self._target_state, dict(self._known())
+
+    def _take_back(self) -> None:
+        """Of what providers got without a move, consumers lose exactly what the plan gave them."""
+        given = {
+            (row.consumer_uuid, row.to_provider, row.resource_class): row.amount
+            for row in self._tree.rows
+            if row.from_provider is None
+        }
+        moved = {(move.to_provider, move.to_resource_class) for move in self._tree.moves}
+        for change in self._tree.providers:
+            gained = change.after.inventories.keys() - change.content_before.inventories.keys()
+            for name in sorted(gained):
+                if (change.name, name) not in moved:
+                    self._take_back_of(change, name, given)
+
+    def _take_back_of(
+        self,
+        change: ProviderChange,
+        name: str,
+        given: Mapping[tuple[str, str | None, str], int],
+    ) -> None:
+        for consumer in self._overlay.consumers_on(change.uuid):
+            held = _amount(consumer, change.uuid, name)
+            if held and held != given.get((consumer.uuid, change.name, name)):
+                reason = (
+                    f'{consumer.uuid} holds {held} {name} of {change.name}, which the plan did '
+                    'not give it'
+                )
+                self._causes.append(BadRow(self._tree.root_provider_name, reason))
+            elif held:
+                removed = self._target_state.removed.setdefault(consumer.uuid, {})
+                removed[Where(change.uuid, name)] = held
 
     def _provider(self, change: ProviderChange, state: ProviderState) -> TargetProvider:
         before, after = change.content_before, change.after
@@ -272,7 +309,7 @@ class _Return:
                     held = expected = min(held, moved)
                 known = [
                     Known(
-                        by_name[row.from_provider, row.resource_class],
+                        by_name[row.from_provider or '', row.resource_class],
                         row.amount,
                         Label.MAPPED,
                         'the plan',

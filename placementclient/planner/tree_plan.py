@@ -107,11 +107,13 @@ def consumer_changes(
 
 def _moved(before: Allocations, transfers: Sequence[Transfer]) -> Allocations:
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
-    for _, (source, name), _, amount in transfers:
-        after[source][name] -= amount
-    for _, _, (target, name), amount in transfers:
-        resources = after.setdefault(target, {})
-        resources[name] = resources.get(name, 0) + amount
+    for _, source, _, amount in transfers:
+        if source is not None:
+            after[source.provider_uuid][source.resource_class] -= amount
+    for _, _, target, amount in transfers:
+        if target is not None:
+            resources = after.setdefault(target.provider_uuid, {})
+            resources[target.resource_class] = resources.get(target.resource_class, 0) + amount
     positive = {
         provider_uuid: {name: amount for name, amount in resources.items() if amount}
         for provider_uuid, resources in after.items()

@@ -68,9 +68,12 @@ def tree_lines(tree: TreePlan) -> Iterator[str]:
             if row.to_resource_class != name:
                 name = f'{name} as {row.to_resource_class}'
             evidence = f': {row.evidence}' if row.evidence else ''
+            way = f'{row.from_provider} → {row.to_provider}'
+            if row.from_provider is None:
+                way = f'new on {row.to_provider}'
             yield (
-                f'    {row.consumer_uuid}  {row.amount} {name}  '
-                f'{row.from_provider} → {row.to_provider}  ({row.label.value}{evidence})'
+                f'    {row.consumer_uuid}  {row.amount} {name}  {way}  '
+                f'({row.label.value}{evidence})'
             )
 
 

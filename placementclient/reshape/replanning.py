@@ -88,8 +88,9 @@ def _places(tree: TreePlan) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
     """Where each consumer gets what it has of a class on a provider: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in tree.rows:
-        holding = (row.consumer_uuid, row.resource_class, row.from_provider)
-        result.setdefault(holding, set()).add((row.to_provider, row.to_resource_class))
+        holding = (row.consumer_uuid, row.resource_class, row.from_provider or '')
+        place = (row.to_provider or '', row.to_resource_class)
+        result.setdefault(holding, set()).add(place)
     return result
 
 

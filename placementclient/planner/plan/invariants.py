@@ -24,9 +24,9 @@ from placementclient.planner.plan.operations import (
     SetAggregates,
     SetTraits,
 )
-from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import Content, ProviderChange
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.specification import Spec, filled
 
 #: Amounts by provider UUID and class.
 Amounts = dict[tuple[str, str], int]
@@ -78,14 +78,25 @@ class _Named:
             for move in spec.moves
             for name in move.resources
         }
+        self.backwards = backwards
+        self.additions = spec.additions
+        entries = (*spec.providers, *spec.additions)
         self.moved = {name for pair in self.pairs for name in pair}
-        self.stated = {name for entry in spec.providers for name in entry.inventories}
+        self.stated = {name for entry in entries for name in entry.inventories}
         moved = {trait for move in spec.moves for trait in move.traits}
-        stated = moved.union(*(entry.traits for entry in spec.providers))
+        stated = moved.union(*(entry.traits for entry in entries))
         self.gained_traits, self.lost_traits = (moved, stated) if backwards else (stated, moved)
-        aggregates: set[str] = set().union(*(entry.aggregates for entry in spec.providers))
+        aggregates: set[str] = set().union(*(entry.aggregates for entry in entries))
         self.gained_aggregates = set() if backwards else aggregates
         self.lost_aggregates = aggregates if backwards else set()
+
+    def adds(self, root: str, change: ProviderChange, row: PlannedRow) -> bool:
+        """Whether an addition gives a consumer this amount of this provider."""
+        return any(
+            filled(addition.name, root=root) in (change.name, change.uuid)
+            and addition.consumers.get(row.consumer_uuid, {}).get(row.resource_class) == row.amount
+            for addition in self.additions
+        )
 
 
 class _Inspector:
@@ -137,8 +148,12 @@ class _Inspector:
             yield f'{change.name} is to be made in another tree'
 
     def _moved(self, moves: dict[str, Amounts]) -> Iterator[str]:
-        """Sum up what the rows move of each consumer."""
+        """Sum up what the rows move of each consumer, or add to it."""
+        added: set[tuple[str, str, str]] = set()
         for row in self._tree.rows:
+            if row.from_provider is None or row.to_provider is None:
+                yield from self._added(row, moves, added)
+                continue
             source = self._by_name.get(row.from_provider)
             target = self._by_name.get(row.to_provider)
             if source is None or target is None:
@@ -152,6 +167,29 @@ class _Inspector:
             sums = moves.setdefault(row.consumer_uuid, {})
             _add(sums, (source.uuid, row.resource_class), -row.amount)
             _add(sums, (target.uuid, row.to_resource_class), row.amount)
+
+    def _added(
+        self, row: PlannedRow, moves: dict[str, Amounts], added: set[tuple[str, str, str]]
+    ) -> Iterator[str]:
+        """Nothing is added, nor taken back, that the specification does not name, and once."""
+        backwards = self._named.backwards
+        nowhere, name = row.from_provider, row.to_provider
+        if backwards:
+            nowhere, name = name, nowhere
+        change = self._by_name.get(name or '')
+        key = (row.consumer_uuid, name or '', row.resource_class)
+        if (
+            nowhere is not None
+            or change is None
+            or row.resource_class != row.to_resource_class
+            or key in added
+            or not self._named.adds(self._root, change, row)
+        ):
+            yield f'no addition gives {row.consumer_uuid} {row.amount} {row.resource_class}'
+            return
+        added.add(key)
+        sums = moves.setdefault(row.consumer_uuid, {})
+        _add(sums, (change.uuid, row.resource_class), -row.amount if backwards else row.amount)
 
     def _conservation(self) -> Iterator[str]:
         """The rows, and they alone, lead from what consumers hold to what they are to hold."""

@@ -42,8 +42,9 @@ class PlannedRow:
 
     :param resource_class: its name on the source
     :param amount: in units of the class
-    :param from_provider: the source's name
-    :param to_provider: the target's name: the source's own, if the amount stays
+    :param from_provider: the source's name; ``None`` of what Placement never had
+    :param to_provider: the target's name: the source's own, if the amount stays; ``None`` on the
+        way back of what was added
     :param to_resource_class: the name of the class on the target
     :param evidence: the operator's, for a mapped row
     """
@@ -51,8 +52,8 @@ class PlannedRow:
     consumer_uuid: str
     resource_class: str
     amount: int
-    from_provider: str
-    to_provider: str
+    from_provider: str | None
+    to_provider: str | None
     to_resource_class: str
     label: Label
     evidence: str | None = None

@@ -10,7 +10,7 @@ from os_resource_classes import STANDARDS
 from placementclient import errors
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.documents import meant
-from placementclient.planner.spec.specification import Spec, has_placeholder, is_pattern
+from placementclient.planner.spec.specification import ROOT, Spec, has_placeholder, is_pattern
 
 #: What leads to a value of a specification, as :meth:`Spec.error` takes it.
 Keys = tuple[str | int, ...]
@@ -31,6 +31,7 @@ def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator
     yield from _unknown(spec, _traits_given(spec), traits, False, 'trait')
     if spec.selection is None:
         yield from _sources(spec, snapshot)
+    yield from _additions(spec, snapshot)
 
 
 def _unknown(
@@ -69,6 +70,9 @@ def _classes_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
     for index, entry in enumerate(spec.providers):
         for name in entry.inventories:
             yield name, ('providers', index, 'inventories', name)
+    for index, addition in enumerate(spec.additions):
+        for name in addition.inventories:
+            yield name, ('additions', index, 'inventories', name)
     for index, move in enumerate(spec.moves):
         for name, renamed in move.renamed.items():
             yield renamed, ('moves', index, 'as', name)
@@ -91,6 +95,9 @@ def _traits_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
     for index, entry in enumerate(spec.providers):
         for place, name in enumerate(entry.traits):
             yield name, ('providers', index, 'traits', place)
+    for index, addition in enumerate(spec.additions):
+        for place, name in enumerate(addition.traits):
+            yield name, ('additions', index, 'traits', place)
 
 
 def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
@@ -103,3 +110,27 @@ def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
                 f'there is no provider {name} to move anything from{meant(name, names)}',
                 *('moves', index, 'from_resource_provider'),
             )
+
+
+def _additions(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
+    """The additions that lead nowhere, or to what another entry is about."""
+    entries = {entry.name for entry in spec.providers}
+    known = set(entries)
+    for index, addition in enumerate(spec.additions):
+        parent = addition.parent or ROOT
+        if addition.name in entries:
+            reason = f'{addition.name} is under providers too'
+            yield spec.error(reason, 'additions', index, 'resource_provider')
+        elif not (
+            has_placeholder(parent)
+            or parent in known
+            or snapshot.find(addition.name)
+            or snapshot.find(parent)
+        ):
+            names = [state.name for state in snapshot.providers.values()]
+            yield spec.error(
+                f'there is no provider {parent} to make {addition.name} below'
+                f'{meant(parent, names)}',
+                *('additions', index, 'parent'),
+            )
+        known.add(addition.name)

@@ -80,6 +80,17 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Addition(ProviderSpec):
+    """Inventory and allocations that Placement never had.
+
+    :param name: the provider; made below ``parent`` if it does not exist
+    :param consumers: what they get: ``{consumer: {class: amount}}``
+    """
+
+    consumers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A specification.
 
@@ -88,6 +99,7 @@ class Spec:
     :param together: groups of classes that go to one target, of each consumer
     :param split: whether a consumer's amount of a class may be divided
     :param assignments: the names of files with assignment rows; reading them is the caller's part
+    :param additions: what providers and consumers get beside what moves
     :param document: what it was read from
     """
 
@@ -98,6 +110,7 @@ class Spec:
     together: tuple[tuple[str, ...], ...] = ()
     split: bool = False
     assignments: tuple[str, ...] = ()
+    additions: tuple[Addition, ...] = ()
     document: Cursor | None = field(default=None, compare=False, repr=False)
 
     def error(self, reason: str, *keys: str | int) -> errors.BadFile:
@@ -159,11 +172,12 @@ def _spec(document: Cursor) -> Spec:
                 'together': _together,
                 'split': Cursor.boolean,
                 'assignments': Cursor.texts,
+                'additions': _additions,
             },
-            ['moves'],
+            [] if 'additions' in document.mapping() else ['moves'],
         )
-    moves = given.pop('moves')
-    if not moves:
+    moves = given.pop('moves', ())
+    if not moves and not given.get('additions'):
         inside = document.inside('moves')
         raise inside.error('has no moves' if inside is document else 'is empty')
     selection = given.pop('trees', None)
@@ -208,6 +222,43 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
         return entry
 
     return cursor.each(provider)
+
+
+def _additions(cursor: Cursor) -> tuple[Addition, ...]:
+    names: set[str] = set()
+
+    def addition(item: Cursor) -> Addition:
+        given = item.fields(
+            {
+                'resource_provider': lambda at: _template(at, ('root',)),
+                'parent': lambda at: _template(at, ('root',)),
+                'inventories': lambda at: at.entries(_fields),
+                'traits': Cursor.symbols,
+                'aggregates': lambda at: at.each(Cursor.uuid),
+                'consumers': _added,
+            },
+            ['resource_provider', 'inventories'],
+        )
+        entry = Addition(given.pop('resource_provider'), **given)
+        if entry.name in names:
+            raise item.error(f'{entry.name} is there twice')
+        names.add(entry.name)
+        for uuid, amounts in entry.consumers.items():
+            for name in amounts:
+                if name not in entry.inventories:
+                    raise item.inside('consumers', uuid, name).error(
+                        f'{name} is not in inventories'
+                    )
+        return entry
+
+    return cursor.each(addition)
+
+
+def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
+    return {
+        replace(item, value=uuid).uuid(): item.entries(lambda at: at.integer(1, UNLIMITED))
+        for uuid, item in cursor.mapping().items()
+    }
 
 
 def _fields(cursor: Cursor) -> dict[str, int | float]:

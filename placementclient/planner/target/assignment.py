@@ -42,11 +42,15 @@ class ConsumerItem:
 
 
 class Transfer(NamedTuple):
-    """An amount of a consumer that goes to a place, which may be the one where it is."""
+    """An amount of a consumer that goes to a place, which may be the one where it is.
+
+    :param source: ``None`` of what is added
+    :param target: ``None`` of what is taken back after that
+    """
 
     consumer_uuid: str
-    source: Where
-    target: Where
+    source: Where | None
+    target: Where | None
     amount: int
 
 

@@ -12,7 +12,7 @@ from placementclient.model.snapshots import ProviderState
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause, Refused
 from placementclient.planner.spec import specification as specs
-from placementclient.planner.spec.specification import Move, ProviderSpec, Spec
+from placementclient.planner.spec.specification import Addition, Move, ProviderSpec, Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import (
     InventoryFlow,
@@ -44,6 +44,7 @@ class _Builder:
         self._made: dict[str, TargetProvider] = {}
         self._pending: set[str] = set()
         self._entries = {self._named(entry.name): entry for entry in spec.providers}
+        self._additions = dict(self._own_additions())
         self.causes: list[Cause] = []
         self.target_state = TargetState(root)
 
@@ -51,7 +52,8 @@ class _Builder:
         for index, name in enumerate(self._entries):
             if not specs.has_placeholder(name):
                 self._provider(name)
-                self._check_length(name, 'providers', index, 'name')
+                if index < len(self._spec.providers):
+                    self._check_length(name, 'providers', index, 'name')
         moves = [
             (index, source)
             for index, move in enumerate(self._spec.moves)
@@ -61,6 +63,8 @@ class _Builder:
         for index, source in moves:
             self._flow(index, source, taken)
         self._check_totals()
+        for index, addition in self._additions.items():
+            self._add(index, addition)
         if self.causes:
             return
         self._find_places()
@@ -70,6 +74,37 @@ class _Builder:
             self._state_rest(target_provider)
         self._check_reserved(kept)
         self._parents_first()
+
+    # Additions
+
+    def _own_additions(self) -> Iterator[tuple[int, Addition]]:
+        """The additions of this tree, with their indexes; they are entries like the others."""
+        for index, addition in enumerate(self._spec.additions):
+            name = self._named(addition.name)
+            parent = self._named(addition.parent or specs.ROOT)
+            there = self._overlay.find(name) or self._overlay.find(parent)
+            if there.uuid in self._members if there else parent in self._entries:
+                self._entries[name] = addition
+                yield index, addition
+
+    def _add(self, index: int, addition: Addition) -> None:
+        target = self._provider(self._named(addition.name))
+        if target is None:
+            return
+        self._check_length(target.name, 'additions', index, 'resource_provider')
+        gained = {flow.destination for flow in self.target_state.flows}
+        for name in addition.inventories:
+            if name in target.inventories or Where(target.uuid, name) in gained:
+                keys = 'additions', index, 'inventories', name
+                self.causes.append(
+                    infeasibility.HasAlready(self._root.name, keys, target.name, name)
+                )
+        for consumer_uuid, amounts in addition.consumers.items():
+            if consumer_uuid not in self._overlay.snapshot.consumers:
+                at = 'additions', index, 'consumers', consumer_uuid
+                self.causes.append(infeasibility.NoConsumer(self._root.name, at, consumer_uuid))
+            added = self.target_state.added.setdefault(consumer_uuid, {})
+            added.update({Where(target.uuid, name): amount for name, amount in amounts.items()})
 
     # Providers
 
@@ -184,6 +219,8 @@ class _Builder:
         there = self._overlay.find(parent)
         if there is not None:
             return there.uuid if there.uuid in self._members else None
+        if parent in self._made:
+            return self._made[parent].uuid
         if parent in self._pending or self._entry(parent, None, source) is None:
             return None
         target_provider = self._provider(parent, source)

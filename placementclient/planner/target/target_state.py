@@ -115,6 +115,8 @@ class TargetState:
     :param places: of each class that moves off a provider, the places in order of preference
     :param limited: of some of these, the only amounts that move, by consumer UUID; all else stays
     :param entries: which of the specification's ``providers`` are of use here, by their names there
+    :param added: what consumers get that Placement never had, by consumer UUID
+    :param removed: on the way back, what they lose again
     """
 
     root: ProviderState
@@ -123,6 +125,8 @@ class TargetState:
     places: dict[Where, list[Place]] = field(default_factory=dict)
     limited: dict[Where, dict[str, int]] = field(default_factory=dict)
     entries: set[str] = field(default_factory=set)
+    added: dict[str, dict[Where, int]] = field(default_factory=dict)
+    removed: dict[str, dict[Where, int]] = field(default_factory=dict)
 
 
 def content_of(state: ProviderState) -> Content:

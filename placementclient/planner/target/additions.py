@@ -1,0 +1,64 @@
+"""What consumers get that Placement never had, and lose again on the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import Cause
+from placementclient.planner.plan.plan import Label, PlannedRow
+from placementclient.planner.target.assignment import Assignment, Transfer
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import TargetState, Where
+
+
+def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Cause]:
+    """Why the service would refuse the additions: it judges capacity, and all that is written."""
+    tree = target_state.root.name
+    needs: dict[Where, int] = {}
+    for consumer_uuid, amounts in target_state.added.items():
+        for where, amount in amounts.items():
+            needs[where] = needs.get(where, 0) + amount
+        for provider_uuid, resources in overlay.consumer(consumer_uuid).allocations.items():
+            state = target_state.providers.get(provider_uuid) or overlay.state(provider_uuid)
+            for name, amount in resources.items():
+                inventory = state.inventories.get(name) if state else None
+                if state and inventory and not inventory.admits(amount):
+                    yield infeasibility.Unacceptable(tree, consumer_uuid, state.name, name, amount)
+        for where, amount in amounts.items():
+            target = target_state.providers[where.provider_uuid]
+            inventory = target.inventories[where.resource_class]
+            if not inventory.admits(amount):
+                yield infeasibility.BadAmount(
+                    tree,
+                    consumer_uuid,
+                    where.resource_class,
+                    amount,
+                    ((target.name, inventory.min_unit, inventory.max_unit, inventory.step_size),),
+                )
+    for where, need in needs.items():
+        target = target_state.providers[where.provider_uuid]
+        room = target.inventories[where.resource_class].capacity
+        if need > room:
+            yield infeasibility.Shortfall(
+                tree, (target.name,), where.resource_class, need, room, mapped=True
+            )
+
+
+def assign(target_state: TargetState, assignment: Assignment) -> None:
+    """Give the consumers what is added, and take what is removed; the operator said so."""
+    names = {uuid: target.name for uuid, target in target_state.providers.items()}
+    for consumer_uuid, amounts in target_state.added.items():
+        for where, amount in amounts.items():
+            name = where.resource_class
+            to = names[where.provider_uuid]
+            row = PlannedRow(consumer_uuid, name, amount, None, to, name, Label.MAPPED)
+            assignment.rows.append(row)
+            assignment.transfers.append(Transfer(consumer_uuid, None, where, amount))
+    for consumer_uuid, amounts in target_state.removed.items():
+        for where, amount in amounts.items():
+            name = where.resource_class
+            origin = names[where.provider_uuid]
+            row = PlannedRow(consumer_uuid, name, amount, origin, None, name, Label.MAPPED)
+            assignment.rows.append(row)
+            assignment.transfers.append(Transfer(consumer_uuid, where, None, amount))

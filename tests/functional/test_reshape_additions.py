@@ -1,0 +1,115 @@
+"""Inventory and allocations that Placement never had, on the real service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from placementclient.api import allocation, resource_provider
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner import planner
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import specification
+from placementclient.reshape import executor, rehearse, verify
+from placementclient.reshape.verify import Status
+from placementclient.snapshot import capture
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+from tests.functional.test_reshape_kill import killed_at
+
+DEVICE = 'CUSTOM_PCI_8086_1563'
+
+
+def hosts(client: Client, count: int) -> Snapshot:
+    """Hosts with a server each."""
+    servers = [
+        Consumer(
+            uuid_of(f'vm{number}'),
+            {uuid_of(f'compute{number}'): {'VCPU': 2}},
+            'project',
+            'user',
+            None,
+            None,
+        )
+        for number in range(count)
+    ]
+    states = [clouds.host(f'compute{number}') for number in range(count)]
+    return clouds.loaded(client, Snapshot(states, servers))
+
+
+def plan_of(before: Snapshot, count: int) -> Plan:
+    additions = [
+        {
+            'resource_provider': f'compute{number}_0000:81:00.0',
+            'parent': f'compute{number}',
+            'inventories': {DEVICE: {'total': 2, 'max_unit': 2}},
+            'traits': ['COMPUTE_MANAGED_PCI_DEVICE', 'CUSTOM_NIC'],
+            'consumers': {uuid_of(f'vm{number}'): {DEVICE: 1}},
+        }
+        for number in range(count)
+    ]
+    spec = specification.from_document({'additions': additions}, 'spec.yaml')
+    return planner.make(before, spec)
+
+
+def held(client: Client, number: int) -> dict[str, dict[str, int]]:
+    snapshot = capture.capture(client)
+    consumer = snapshot.consumers[uuid_of(f'vm{number}')]
+    return {
+        snapshot.providers[uuid].name: dict(resources)
+        for uuid, resources in consumer.allocations.items()
+    }
+
+
+def test_there_and_back(client: Client, tmp_path: Path) -> None:
+    before = hosts(client, 1)
+    plan = plan_of(before, 1)
+    assert rehearse.rehearse(plan, before).exit_status is ExitStatus.DONE
+    path = str(tmp_path / 'plan.journal')
+    assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
+    assert verify.verify(client, plan) == []
+    after = capture.capture(client)
+    child = after.find('compute0_0000:81:00.0')
+    assert child is not None
+    assert child.traits == {'COMPUTE_MANAGED_PCI_DEVICE', 'CUSTOM_NIC'}
+    assert child.inventories[DEVICE].total == 2
+    assert held(client, 0) == {'compute0': {'VCPU': 2}, child.name: {DEVICE: 1}}
+    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert held(client, 0) == {'compute0': {'VCPU': 2}}
+    assert capture.capture(client).providers.keys() == before.providers.keys()
+
+
+def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
+    count = 14
+    plan = plan_of(hosts(client, count), count)
+    path = str(tmp_path / 'plan.journal')
+    with clouds.watched(client) as requests:
+        executor.apply(client, plan, path, trees=['compute0'])
+    points = [(at, answered) for at in range(1, len(requests) + 1) for answered in (False, True)]
+    trees = [tree.root_provider_name for tree in plan.trees[1:]]
+    for (at, answered), tree in zip(points[-len(trees) :], trees, strict=True):
+        with killed_at(client, at, answered=answered):
+            executor.apply(client, plan, path, trees=[tree])
+        run = executor.apply(client, plan, path, trees=[tree])
+        assert run.exit_status is ExitStatus.DONE, (at, answered, run)
+    assert verify.verify(client, plan) == []
+    for number in range(count):
+        assert held(client, number)[f'compute{number}_0000:81:00.0'] == {DEVICE: 1}
+
+
+def test_a_device_that_was_taken_since_is_not_taken_away(client: Client, tmp_path: Path) -> None:
+    plan = plan_of(hosts(client, 1), 1)
+    path = str(tmp_path / 'plan.journal')
+    executor.apply(client, plan, path)
+    child = resource_provider.find(client, 'compute0_0000:81:00.0')
+    newcomer = Consumer(uuid_of('new'), {child: {DEVICE: 1}}, 'project', 'user', None, None)
+    allocation.set(client, newcomer)
+    run = executor.rollback(client, plan, path)
+    assert run.exit_status is ExitStatus.DIFFERS
+    assert 'which the plan did not give it' in run.trees[0].reason
+    assert [each.status for each in verify.status(client, plan, journal_path=path)] == [
+        Status.APPLIED
+    ]
+    assert newcomer.uuid in capture.capture(client).consumers
