@@ -228,10 +228,12 @@ class UnsetAllocation(ConsumerLister):
                 raise errors.PlacementError(f"No allocations for consumer '{parsed_args.consumer}'")
             rest = _without(consumer, providers, classes)
             if rest.allocations == consumer.allocations:
-                if not is_sent:
-                    self._look_for(providers, classes)
-                    self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
-                return
+                if is_sent:
+                    return
+                for name in sorted(classes):
+                    # It may be mistyped.
+                    api.resource_class.show(self.client, name)
+                self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
             is_sent = True
             if rest.allocations or self.client.microversion >= GUARDS_CONSUMERS:
                 if given is not None:
@@ -242,16 +244,6 @@ class UnsetAllocation(ConsumerLister):
 
         self.retried(attempt, given)
         return self.output(api.allocation.show(self.client, parsed_args.consumer))
-
-    def _look_for(self, provider_uuids: Iterable[str], classes: Iterable[str]) -> None:
-        """See that there is what the consumer holds nothing of: it may be mistyped.
-
-        :raises errors.NotFound: if there is not
-        """
-        for uuid in sorted(provider_uuids):
-            api.resource_provider.show(self.client, uuid)
-        for name in sorted(classes):
-            api.resource_class.show(self.client, name)
 
 
 class DeleteAllocation(base.Command):
@@ -306,9 +298,9 @@ def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int
         parts = [part.partition('=') for part in argument.split(',')]
         providers = [value for name, _, value in parts if name == 'rp']
         amounts = [(name, value) for name, _, value in parts if name != 'rp']
-        if len(providers) != 1 or not amounts or not all(all(part) for part in parts):
+        if not providers or not amounts or not all(all(part) for part in parts):
             raise errors.BadArgument('Incorrect allocation string format')
-        uuid = api.resource_provider.find(client, providers[0])
+        uuid = api.resource_provider.find(client, providers[-1])
         resources = allocations.setdefault(uuid, {})
         for name, amount in amounts:
             if name in resources:

@@ -21,7 +21,6 @@ from tests.unit.dialogue import (
     fault,
     found,
     get,
-    provider,
     put,
 )
 
@@ -49,8 +48,10 @@ UNSETTING = {
         f'{UNSET} --provider {ROOT} --resource-class VGPU -f value -c generation',
         [
             read(),
-            get(f'/resource_providers/{ROOT}', provider(ROOT)),
             get('/resource_classes/VGPU', {'name': 'VGPU'}),
+            put(
+                PATH, to_write({RP: {'VCPU': 2, 'VGPU': 1}, RP2: {'DISK_GB': 5}}, **GUARD), NOTHING
+            ),
             read(),
         ],
         '7\n9\n',
