@@ -1,4 +1,4 @@
-"""Lists of servers and of migrations, as OpenStackClient prints them or the compute API answers."""
+"""Lists of servers, migrations and flavors, as OpenStackClient or the compute API has them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from placementclient import errors
+from placementclient.model.flavors import Flavor
 from placementclient.model.servers import Server, ServerMigration
 
 #: The names that releases and formats have for a field; without case, blanks and punctuation.
@@ -22,6 +23,10 @@ _SERVER = ('serveruuid', 'serverid', 'instanceuuid')
 _SOURCES = ('sourcecompute', 'sourcenode')
 _STATUS = ('status',)
 _TYPE = ('type', 'migrationtype')
+_NAME = ('name', 'originalname')
+_EPHEMERAL = ('ephemeral', 'osflvextdataephemeral')
+_PUBLIC = ('ispublic', 'osflavoraccessispublic')
+_EXTRA_SPECS = ('extraspecs', 'properties')
 
 
 def servers(document: Any, path: str) -> dict[str, Server]:
@@ -55,6 +60,50 @@ def migrations(document: Any, path: str) -> list[ServerMigration]:
         )
         for record in _records(document, 'migrations', path)
     ]
+
+
+def flavors(document: Any, path: str) -> list[Flavor]:
+    """The flavors, in the order of the list.
+
+    :param document: what ``GET /flavors/detail`` answers from compute API 2.61 on, or what
+        ``openstack flavor list --all --long -f json`` prints
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else
+    """
+    return [_flavor(record, path) for record in _records(document, 'flavors', path)]
+
+
+def _flavor(record: Mapping[str, Any], path: str) -> Flavor:
+    name = _required(record, _NAME, 'Name', path)
+    specs = next((record[key] for key in _EXTRA_SPECS if key in record), None)
+    if not isinstance(specs, Mapping):
+        # Without them it would be counted on hosts that it never gets.
+        raise errors.BadFile(
+            path,
+            f'flavor {name!r} has no extra specs: list flavors with --long, or at compute API 2.61',
+        )
+    return Flavor(
+        name,
+        _number(record, name, ('vcpus',), path),
+        _number(record, name, ('ram',), path),
+        _number(record, name, ('disk',), path),
+        _number(record, name, _EPHEMERAL, path),
+        _number(record, name, ('swap',), path),
+        next((bool(record[key]) for key in _PUBLIC if key in record), True),
+        {str(key): str(value) for key, value in specs.items()},
+    )
+
+
+def _number(record: Mapping[str, Any], flavor: str, names: Iterable[str], path: str) -> int:
+    """An amount; nothing is 0, which Nova says of swap as an empty text."""
+    value = next((record[name] for name in names if name in record), 0)
+    try:
+        number = int(value or 0)
+    except (TypeError, ValueError):
+        number = -1
+    if number < 0:
+        raise errors.BadFile(path, f'flavor {flavor!r}: {value!r} is not an amount')
+    return number
 
 
 def _records(document: Any, key: str, path: str) -> Iterator[Mapping[str, Any]]:

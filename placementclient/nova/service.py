@@ -1,4 +1,4 @@
-"""Servers and migrations, asked of the compute service that the session's catalog names."""
+"""Servers, migrations and flavors, asked of the compute service that the catalog names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from placementclient.http import USER_AGENT, Client
 
 #: From here on migrations have UUIDs, and are listed in pages.
 _MICROVERSION = '2.59'
+#: From here on flavors have their extra specs.
+_EXTRA_SPECS = '2.61'
 #: A page has a thousand records unless Nova is told otherwise: more of them is no cloud but a loop.
 MAX_PAGES = 10_000
 #: How long an answer is waited for where nothing is said, in seconds.
@@ -38,7 +40,15 @@ def migrations(client: Client) -> list[Any]:
     return _pages(client, '/os-migrations', 'migrations')
 
 
-def _pages(client: Client, path: str, key: str) -> list[Any]:
+def flavors(client: Client) -> list[Any]:
+    """All flavors, those of single projects too, as ``GET /flavors/detail`` has them.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    return _pages(client, '/flavors/detail?is_public=None', 'flavors', _EXTRA_SPECS)
+
+
+def _pages(client: Client, path: str, key: str, microversion: str = _MICROVERSION) -> list[Any]:
     """The records of all pages."""
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
@@ -46,7 +56,7 @@ def _pages(client: Client, path: str, key: str) -> list[Any]:
     records: list[Any] = []
     page = path
     for _ in range(MAX_PAGES):
-        body = _page(client, page)
+        body = _page(client, page, microversion)
         try:
             records += body[key]
             links = body.get(f'{key}_links', ())
@@ -60,14 +70,14 @@ def _pages(client: Client, path: str, key: str) -> list[Any]:
     raise NoCompute(f'The list of {key} does not end after {MAX_PAGES} pages')
 
 
-def _page(client: Client, page: str) -> Any:
+def _page(client: Client, page: str, microversion: str) -> Any:
     from keystoneauth1 import exceptions
 
     try:
         return client.session.get(
             page,
             endpoint_filter={**client.endpoint_filter, 'service_type': 'compute'},
-            microversion=_MICROVERSION,
+            microversion=microversion,
             microversion_service_type='compute',
             user_agent=USER_AGENT,
             connect_retries=client.max_retries,

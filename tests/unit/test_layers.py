@@ -27,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'api': {'http', 'model'},
     'nova': {'http', 'model'},
     'nova.records': {'model'},
+    'nova.resource_request': {'model'},
     'direct': {'model'},
     'planner.spec': {'model'},
     'planner.plan': {'planner.spec'},
@@ -59,6 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         'render',
         'nova',
         'nova.records',
+        'nova.resource_request',
         'plugin',
         'completion',
     },
@@ -70,7 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: The demo types commands and shows what they print.
 TYPES_COMMANDS = 'placementclient.commands.demo'
 #: What must be testable without a service, and so usable on a file.
-PURE = ('planner', 'codec', 'insight', 'nova.records', 'render', 'model')
+PURE = ('planner', 'codec', 'insight', 'nova.records', 'nova.resource_request', 'render', 'model')
 #: What would be I/O, a clock or chance there.
 IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket', 'subprocess'}
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from placementclient import errors
+from placementclient.model.flavors import Flavor
 from placementclient.model.servers import Server, ServerMigration, same_host
 from placementclient.nova import records
 
@@ -83,3 +84,46 @@ def test_what_lacks_a_column_is_told() -> None:
 )
 def test_names_of_one_host(name: str, other: str, same: bool) -> None:
     assert same_host(name, other) is same
+
+
+@pytest.mark.parametrize(
+    'record',
+    [
+        {
+            'id': '1', 'name': 'gpu', 'vcpus': 4, 'ram': 8192, 'disk': 20, 'swap': 512,
+            'OS-FLV-EXT-DATA:ephemeral': 10, 'os-flavor-access:is_public': False,
+            'OS-FLV-DISABLED:disabled': False, 'rxtx_factor': 1.0, 'links': [],
+            'extra_specs': {'resources:VGPU': '1'},
+        },
+        {
+            'ID': '1', 'Name': 'gpu', 'VCPUs': 4, 'RAM': 8192, 'Disk': 20, 'Swap': 512,
+            'Ephemeral': 10, 'Is Public': False, 'RXTX Factor': 1.0,
+            'Properties': {'resources:VGPU': 1},
+        },
+    ],
+)  # fmt: skip
+def test_a_flavor_in_any_form(record: dict[str, Any]) -> None:
+    expected = Flavor('gpu', 4, 8192, 20, 10, 512, False, {'resources:VGPU': '1'})
+    for document in ([record], {'flavors': [record]}):
+        assert records.flavors(document, 'x.json') == [expected]
+
+
+def test_what_a_flavor_has_nothing_of() -> None:
+    record = {'original_name': 'tiny', 'vcpus': 1, 'ram': 64, 'swap': '', 'extra_specs': {}}
+    assert records.flavors([record], 'x.json') == [Flavor('tiny', 1, 64)]
+
+
+@pytest.mark.parametrize(
+    ('record', 'reason'),
+    [
+        ({'name': 'a', 'vcpus': 1}, "flavor 'a' has no extra specs: list flavors with --long"),
+        ({'name': 'a', 'Properties': "a='b'"}, "flavor 'a' has no extra specs"),
+        ({'name': 'a', 'extra_specs': {}, 'vcpus': 'x'}, "flavor 'a': 'x' is not an amount"),
+        ({'name': 'a', 'extra_specs': {}, 'ram': -1}, "flavor 'a': -1 is not an amount"),
+        ({'name': 'a', 'extra_specs': {}, 'disk': [1]}, r"flavor 'a': \[1\] is not an amount"),
+        ({'vcpus': 1}, "no column 'Name'"),
+    ],
+)
+def test_what_is_no_flavor(record: dict[str, Any], reason: str) -> None:
+    with pytest.raises(errors.BadFile, match=reason):
+        records.flavors([record], 'x.json')

@@ -71,6 +71,13 @@ def test_migrations_are_asked_for() -> None:
     assert session.requests[0][0] == '/os-migrations'
 
 
+def test_flavors_are_asked_for_with_their_extra_specs() -> None:
+    session = Session({'flavors': [{'name': 'small'}]})
+    assert service.flavors(Client(session)) == [{'name': 'small'}]
+    assert session.requests[0][0] == '/flavors/detail?is_public=None'
+    assert session.requests[0][1]['microversion'] == '2.61'
+
+
 @pytest.mark.parametrize(
     ('answer', 'reason'),
     [

@@ -1,0 +1,164 @@
+"""What Nova's scheduler asks Placement for, given a flavor: its ``ResourceRequest`` (as of 34.0).
+
+What comes from an image, from ports or from the configuration is in no flavor; which extra specs
+stand for such things is told by :func:`unmodelled`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+import os_resource_classes
+
+from placementclient.model.flavors import Flavor
+from placementclient.model.requests import CandidateRequest, Filter
+
+_EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
+_TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+#: Since Train the scheduler passes over what an operator has disabled.
+_DISABLED = 'COMPUTE_STATUS_DISABLED'
+#: Extra specs that stand for a trait, by what they say.
+_TRAITS = {
+    'hw:cpu_thread_policy': {'require': 'HW_CPU_HYPERTHREADING'},
+    'hw:maxphysaddr_mode': {
+        'passthrough': 'COMPUTE_ADDRESS_SPACE_PASSTHROUGH',
+        'emulate': 'COMPUTE_ADDRESS_SPACE_EMULATED',
+    },
+    'hw:pci_numa_affinity_policy': {'socket': 'COMPUTE_SOCKET_PCI_NUMA_AFFINITY'},
+    'hw:tpm_version': {'1.2': 'COMPUTE_SECURITY_TPM_1_2', '2.0': 'COMPUTE_SECURITY_TPM_2_0'},
+    'os:secure_boot': {'required': 'COMPUTE_SECURITY_UEFI_SECURE_BOOT'},
+}
+#: What takes a part of a host that Placement does not know, or knows only by Nova's configuration.
+_UNMODELLED = (
+    'accel:device_profile',
+    'hw:mem_page_size',
+    'hw:numa_nodes',
+    'hw:pci_numa_affinity_policy',
+    'pci_passthrough:alias',
+)
+
+
+class _Group:
+    """A group of a request while it is put together."""
+
+    def __init__(self) -> None:
+        self.resources: dict[str, int] = {}
+        self.required: set[str] = set()
+        self.forbidden: set[str] = set()
+
+    def add_resource(self, name: str, amount: str) -> None:
+        # The scheduler logs what is no class or no amount, and goes on without it.
+        known = name.startswith('CUSTOM_') or name in os_resource_classes.STANDARDS
+        if known and amount.strip().isdecimal():
+            self.resources[name] = int(amount)
+
+    def add_trait(self, name: str, word: str) -> None:
+        if word == 'required':
+            self.required.add(name)
+        elif word == 'forbidden':
+            self.forbidden.add(name)
+
+    def filter(self) -> Filter:
+        """The group without what it asks nothing of."""
+        resources = {name: amount for name, amount in self.resources.items() if amount}
+        return Filter(resources, tuple(sorted(self.required)), tuple(sorted(self.forbidden)))
+
+
+def request(flavor: Flavor) -> CandidateRequest:
+    """What a server of this flavor is scheduled with, its root disk on the host."""
+    groups: dict[str, _Group] = {'': _Group()}
+    for key, value in flavor.extra_specs.items():
+        if match := _EXTRA_SPEC.fullmatch(key):
+            kind, suffix, name = match.groups()
+            group = groups.setdefault(suffix or '', _Group())
+            (group.add_resource if kind == 'resources' else group.add_trait)(name, value)
+    common, specs = groups[''], flavor.extra_specs
+    _add_cpus(common, flavor)
+    asked = {name for group in groups.values() for name in group.resources}
+    amounts = {'MEMORY_MB': flavor.ram, 'DISK_GB': _disk(flavor)}
+    if not asked & {'VCPU', 'PCPU'}:
+        amounts = {'VCPU': flavor.vcpus} | amounts
+    # The flavor's own figures count where no extra spec says another, in whatever group.
+    common.resources |= {name: n for name, n in amounts.items() if name not in asked}
+    _add_features(common, specs)
+    filters = {suffix: group.filter() for suffix, group in groups.items()}
+    found = {suffix: each for suffix, each in filters.items() if suffix and each != Filter()}
+    policy = specs.get('group_policy')
+    return CandidateRequest(
+        filters[''],
+        found,
+        policy if found and policy in ('none', 'isolate') else None,
+        root_required=('COMPUTE_ACCELERATORS',) if specs.get('accel:device_profile') else (),
+        root_forbidden=(_DISABLED,),
+    )
+
+
+def unmodelled(flavor: Flavor) -> list[str]:
+    """The extra specs of a flavor that take more than is asked of Placement here."""
+    return [key for key in _UNMODELLED if flavor.extra_specs.get(key)]
+
+
+def _disk(flavor: Flavor) -> int:
+    swap = -(-flavor.swap // 1024)
+    return flavor.disk + flavor.ephemeral + swap
+
+
+def _add_cpus(group: _Group, flavor: Flavor) -> None:
+    specs = flavor.extra_specs
+    policy = specs.get('hw:cpu_policy')
+    if policy in ('dedicated', 'mixed'):
+        dedicated = flavor.vcpus if policy == 'dedicated' else _dedicated(flavor)
+        if policy == 'mixed':
+            group.resources['VCPU'] = flavor.vcpus - dedicated
+        # The emulator's threads get a CPU of their own.
+        extra = specs.get('hw:emulator_threads_policy') == 'isolate'
+        group.resources['PCPU'] = dedicated + extra
+
+
+def _dedicated(flavor: Flavor) -> int:
+    """How many CPUs of a server with some of both are dedicated ones."""
+    specs = flavor.extra_specs
+    every = set(range(flavor.vcpus))
+    mask = specs.get('hw:cpu_dedicated_mask', '')
+    if not mask and specs.get('hw:cpu_realtime', '').lower() in _TRUE:
+        mask = specs.get('hw:cpu_realtime_mask') or f'0-{flavor.vcpus - 1}'
+    parts = [part.strip() for part in mask.split(',') if part.strip()]
+    chosen = set(every) if mask.strip().startswith('^') else set()
+    for part in parts:
+        if not part.startswith('^'):
+            chosen |= _span(part)
+    for part in parts:
+        if part.startswith('^'):
+            chosen -= _span(part[1:])
+    return len(chosen & every)
+
+
+def _span(text: str) -> set[int]:
+    """The CPUs of ``'2'`` or ``'2-5'``; none of what is neither: Nova's API refuses it."""
+    first, _, last = text.partition('-')
+    last = last or first
+    if not (first.strip().isdecimal() and last.strip().isdecimal()):
+        return set()
+    return set(range(int(first), int(last) + 1))
+
+
+def _add_features(group: _Group, specs: Mapping[str, str]) -> None:
+    """What extra specs of other names ask for."""
+    for key, traits in _TRAITS.items():
+        if trait := traits.get(specs.get(key, '')):
+            group.required.add(trait)
+    if specs.get('hw:cpu_thread_policy') == 'isolate':
+        group.forbidden.add('HW_CPU_HYPERTHREADING')
+    if specs.get('hw:tpm_version'):
+        model = specs.get('hw:tpm_model', 'tpm-tis').removeprefix('tpm-')
+        group.required.add(f'COMPUTE_SECURITY_TPM_{model.upper()}')
+    if specs.get('hw:mem_encryption', '').lower() in _TRUE:
+        group.resources['MEM_ENCRYPTION_CONTEXT'] = 1
+        model = specs.get('hw:mem_encryption_model', 'amd-sev')
+        group.required.add('HW_CPU_X86_' + model.upper().replace('-', '_'))
+    namespaces = filter(None, map(str.strip, specs.get('hw:pmem', '').split(',')))
+    group.resources |= Counter(
+        os_resource_classes.normalize_name(f'PMEM_NAMESPACE_{label}') for label in namespaces
+    )
