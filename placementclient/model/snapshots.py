@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from placementclient import errors
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.origin import Origin
@@ -84,6 +85,24 @@ class Snapshot:
             state = pending.pop()
             yield state
             pending.extend(reversed(self.children(state.uuid)))
+
+    def only(self, names: Collection[str]) -> Snapshot:
+        """The whole trees of some providers, and their consumers.
+
+        :param names: names or UUIDs; none: everything
+        :raises errors.NoSuchProvider: if one is not in the snapshot
+        """
+        states: dict[str, ProviderState] = {}
+        for name in names:
+            state = self.find(name)
+            if state is None:
+                raise errors.NoSuchProvider(f'No resource provider of the snapshot is {name!r}')
+            root = state.provider.root_provider_uuid or state.uuid
+            states |= {each.uuid: each for each in self.tree(root)}
+        if not names:
+            return self
+        consumers = {each.uuid: each for uuid in states for each in self.consumers_on(uuid)}
+        return Snapshot(states.values(), consumers.values())
 
     def consumers_on(self, provider_uuid: str) -> list[Consumer]:
         """The consumers that hold something on a provider, by UUID."""

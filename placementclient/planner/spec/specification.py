@@ -209,7 +209,7 @@ def _providers(cursor: Cursor) -> tuple[ProviderSpec, ...]:
                 {
                     'name': lambda at: _template(at, ('root', 'source')),
                     'parent': lambda at: _template(at, ('root', 'source')),
-                    'inventories': lambda at: at.entries(_fields),
+                    'inventories': lambda at: at.entries(inventory_fields),
                     'traits': Cursor.symbols,
                     'aggregates': lambda at: at.each(Cursor.uuid),
                 },
@@ -232,7 +232,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
             {
                 'resource_provider': lambda at: _template(at, ('root',)),
                 'parent': lambda at: _template(at, ('root',)),
-                'inventories': lambda at: at.entries(_fields),
+                'inventories': lambda at: at.entries(inventory_fields),
                 'traits': Cursor.symbols,
                 'aggregates': lambda at: at.each(Cursor.uuid),
                 'consumers': _added,
@@ -261,7 +261,11 @@ def _added(cursor: Cursor) -> dict[str, dict[str, int]]:
     }
 
 
-def _fields(cursor: Cursor) -> dict[str, int | float]:
+def inventory_fields(cursor: Cursor) -> dict[str, int | float]:
+    """The fields of one inventory that are given.
+
+    :raises errors.BadFile: if one is unknown, or its value cannot be
+    """
     readers: dict[str, Callable[[Cursor], int | float]] = {
         **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
         'reserved': lambda at: at.integer(0, UNLIMITED),

@@ -1,0 +1,120 @@
+"""Provider trees declared in files: apply, export.
+
+What the commands call is loaded when they run: OpenStackClient loads the module of every command
+before it runs one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import errors
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placementclient.declaration.changes import Change
+    from placementclient.render.columns import Output
+
+
+class ApplyTree(base.Lister):
+    """Make provider trees as a file declares them.
+
+    The file is a provider or a list of them, as YAML or JSON: name, and where they are given uuid,
+    inventories, traits, aggregates, children. What is given is made so, what is not given is left.
+    Providers below that are not named stay; with --prune they go, if nobody uses them. Also reads
+    the provider configuration files of Nova, which add to what is there.
+
+    Each change is printed. Where there is nothing to do nothing is written; --dry-run ends with
+    exit status 3 if there is something. Inventory that is used and would go is refused before
+    anything is written.
+
+    Example:
+
+      openstack resource provider tree apply trees.yaml --dry-run
+    """
+
+    options = (
+        Option('file', metavar='<file>', help='The declaration; - for stdin'),
+        Option('--dry-run', action='store_true', help='Print what would change, and nothing else'),
+        Option(
+            '--prune',
+            action='store_true',
+            help='Delete providers below that are not declared and that nobody uses',
+        ),
+        base.YES,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.declaration import declared
+        from placementclient.workflows import declare
+
+        path = parsed_args.file
+        wanted = declared.parse(files.read_text(path), path)
+        planned = declare.plan(self.client, wanted, prune=parsed_args.prune)
+        if parsed_args.dry_run:
+            if planned:
+                self.exit_status = errors.ExitStatus.DIFFERS
+            return _rows(planned)
+        if planned:
+            providers = len({change.provider for change in planned})
+            self.confirm(f'Change {providers} providers as {path} declares?', parsed_args)
+        made: list[Change] = []
+        declare.carry_out(self.client, wanted, prune=parsed_args.prune, report=made.append)
+        return _rows(made)
+
+
+class ExportTree(base.Command):
+    """Write provider trees in the form that "tree apply" reads.
+
+    Applied to where it came from it changes nothing; applied to an empty Placement it makes the
+    same trees.
+
+    Example:
+
+      openstack resource provider tree export --tree compute1 -o compute1.yaml
+    """
+
+    auth_required = False
+    options = (
+        TREE,
+        SNAPSHOT,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        import json
+
+        import yaml
+
+        from placementclient import files
+        from placementclient.declaration import export
+        from placementclient.snapshot import capture
+
+        if parsed_args.snapshot:
+            snapshot = taken(self, parsed_args).only(parsed_args.tree)
+        else:
+            snapshot = capture.capture(self.client, parsed_args.tree, workers=4)
+        document = export.document(snapshot)
+        if parsed_args.output.endswith('.json'):
+            text = json.dumps(document, indent=2) + '\n'
+        else:
+            text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+        files.write_text(parsed_args.output, text)
+
+
+def _rows(found: Iterable[Change]) -> Output:
+    from placementclient.render.facts import Facts
+
+    rows = []
+    for change in found:
+        what, before, after = change.row()
+        rows.append((change.provider, what, Facts(before), Facts(after)))
+    return ('provider', 'change', 'before', 'after'), rows

@@ -1,0 +1,240 @@
+"""What has to change so that a Placement is as it is declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from placementclient import errors
+from placementclient.declaration.declared import Declared
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A provider is to be made."""
+
+    provider: str
+    uuid: str
+    parent: str | None
+
+    def row(self) -> tuple[str, Any, Any]:
+        """What changes, before, and after."""
+        return 'create', None, {'parent': self.parent}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A provider gets another name or another parent.
+
+    :param name: the one that it has
+    :param parent: the name of its parent now; ``None`` for a root
+    """
+
+    provider: str
+    uuid: str
+    name: str
+    parent: str | None
+    new_parent: str | None
+
+    def row(self) -> tuple[str, Any, Any]:
+        """What changes, before, and after."""
+        if self.name != self.provider:
+            return 'rename', self.name, self.provider
+        return 'parent', self.parent, self.new_parent
+
+
+@dataclass(frozen=True, slots=True)
+class SetInventories:
+    """A provider gets other inventories."""
+
+    provider: str
+    before: Mapping[str, Inventory]
+    after: Mapping[str, Inventory]
+
+    def row(self) -> tuple[str, Any, Any]:
+        """What changes, before, and after."""
+        names = [
+            n for n in {**self.before, **self.after} if self.before.get(n) != self.after.get(n)
+        ]
+        return (
+            'inventories',
+            {name: self.before[name].to_json() for name in names if name in self.before},
+            {name: self.after[name].to_json() for name in names if name in self.after},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SetNames:
+    """A provider gets other traits, or is in other aggregates.
+
+    :param kind: ``'traits'`` or ``'aggregates'``
+    """
+
+    provider: str
+    kind: str
+    before: frozenset[str]
+    after: frozenset[str]
+
+    def row(self) -> tuple[str, Any, Any]:
+        """What changes, before, and after."""
+        return self.kind, sorted(self.before - self.after), sorted(self.after - self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """A provider that is not declared, and that nobody uses, goes."""
+
+    provider: str
+    uuid: str
+
+    def row(self) -> tuple[str, Any, Any]:
+        """What changes, before, and after."""
+        return 'delete', {'uuid': self.uuid}, None
+
+
+Change = Create | Place | SetInventories | SetNames | Delete
+
+
+class InUse(errors.PlacementError):
+    """Inventory that is used would go, or shrink below its use. Nothing was written.
+
+    :param facts: of each: provider, resource class, what is used, the capacity that it would have
+    """
+
+    def __init__(self, facts: Sequence[tuple[str, str, int, int]]) -> None:
+        self.facts = tuple(facts)
+        shown = '; '.join(
+            f'{used} {name} of {provider} is in use, and there would be {room}'
+            for provider, name, used, room in self.facts[:3]
+        )
+        more = f'; and {len(self.facts) - 3} more' if len(self.facts) > 3 else ''
+        provider, name, _, _ = self.facts[0]
+        super().__init__(
+            f'{shown}{more}. Allocations go along with inventory in a reshape: '
+            f'"- {{from_resource_provider: {provider}, to_resource_provider: NAME, '
+            f'moved_resources: {{{name}: AMOUNT}}}}" in the specification of '
+            '"resource provider reshape plan"'
+        )
+
+
+def changes(
+    declared: Sequence[Declared], snapshot: Snapshot, *, prune: bool = False
+) -> tuple[Change, ...]:
+    """What has to be done, in this order.
+
+    :param snapshot: has the trees of all that is declared, as far as they exist
+    :param prune: whether providers below that are not declared, and that nobody uses, go
+    :raises errors.BadArgument: if a declaration contradicts what is there
+    :raises InUse: if something would go that is used
+    """
+    found: list[Change] = []
+    for root in declared:
+        found += _of_provider(root, None, snapshot)
+    if prune:
+        found += _surplus(declared, snapshot)
+    used = list(_used(found, snapshot))
+    if used:
+        raise InUse(used)
+    # Providers first, so that all the rest can be set; what goes, goes last.
+    rank = {Create: 0, Place: 1, SetInventories: 2, SetNames: 2, Delete: 3}
+    return tuple(sorted(found, key=lambda change: rank[type(change)]))
+
+
+def there(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
+    """The provider that is declared, if it exists.
+
+    :raises errors.BadArgument: if its name is that of another one
+    """
+    state = snapshot.providers.get(declared.uuid) if declared.uuid else None
+    named = snapshot.named(declared.name) if declared.name else None
+    if declared.uuid and named is not None and named.uuid != declared.uuid:
+        raise errors.BadArgument(
+            f'{declared.name} exists, with the UUID {named.uuid}, not {declared.uuid}'
+        )
+    return state or named
+
+
+def _of_provider(
+    declared: Declared, parent: Declared | None, snapshot: Snapshot
+) -> Iterator[Change]:
+    state = there(declared, snapshot)
+    if state is None and declared.adds:
+        raise errors.NoSuchProvider(
+            f'No resource provider is called {declared.name or declared.uuid!r}'
+        )
+    name = declared.name or (state.name if state else '')
+    if state is None:
+        yield Create(name, declared.uuid, parent.name if parent else None)
+    elif not declared.adds:
+        yield from _placed(state, declared, parent, snapshot)
+    yield from _content(name, declared, state)
+    for child in declared.children:
+        yield from _of_provider(child, declared, snapshot)
+
+
+def _placed(
+    state: ProviderState, declared: Declared, parent: Declared | None, snapshot: Snapshot
+) -> Iterator[Place]:
+    above = snapshot.providers.get(state.provider.parent_provider_uuid or '')
+    own = above.name if above else None
+    place = Place(declared.name, state.uuid, state.name, own, own)
+    if state.name != declared.name:
+        yield place
+    # Who is declared at the top may be anywhere: its parent is not given.
+    if parent is not None and own != parent.name:
+        yield replace(place, name=declared.name, new_parent=parent.name)
+
+
+def _content(name: str, declared: Declared, state: ProviderState | None) -> Iterator[Change]:
+    before = state.inventories if state else {}
+    if declared.inventories is not None:
+        after = dict(before) if declared.adds else {}
+        for resource_class, fields in declared.inventories.items():
+            was = before.get(resource_class)
+            if was is None and 'total' not in fields:
+                raise errors.BadArgument(f'{name}: {resource_class} has no total')
+            known = was.to_json() if was is not None else {}
+            after[resource_class] = Inventory.from_json({**known, **fields})
+        if after != before:
+            yield SetInventories(name, before, after)
+    for kind, wanted in (('traits', declared.traits), ('aggregates', declared.aggregates)):
+        there = getattr(state, kind) if state else frozenset()
+        after_names = there | (wanted or frozenset()) if declared.adds else wanted
+        if after_names is not None and after_names != there:
+            yield SetNames(name, kind, there, after_names)
+
+
+def _surplus(declared: Sequence[Declared], snapshot: Snapshot) -> Iterator[Delete]:
+    """What is below the declared providers without being declared; children first."""
+    kept = {
+        state.uuid
+        for root in declared
+        for each in root.all()
+        if (state := there(each, snapshot)) is not None
+    }
+    roots = [state for root in declared if (state := there(root, snapshot)) is not None]
+    for root in roots:
+        needed = set(kept)
+        for state in reversed(list(snapshot.tree(root.uuid))):
+            is_used = any(state.usages.values()) or snapshot.consumers_on(state.uuid)
+            if state.uuid in needed or is_used:
+                # A parent stays for its children.
+                needed.add(state.provider.parent_provider_uuid or '')
+            else:
+                yield Delete(state.name, state.uuid)
+
+
+def _used(found: Sequence[Change], snapshot: Snapshot) -> Iterator[tuple[str, str, int, int]]:
+    for change in found:
+        if not isinstance(change, SetInventories):
+            continue
+        state = snapshot.named(change.provider)
+        for name, used in state.usages.items() if state else ():
+            was, now = change.before.get(name), change.after.get(name)
+            room = now.capacity if now else 0
+            # Who is over already may stay so, but not get less.
+            if used > room and (was is None or was != now) and room < (was.capacity if was else 0):
+                yield change.provider, name, used, room

@@ -1,0 +1,223 @@
+"""Trees that are declared in files, made by the real service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placementclient.api import inventory, resource_provider, trait
+from placementclient.http import Client
+from placementclient.snapshot.capture import capture
+from tests.functional import clouds
+from tests.functional.conftest import Placement
+
+TREE = ('resource', 'provider', 'tree')
+
+DECLARED = """
+name: compute1
+inventories: {VCPU: {total: 16, allocation_ratio: 4.0}, MEMORY_MB: {total: 4096}}
+traits: [HW_CPU_X86_AVX2]
+children:
+- name: compute1_pci_0000_84_00_0
+  inventories: {VGPU: {total: 4, max_unit: 1}}
+  traits: [CUSTOM_A40, OWNER_NOVA]
+  aggregates: [7aa3a1a2-7ac2-4b1d-a0c2-0c2e1c8f6a11]
+- name: compute1_NUMA0
+"""
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Any:
+    def write(text: str) -> str:
+        path = tmp_path / 'trees.yaml'
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def changes(result: Any) -> list[tuple[str, str]]:
+    return [(row['provider'], row['change']) for row in json.loads(result.stdout)]
+
+
+def test_made_once_and_then_nothing_is_left_to_do(
+    placement: Placement, client: Client, declared: Any
+) -> None:
+    path = declared(DECLARED)
+    dry = placement(*TREE, 'apply', path, '--dry-run', '-f', 'json')
+    assert (dry.status, capture(client).providers) == (3, {})
+    done = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
+    assert changes(dry) == changes(done)
+    assert changes(done)[:3] == [
+        ('compute1', 'create'),
+        ('compute1_pci_0000_84_00_0', 'create'),
+        ('compute1_NUMA0', 'create'),
+    ]
+    before = capture(client)
+    child = before.find('compute1_pci_0000_84_00_0')
+    assert child is not None
+    assert child.inventories['VGPU'].total == 4
+    assert child.traits == {'CUSTOM_A40', 'OWNER_NOVA'}
+    assert child.aggregates == {'7aa3a1a2-7ac2-4b1d-a0c2-0c2e1c8f6a11'}
+    assert changes(placement(*TREE, 'apply', path, '--yes', '-f', 'json')) == []
+    assert changes(placement(*TREE, 'apply', path, '--dry-run', '-f', 'json')) == []
+    after = capture(client)
+    # No write: no generation has moved.
+    assert {u: s.provider.generation for u, s in before.providers.items()} == {
+        u: s.provider.generation for u, s in after.providers.items()
+    }
+
+
+def test_what_is_not_given_is_left(placement: Placement, client: Client, declared: Any) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    change = 'name: compute1\ninventories: {VCPU: {reserved: 2}}\n'
+    assert changes(placement(*TREE, 'apply', declared(change), '--yes', '-f', 'json')) == [
+        ('compute1', 'inventories')
+    ]
+    root = capture(client).find('compute1')
+    assert root is not None
+    assert {
+        name: (i.total, i.reserved, i.allocation_ratio) for name, i in root.inventories.items()
+    } == {'VCPU': (16, 2, 4.0)}
+    assert root.traits == {'HW_CPU_X86_AVX2'}
+    assert len(capture(client).providers) == 3
+
+
+def test_prune_spares_what_is_used(placement: Placement, client: Client, declared: Any) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    placement(
+        *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('server')),
+        *('--allocation', 'rp=compute1_pci_0000_84_00_0,VGPU=1'),
+        *('--project-id', 'p', '--user-id', 'u'),
+    )
+    pruned = placement(*TREE, 'apply', declared('name: compute1'), '--prune', '--yes', '-f', 'json')
+    assert changes(pruned) == [('compute1_NUMA0', 'delete')]
+    assert len(capture(client).providers) == 2
+
+
+def test_what_is_used_does_not_go(placement: Placement, client: Client, declared: Any) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    placement(
+        *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('server')),
+        *('--allocation', 'rp=compute1,VCPU=40', '--project-id', 'p', '--user-id', 'u'),
+    )
+    before = capture(client)
+    for text in (
+        'name: compute1\ntraits: []\ninventories: {MEMORY_MB: {total: 4096}}',
+        'name: compute1\ntraits: []\ninventories: {VCPU: {total: 4}, MEMORY_MB: {}}',
+    ):
+        refused = placement(*TREE, 'apply', declared(text), '--yes')
+        assert refused.status == 1
+        assert refused.stderr.startswith('40 VCPU of compute1 is in use, and there would be ')
+        assert 'from_resource_provider: compute1' in refused.stderr
+    after = capture(client)
+    assert before.providers == after.providers
+
+
+def test_another_parent_and_another_name(
+    placement: Placement, client: Client, declared: Any
+) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    uuid = resource_provider.find(client, 'compute1_pci_0000_84_00_0')
+    text = f"""
+name: compute1
+children:
+- name: compute1_NUMA0
+  children:
+  - {{name: compute1_gpu0, uuid: {uuid}}}
+"""
+    done = placement(*TREE, 'apply', declared(text), '--yes', '-f', 'json')
+    assert changes(done) == [('compute1_gpu0', 'rename'), ('compute1_gpu0', 'parent')]
+    found = resource_provider.show(client, uuid).value
+    assert found.name == 'compute1_gpu0'
+    assert found.parent_provider_uuid == resource_provider.find(client, 'compute1_NUMA0')
+    assert changes(placement(*TREE, 'apply', declared(text), '--dry-run', '-f', 'json')) == []
+
+
+def test_an_export_changes_nothing_and_makes_the_same_tree(
+    placement: Placement, client: Client, declared: Any, tmp_path: Path
+) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    for name in ('trees.json', 'trees.yaml'):
+        path = str(tmp_path / name)
+        placement(*TREE, 'export', '-o', path)
+        assert changes(placement(*TREE, 'apply', path, '--dry-run', '-f', 'json')) == []
+    before = capture(client)
+    for state in reversed(list(before.tree(before.roots()[0].uuid))):
+        resource_provider.delete(client, state.uuid)
+    placement(*TREE, 'apply', path, '--yes')
+    after = capture(client)
+    assert {u: (s.inventories, s.traits, s.aggregates) for u, s in before.providers.items()} == {
+        u: (s.inventories, s.traits, s.aggregates) for u, s in after.providers.items()
+    }
+    assert placement(*TREE, 'export').stdout == Path(path).read_text()
+
+
+def test_beside_another_writer(
+    placement: Placement, client: Client, declared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who writes in between is not overwritten: what is left to do is looked for anew."""
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    uuid = resource_provider.find(client, 'compute1')
+    write, met = inventory.set_all, []
+
+    def disturbed(*arguments: Any) -> Any:
+        if not met:
+            met.append(True)
+            read = trait.list_of_provider(client, uuid)
+            assert read.generation is not None
+            trait.set_on_provider(client, uuid, [*read.value, 'CUSTOM_A40'], read.generation)
+        return write(*arguments)
+
+    monkeypatch.setattr(inventory, 'set_all', disturbed)
+    change = 'name: compute1\ninventories: {VCPU: {total: 32}, MEMORY_MB: {}}'
+    placement(*TREE, 'apply', declared(change), '--yes')
+    root = capture(client).find('compute1')
+    assert root is not None
+    assert root.inventories['VCPU'].total == 32
+    assert 'CUSTOM_A40' in root.traits
+
+
+NOVA = """
+meta: {schema_version: '1.0'}
+providers:
+- identification: {name: compute1}
+  inventories:
+    additional:
+    - CUSTOM_FPGA: {total: 2}
+  traits:
+    additional: [CUSTOM_FAST]
+"""
+
+
+def test_the_files_of_nova_add(placement: Placement, client: Client, declared: Any) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    done = placement(*TREE, 'apply', declared(NOVA), '--yes', '-f', 'json')
+    assert changes(done) == [('compute1', 'inventories'), ('compute1', 'traits')]
+    root = capture(client).find('compute1')
+    assert root is not None
+    assert set(root.inventories) == {'VCPU', 'MEMORY_MB', 'CUSTOM_FPGA'}
+    assert root.traits == {'HW_CPU_X86_AVX2', 'CUSTOM_FAST'}
+    assert changes(placement(*TREE, 'apply', declared(NOVA), '--dry-run', '-f', 'json')) == []
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('- name: a\n  inventory: {}', 'unknown key, did you mean inventories?'),
+        ('- name: a\n- name: a', 'a is declared twice'),
+        ('- name: a\n  inventories: {VCPU: {total: -1}}', 'from 1'),
+        ('- name: a\n  inventories: {VCPU: {}}', 'a: VCPU has no total'),
+        (NOVA.replace('compute1', '$COMPUTE_NODE'), 'is known on a host only'),
+        (NOVA.replace('1.0', '2.0'), 'version 2.0 is not known'),
+        (NOVA, "No resource provider is called 'compute1'"),
+    ],
+)
+def test_what_cannot_be_is_said(placement: Placement, declared: Any, text: str, said: str) -> None:
+    refused = placement(*TREE, 'apply', declared(text), '--yes')
+    assert refused.status == 1
+    assert said in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
