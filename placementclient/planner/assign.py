@@ -8,6 +8,7 @@ from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
 from placementclient.planner.infeasibility import OpenRow, Refused
 from placementclient.planner.plan.plan import Label, PlannedRow
+from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import (
     TIMEOUT,
     Impossible,
@@ -41,6 +42,26 @@ def assign(
     :param timeout: how long to search, in the solver's deterministic unit (about a second)
     :raises Refused: if there is no such assignment, or none is found in time
     """
+    problem, items = prepared(overlay, target_state, spec, known)
+    found = search(problem.bins, items, timeout)
+    if isinstance(found, Impossible):
+        raise Refused(*diagnose(target_state, problem, items, found))
+    if isinstance(found, Undetermined):
+        raise Refused([infeasibility.Undetermined(target_state.root.name, timeout)])
+    return assignment_of(target_state, problem.consumer_items, found)
+
+
+def prepared(
+    overlay: SnapshotOverlay,
+    target_state: TargetState,
+    spec: Spec,
+    known: Mapping[Holding, Sequence[Known]],
+) -> tuple[AssignmentProblem, list[Item]]:
+    """The assignment problem of a tree, and its items.
+
+    :param known: what is known to go where
+    :raises Refused: if it has no solution, as can be seen without a search
+    """
     _refuse_hidden(overlay, target_state)
     problem = AssignmentProblem(overlay, target_state, spec)
     refused = [*problem.overfull(), *additions.refusals(overlay, target_state)]
@@ -52,14 +73,7 @@ def assign(
     items = [] if problem.causes else problem.items()
     if problem.causes:
         raise Refused(problem.causes)
-    found = search(problem.bins, items, timeout)
-    if isinstance(found, Impossible):
-        raise Refused(*diagnose(target_state, problem, items, found))
-    if isinstance(found, Undetermined):
-        raise Refused([infeasibility.Undetermined(target_state.root.name, timeout)])
-    assignment = _assignment(target_state, problem.consumer_items, found)
-    additions.assign(target_state, assignment)
-    return assignment
+    return problem, items
 
 
 def _groups(target_state: TargetState, spec: Spec) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -99,9 +113,10 @@ def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
         raise Refused(hidden)
 
 
-def _assignment(
+def assignment_of(
     target_state: TargetState, consumer_items: Sequence[ConsumerItem], found: Sequence[ItemDecision]
 ) -> Assignment:
+    """What the search has found, in the words of a plan, labelled."""
     assignment = Assignment([], [], [], [])
     for item, decision in zip(consumer_items, found, strict=True):
         label = item.known.label if item.known else Label.FORCED
@@ -130,6 +145,7 @@ def _assignment(
                 assignment.transfers.append(
                     Transfer(item.consumer.uuid, Where(item.source.uuid, name), place.where, amount)
                 )
+    additions.assign(target_state, assignment)
     return assignment
 
 

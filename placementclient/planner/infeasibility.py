@@ -336,6 +336,24 @@ class Undetermined(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class SharedShortage(Cause):
+    """What some trees hold does not fit into the targets that they share, wherever each goes.
+
+    :param providers: the targets that this tree shares
+    :param trees: how many other trees are planned with it
+    """
+
+    providers: tuple[str, ...]
+    trees: int
+
+    def __str__(self) -> str:
+        return (
+            f'{self.tree}: what it would move does not fit beside that of {self.trees} other '
+            f'trees, with which it shares {_some(self.providers)}'
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Packing(Cause):
     """The totals suffice, but whole amounts do not fit.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from placementclient import errors
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import shared_targets
 from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import (
     Cause,
@@ -17,15 +19,20 @@ from placementclient.planner.infeasibility import (
     SpecFault,
     Undetermined,
 )
-from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
+from placementclient.planner.plan.plan import Label, LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, documents
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Selection, Spec, is_pattern
+from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import TargetState
 from placementclient.planner.tree_plan import compose
+
+#: Of more trees that do not fit together, it is not tried which of them do.
+MOST_TOGETHER = 64
 
 
 def make(
@@ -60,6 +67,7 @@ def make(
     roots = _chosen(maker, trees)
     for root in roots:
         maker.plan(root)
+    maker.plan_sharing()
     maker.raise_faults(partial=bool(trees))
     maker.known_assignments.check(
         maker.overlay,
@@ -83,6 +91,16 @@ def make(
     )
 
 
+@dataclass(slots=True)
+class _Outcome:
+    """What came of a tree: its plan, with the assignment behind it, or why there is none."""
+
+    root: ProviderState
+    tree: TreePlan | None = None
+    assignment: Assignment | None = None
+    refusal: Refused | None = None
+
+
 class _Maker:
     def __init__(
         self,
@@ -103,34 +121,133 @@ class _Maker:
         self.unproved: list[Undetermined] = []
         self.faults = documents.Faults()
         self.entries: set[str] = set()
+        #: of the trees that are not planned yet, the targets that belong to others
+        self._sharing: dict[str, frozenset[str]] = {}
         self.spec, self._migrations = spec, migrations
 
     def plan(self, root: ProviderState) -> None:
+        """Plan a tree, or keep it for :meth:`plan_sharing`."""
         try:
             target_state = build_target_state(self.overlay, self.spec, root)
-            self.entries |= target_state.entries
-            if self.faults.found:
-                return  # the other trees are laid out for their faults alone
-            known = self.known_assignments.match(self.overlay, target_state)
-            assignment = assign(self.overlay, target_state, self.spec, known, self._solver_timeout)
+        except Refused as refusal:
+            self._record(_Outcome(root, refusal=refusal))
+            return
+        self.entries |= target_state.entries
+        shared = shared_targets.shared_by(target_state)
+        if self.faults.found:
+            return  # the other trees are laid out for their faults alone
+        if shared:
+            self._sharing[root.uuid] = shared
+        else:
+            self._record(self._outcome(root, target_state))
+
+    def plan_sharing(self) -> None:
+        """Plan the trees that have targets in common, those that have any together."""
+        for uuids in shared_targets.groups(self._sharing):
+            roots = [self.overlay.snapshot.providers[uuid] for uuid in uuids]
+            before = self.overlay.fork()
+            outcomes = [self._outcome(root) for root in roots]
+            guesses = [index for index, each in enumerate(outcomes[:-1]) if self._is_guess(each)]
+            if guesses:
+                self.overlay = before
+                outcomes = self._together(roots) or self._doubted(roots, guesses[0])
+            for outcome in outcomes:
+                self._record(outcome)
+
+    def _outcome(
+        self,
+        root: ProviderState,
+        target_state: TargetState | None = None,
+        assignment: Assignment | None = None,
+    ) -> _Outcome:
+        """Plan a tree on top of those before it.
+
+        :param target_state: if that is known
+        :param assignment: if that is known
+        """
+        try:
+            target_state = target_state or build_target_state(self.overlay, self.spec, root)
+            if assignment is None:
+                known = self.known_assignments.match(self.overlay, target_state)
+                assignment = assign(
+                    self.overlay, target_state, self.spec, known, self._solver_timeout
+                )
             tree = compose(
                 self.overlay, target_state, assignment, self.spec, migrations=self._migrations
             )
         except Refused as refusal:
+            return _Outcome(root, refusal=refusal)
+        if tree.operations():
+            self.overlay.commit(tree)
+        return _Outcome(root, tree, assignment)
+
+    def _is_guess(self, outcome: _Outcome) -> bool:
+        """Whether it is open how much of a tree goes to targets that others use too."""
+        if outcome.assignment is None:
+            return False
+        states = map(self.overlay.state, self._sharing[outcome.root.uuid])
+        shared = {state.name for state in states if state}
+        rows = (*outcome.assignment.undecided, *outcome.assignment.unproved)
+        return any(not shared.isdisjoint(row.choices) for row in rows)
+
+    def _together(self, roots: Sequence[ProviderState]) -> list[_Outcome] | None:
+        """Plan trees together, as many as go; ``None``: the search did not end."""
+        chosen, refused, assignments = list(roots), dict[str, Refused](), list[Assignment]()
+        try:
+            assignments = self._decide(chosen)
+        except Refused as refusal:
+            if len(roots) > MOST_TOGETHER or _is_undetermined(refusal):
+                return None
+            chosen = []
+            for root in roots:
+                try:
+                    assignments = self._decide([*chosen, root])
+                    chosen.append(root)
+                except Refused as reason:
+                    refused[root.uuid] = reason
+        by_root = {root.uuid: own for root, own in zip(chosen, assignments, strict=True)}
+        return [
+            _Outcome(root, refusal=refused[root.uuid])
+            if root.uuid in refused
+            else self._outcome(root, assignment=by_root[root.uuid])
+            for root in roots
+        ]
+
+    def _decide(self, roots: Sequence[ProviderState]) -> list[Assignment]:
+        return shared_targets.decide_together(
+            self.overlay, self.spec, self.known_assignments, roots, self._solver_timeout
+        )
+
+    def _doubted(self, roots: Sequence[ProviderState], guess: int) -> list[_Outcome]:
+        """Plan trees one after the other. What rests on the guess of one is not certain."""
+        outcomes = [self._outcome(root) for root in roots]
+        for outcome in outcomes[guess + 1 :]:
+            if outcome.refusal:
+                undetermined = Undetermined(outcome.root.name, self._solver_timeout)
+                outcome.refusal = Refused([undetermined])
+            elif outcome.tree:
+                rows = tuple(
+                    replace(row, label=Label.INFERRED) if row.label == Label.FORCED else row
+                    for row in outcome.tree.rows
+                )
+                outcome.tree = replace(outcome.tree, rows=rows)
+        return outcomes
+
+    def _record(self, outcome: _Outcome) -> None:
+        root, refusal, assignment = outcome.root, outcome.refusal, outcome.assignment
+        if refusal is not None:
             self.causes += refusal.causes
             self.slack += refusal.slack
             reasons = tuple(
                 Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes
             )
             self.left.append(LeftOut(root.uuid, root.name, reasons))
-            return
-        if tree.operations():
+        elif outcome.tree and assignment and outcome.tree.operations():
             self.undecided += assignment.undecided
             if assignment.unproved:
                 unproved = len(assignment.unproved)
                 self.unproved.append(Undetermined(root.name, self._solver_timeout, unproved))
-            self.trees.append(tree)
-            self.overlay.commit(tree)
+            self.trees.append(outcome.tree)
 
     def raise_left_out(self) -> None:
         """Refuse a plan that lacks trees.
@@ -168,6 +285,10 @@ class _Maker:
                 if entry.name not in self.entries
             ]
         self.faults.raise_any()
+
+
+def _is_undetermined(refusal: Refused) -> bool:
+    return all(isinstance(cause, Undetermined) for cause in refusal.causes)
 
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:

@@ -68,8 +68,8 @@ class Bin:
 class Item:
     """What has to be placed: as a whole by one option, or divided over several.
 
-    :param options: the demands of each option, in the order of preference; of an option, all stay
-        or none does
+    :param options: the demands of each option, in the order of preference; whether an option is to
+        stay, its first demand says
     :param divisible: whether it may be divided; then each option has one demand, of the whole
     :param owner: the consumer's number, from 0, where the units judge several of its items
         together: in one bin, or because one may stay only as long as the others do; -1 where each

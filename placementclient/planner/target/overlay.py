@@ -8,6 +8,7 @@ from dataclasses import replace
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.target.target_state import TargetState
 
 
 class SnapshotOverlay:
@@ -63,6 +64,27 @@ class SnapshotOverlay:
         return tuple(
             dict.fromkeys(self._changed_by[uuid] for uuid in concerned if uuid in self._changed_by)
         )
+
+    def fork(self) -> SnapshotOverlay:
+        """The same, which can be changed without changing this one."""
+        fork = SnapshotOverlay(self.snapshot)
+        fork._states, fork._consumers = dict(self._states), dict(self._consumers)
+        fork._created, fork._changed_by = dict(self._created), dict(self._changed_by)
+        return fork
+
+    def expect(self, target_state: TargetState) -> None:
+        """Take the inventories of a tree as they shall be, before it is known who uses them."""
+        for provider in target_state.providers.values():
+            state = self.state(provider.uuid)
+            if state is None:
+                self._created[provider.name] = target_state.root.name
+            elif provider.root_provider_uuid != target_state.root.uuid:
+                self._states[provider.uuid] = replace(
+                    state,
+                    inventories=dict(provider.inventories),
+                    traits=frozenset(provider.traits),
+                    aggregates=frozenset(provider.aggregates),
+                )
 
     def commit(self, tree: TreePlan) -> None:
         """Take a tree's plan as done, as far as other trees can see it."""
