@@ -61,6 +61,9 @@ def lines(explanation: Explanation) -> Iterator[str]:
             f'    {_text(shortage.requirement, explanation)}: {_shortage(shortage, explanation)}'
             for shortage in host.shortages
         )
+    if explanation.is_cut:
+        yield ''
+        yield 'There are too many combinations to try them all: there may be more, and smaller ones'
 
 
 def data(explanation: Explanation) -> dict[str, Any]:
@@ -80,6 +83,7 @@ def data(explanation: Explanation) -> dict[str, Any]:
         ],
         'enough': [_enough(relaxation) for relaxation in explanation.relaxations],
         'nearest': [_host(host) for host in explanation.nearest],
+        'is_exhaustive': not explanation.is_cut,
     }
 
 

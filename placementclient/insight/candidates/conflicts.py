@@ -18,23 +18,41 @@ MAX_CORRECTION_SETS = 8
 Possible = Callable[[frozenset[T]], bool]
 
 
-def conflicts(requirements: Sequence[T], possible: Possible[T]) -> list[frozenset[T]]:
+class Steps:
+    """How many sets may still be tried.
+
+    :ivar is_cut: whether more would have been tried
+    """
+
+    def __init__(self) -> None:
+        self._left = MAX_STEPS
+        self.is_cut = False
+
+    def take(self) -> bool:
+        """Whether one more may be tried, which then counts."""
+        self._left -= 1
+        self.is_cut = self.is_cut or self._left < 0
+        return not self.is_cut
+
+
+def conflicts(
+    requirements: Sequence[T], possible: Possible[T], steps: Steps | None = None
+) -> list[frozenset[T]]:
     """The minimal sets that are not possible, smallest first.
 
-    All up to a size of :data:`LARGEST` as far as patience goes; at least one, if not all
+    All up to a size of :data:`LARGEST` as far as the steps go; at least one, if not all
     requirements are possible together.
 
     :param possible: whether some of them can be met together; fewer never are harder to meet
     """
     found: list[frozenset[T]] = []
-    left = MAX_STEPS
+    steps = steps or Steps()
     for size in range(1, LARGEST + 1):
         for chosen in combinations(requirements, size):
             subset = frozenset(chosen)
             if any(smaller <= subset for smaller in found):
                 continue
-            left -= 1
-            if left < 0:
+            if not steps.take():
                 return found or [minimized(requirements, possible)]
             if not possible(subset):
                 found.append(subset)
@@ -54,14 +72,19 @@ def minimized(requirements: Sequence[T], possible: Possible[T]) -> frozenset[T]:
 
 
 def correction_sets(
-    requirements: Sequence[T], found: Sequence[frozenset[T]], possible: Possible[T]
+    requirements: Sequence[T],
+    found: Sequence[frozenset[T]],
+    possible: Possible[T],
+    steps: Steps | None = None,
 ) -> Iterator[frozenset[T]]:
-    """Minimal sets of requirements without which the others are possible, smallest first.
+    """Minimal sets of requirements without which the others are possible, smallest first, as far
+    as the steps go.
 
     :param found: the conflicts: each has to be given up in some part
     """
     if not found:
         return
+    steps = steps or Steps()
     given_up: list[frozenset[T]] = []
     # Also of those in no conflict that has been found: the larger ones are not looked for.
     for size in range(1, len(requirements) + 1):
@@ -71,6 +94,8 @@ def correction_sets(
                 continue
             if not all(subset & conflict for conflict in found):
                 continue
+            if not steps.take():
+                return
             if possible(frozenset(requirements) - subset):
                 given_up.append(subset)
                 yield subset

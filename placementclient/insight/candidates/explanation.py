@@ -10,7 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from placementclient.insight.candidates.conflicts import conflicts, correction_sets, minimized
+from placementclient.insight.candidates.conflicts import (
+    Steps,
+    conflicts,
+    correction_sets,
+    minimized,
+)
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.provider_index import Offer, ProviderIndex
 from placementclient.insight.candidates.requirements import (
@@ -68,6 +73,7 @@ class Explanation:
     :param conflicts: the smallest sets of requirements that cannot be met together
     :param relaxations: what would be enough
     :param nearest: the trees that lack least
+    :param is_cut: whether there were too many combinations to try them all
     :param names: of the providers that are named in requirements, by UUID
     """
 
@@ -77,6 +83,7 @@ class Explanation:
     conflicts: Sequence[frozenset[Requirement]] = ()
     relaxations: Sequence[Relaxation] = ()
     nearest: Sequence[Host] = ()
+    is_cut: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -116,6 +123,9 @@ class _Diagnosis:
         self._request, self._matcher, self._ask = request, matcher, ask
         self._wanted = matcher.requirements
         self._all = frozenset(matcher.requirements)
+        self._conflict_steps, self._relaxing_steps = Steps(), Steps()
+        #: Whether of some tree not every combination was tried.
+        self._is_cut = False
         #: The roots of the trees for which some relaxation is enough.
         self._relieved: set[str] = set()
 
@@ -126,7 +136,7 @@ class _Diagnosis:
             # The service has a rule that is not known here: let it say itself what is too much.
             found = [minimized(self._wanted, self._granted)]
         else:
-            found = conflicts(self._wanted, possible)
+            found = conflicts(self._wanted, possible, self._conflict_steps)
         read_trees = self._matcher.index.read_trees
         seen = dict(read_trees(list(self._nearest(hosts))))
         relaxations = list(self._relaxations(found, seen))
@@ -140,6 +150,7 @@ class _Diagnosis:
             found,
             relaxations,
             [self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()],
+            self._conflict_steps.is_cut or self._relaxing_steps.is_cut or self._is_cut,
         )
 
     def _granted(self, kept: frozenset[Requirement]) -> bool:
@@ -182,12 +193,23 @@ class _Diagnosis:
 
     def _lacking(self, root: str, short: frozenset[Requirement]) -> frozenset[Requirement]:
         """The least that a tree has to be spared, beside what it lacks by itself."""
-        rest = [each for each in self._wanted if each not in short]
+        rest, steps = [each for each in self._wanted if each not in short], Steps()
         for size in range(len(rest) + 1):
             for spared in combinations(reversed(rest), size):
+                if not steps.take():
+                    self._is_cut = True
+                    return short | self._greedily_lacking(root, rest)
                 if self._matcher.satisfies(root, frozenset(rest) - frozenset(spared)):
                     return short | frozenset(spared)
         return self._all
+
+    def _greedily_lacking(self, root: str, rest: Sequence[Requirement]) -> frozenset[Requirement]:
+        """What a tree has to be spared of these, if it satisfies the first ones that it can."""
+        kept: list[Requirement] = []
+        for each in rest:
+            if self._matcher.satisfies(root, frozenset([*kept, each])):
+                kept.append(each)
+        return frozenset(rest) - frozenset(kept)
 
     def _host(
         self, root: str, lacking: frozenset[Requirement], seen: Sequence[ProviderState]
@@ -213,7 +235,9 @@ class _Diagnosis:
         seen: Mapping[str, Sequence[ProviderState]],
     ) -> Iterator[Relaxation]:
         without: list[frozenset[Requirement]] = []
-        for given_up in correction_sets(self._wanted, found, self._matcher.possible):
+        for given_up in correction_sets(
+            self._wanted, found, self._matcher.possible, self._relaxing_steps
+        ):
             kept, lowered = self._all - given_up, dict[Requirement, int]()
             for each in [each for each in self._wanted if each in given_up]:
                 amount = self._enough(each, kept, seen)

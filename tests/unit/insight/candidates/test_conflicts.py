@@ -60,6 +60,17 @@ def test_concessions_are_the_smallest_that_suffice(planted: set[frozenset[str]])
     )
 
 
+def test_what_to_give_up_is_not_looked_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conflicts, 'MAX_STEPS', 4)
+    planted = [frozenset(pair) for pair in ('AB', 'CD', 'EF')]
+    steps = conflicts.Steps()
+    assert len(list(correction_sets(ALL, planted, possible_but_for(planted), steps))) == 4
+    assert steps.is_cut
+    few = conflicts.Steps()
+    assert list(correction_sets(ALL, planted[:1], possible_but_for(planted[:1]), few))
+    assert not few.is_cut
+
+
 def test_without_patience_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conflicts, 'MAX_STEPS', 3)
     planted = [frozenset('EF')]
