@@ -153,7 +153,7 @@ class Undetermined(PlacementError):
     def __init__(self, causes: Sequence[Any]) -> None:
         self.causes = tuple(causes)
         super().__init__(
-            f'{_first_of(self.causes, "undetermined")}. Give the search more time '
+            f'{_first_of(self.causes, "Undetermined")}. Give the search more time '
             '(--solver-timeout), or say where some of it belongs (--assignments)'
         )
 

@@ -326,11 +326,11 @@ class Undetermined(Cause):
     def __str__(self) -> str:
         if self.unproved:
             return (
-                f'{self.tree}: undetermined: it was not found out in {self.seconds:g} seconds '
+                f'{self.tree}: it was not found out in {self.seconds:g} seconds '
                 f'whether {self.unproved} rows could go elsewhere'
             )
         return (
-            f'{self.tree}: undetermined: no assignment was found in {self.seconds:g} seconds, and '
+            f'{self.tree}: no assignment was found in {self.seconds:g} seconds, and '
             'no proof that there is none'
         )
 
