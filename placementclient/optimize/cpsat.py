@@ -68,14 +68,24 @@ def _interruptible(solver: Any, model: Any) -> Any:
     if threading.current_thread() is not threading.main_thread():
         return solver.solve(model)
     statuses: list[Any] = []
-    thread = threading.Thread(target=lambda: statuses.append(solver.solve(model)), daemon=True)
+    done = threading.Event()  # a join() that was interrupted takes the thread for ended
+
+    def run() -> None:
+        try:
+            statuses.append(solver.solve(model))
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run)
     thread.start()
     try:
-        thread.join()
+        done.wait()
     except KeyboardInterrupt:
         solver.stop_search()
-        thread.join()
+        done.wait()
         raise
+    finally:
+        thread.join()
     if not statuses:
         raise errors.PlacementError('The solver failed')
     return statuses[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -72,3 +74,22 @@ def test_in_another_thread_too() -> None:
     thread.start()
     thread.join()
     assert solved[0].status == 'UNKNOWN'
+
+
+INTERRUPTED = """
+import os, signal, threading
+from placementclient.optimize import cpsat
+from tests.unit.optimize.test_cpsat import packing
+model = packing()
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    cpsat.solve(model)
+except KeyboardInterrupt:
+    raise SystemExit(130)
+"""
+
+
+def test_after_ctrl_c_the_program_can_end() -> None:
+    """The solver's thread has ended by then: to end with it would be an abort."""
+    command = [sys.executable, '-c', INTERRUPTED]
+    assert subprocess.run(command, env=os.environ, check=False).returncode == 130
