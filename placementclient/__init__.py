@@ -1,1 +1,15 @@
 """The operator's tool for OpenStack Placement."""
+
+DISTRIBUTION = 'python-placementclient'
+
+
+def program() -> str:
+    """Name and version of this program, as files tell it."""
+    # Loaded only here: it costs more than all that completion may take.
+    from importlib import metadata
+
+    try:
+        return f'{DISTRIBUTION} {metadata.version(DISTRIBUTION)}'
+    except metadata.PackageNotFoundError:
+        # From a checkout that was never installed.
+        return DISTRIBUTION

@@ -7,6 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
+#: What may steer a terminal, or cannot be printed at all.
+_UNPRINTABLE = re.compile(r'[^ -~\u00a0-\ud7ff\ue000-\U0010ffff]')
+#: How many characters of a reason are told.
+_LONGEST = 600
+
 
 class ExitStatus(enum.IntEnum):
     """How a command ends: a contract with the scripts that call it."""
@@ -58,6 +63,8 @@ class BadFile(PlacementError):
     """
 
     def __init__(self, path: str, reason: str, line: int | None = None) -> None:
+        # What a file says may be long, of several lines, or steer the terminal.
+        reason = _shown(reason)
         self.path, self.reason, self.line = path, reason, line
         super().__init__(f'{path or "(no name)"}{f":{line}" if line else ""}: {reason}')
 
@@ -353,9 +360,15 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     detail = detail.partition('Failed validating')[0]
     paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
     # Nothing that an answer says may steer the terminal.
-    paragraphs = [re.sub(r'[^ -~\u00a0-\U0010ffff]', '\ufffd', part) for part in paragraphs]
+    paragraphs = [_UNPRINTABLE.sub('\ufffd', part) for part in paragraphs]
     useful = [part for part in paragraphs if part]
     return useful[-1] if useful else ''
+
+
+def _shown(reason: str) -> str:
+    """A reason on one line of a length that a person reads."""
+    cut = reason if len(reason) <= _LONGEST else f'{reason[:_LONGEST]}…'
+    return _UNPRINTABLE.sub('\ufffd', cut)
 
 
 def _unreadable(reason: str | None) -> str:

@@ -10,6 +10,7 @@ import codecs
 import contextlib
 import errno
 import gzip
+import io
 import json
 import os
 import secrets
@@ -18,7 +19,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from placementclient import errors
 from placementclient.codec import plans, snapshots
@@ -31,16 +32,24 @@ from placementclient.planner.spec.specification import Spec
 #: Stands for standard input or standard output.
 STANDARD = '-'
 _GZIP = b'\x1f\x8b'
+_CHUNK = 1 << 20
+#: How many bytes a file may have: what this program writes, what others do for many consumers, and
+#: what people write.
+_WRITTEN, _LISTED, _TYPED = 1 << 32, 1 << 28, 1 << 25
+#: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
+#: of nothing but spaces 1,000 times. Files that are small anyway may be what they like.
+_MOST_PACKED, _SMALL = 300, 1 << 26
 _PLANTED = 'is a symbolic link, in a folder where others may write'
 
 
-def read_text(path: str) -> str:
+def read_text(path: str, most: int = _TYPED) -> str:
     """The text of a file, which is UTF-8 and may be compressed with gzip.
 
     :param path: ``-`` is standard input
+    :param most: how many bytes it may have
     :raises errors.BadFile: if it cannot be read as that
     """
-    content = _read(path)
+    content = _read(path, most)
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -60,11 +69,14 @@ def read_document(path: str) -> Any:
     """
     text = read_text(path)
     try:
-        return json.loads(text)
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
     except RecursionError:
         raise errors.BadFile(path, 'nested too deeply') from None
     except ValueError:
-        return documents.read(text, path).value
+        # Also of what YAML tells better: with its line.
+        value = documents.read(text, path).value
+    _check_depth(value, path)
+    return value
 
 
 def read_spec(path: str) -> Spec:
@@ -86,7 +98,7 @@ def read_assignments(path: str) -> list[Row]:
 
     :raises errors.BadFile: if it is none
     """
-    return assignments.parse(read_text(path), path)
+    return assignments.parse(read_text(path, _LISTED), path)
 
 
 def read_snapshot(path: str) -> Snapshot:
@@ -94,7 +106,7 @@ def read_snapshot(path: str) -> Snapshot:
 
     :raises errors.BadFile: if it is none
     """
-    return snapshots.decode(_read(path), path)
+    return snapshots.decode(_read(path, _WRITTEN), path)
 
 
 def write_snapshot(path: str, snapshot: Snapshot) -> None:
@@ -113,7 +125,7 @@ def read_plan(path: str) -> Plan:
 
     :raises errors.BadFile: if it is none, or not as it was written
     """
-    return plans.decode(_read(path), path)
+    return plans.decode(_read(path, _WRITTEN), path)
 
 
 def write_plan(path: str, plan: Plan) -> None:
@@ -152,18 +164,68 @@ def _others_may_write(folder: str) -> bool:
     return bool(os.stat(folder or '.').st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
-def _read(path: str) -> bytes:
-    """The content of a file, decompressed."""
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError('a key is there twice')
+    return members
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f'{constant} is no JSON')
+
+
+def _check_depth(value: Any, path: str) -> None:
+    level = [value]
+    for _ in range(documents.MOST_LEVELS):
+        level = [
+            child
+            for item in level
+            if isinstance(item, dict | list)
+            for child in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return
+    raise errors.BadFile(path, 'nested too deeply')
+
+
+class _Counted:
+    """A compressed stream, and how much of it was read."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self.count = raw, 0
+
+    def read(self, size: int) -> bytes:
+        chunk = self._raw.read(size)
+        self.count += len(chunk)
+        return chunk
+
+
+def _read(path: str, most: int) -> bytes:
+    """The content of a file, decompressed.
+
+    :param most: how many bytes it may have
+    """
+    content = io.BytesIO()
     with explained(path), contextlib.ExitStack() as stack:
         if path == STANDARD:
             raw: Any = sys.stdin.buffer
         else:
             raw = stack.enter_context(open(path, 'rb'))
+        counted = _Counted(raw)
         # By its content: the name of a pipe says nothing.
-        if raw.peek(2)[:2] == _GZIP:
-            raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
-        content: bytes = raw.read()
-    return content.removeprefix(codecs.BOM_UTF8)
+        is_packed = raw.peek(2)[:2] == _GZIP
+        stream: Any = counted
+        if is_packed:
+            stream = stack.enter_context(gzip.GzipFile(fileobj=cast(IO[bytes], counted)))
+        while chunk := stream.read(_CHUNK):
+            content.write(chunk)
+            size = content.tell()
+            if size > most:
+                raise errors.BadFile(path, f'is larger than {most >> 20} MiB')
+            if is_packed and size > max(_SMALL, _MOST_PACKED * counted.count):
+                raise errors.BadFile(path, 'is compressed as no file of this kind can be')
+    return content.getvalue().removeprefix(codecs.BOM_UTF8)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import time
+import urllib.parse
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -152,6 +153,15 @@ class Client:
         """
         begin: Callable[[], AbstractContextManager[None]] | None = self._offered('transaction')
         return begin
+
+    @property
+    def service(self) -> str:
+        """What answers, as it may be printed: a URL; of the embedded service the database."""
+        database: str | None = self._offered('database')
+        if database is not None:
+            return database
+        url = urllib.parse.urlsplit(self.url or '')
+        return url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
 
     def _offered(self, name: str) -> Any:
         """What the way to authenticate can do beyond requests, to its own service."""

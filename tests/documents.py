@@ -10,6 +10,7 @@ from placementclient.model.snapshots import Snapshot
 
 
 def document(snapshot: Snapshot) -> dict[str, Any]:
-    """All of a snapshot, for comparisons."""
+    """All of a snapshot but where it was read, for comparisons."""
     content: dict[str, Any] = json.loads(b''.join(snapshots.encode(snapshot)))
+    content.pop('origin', None)
     return content

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from typing import Any
 
-DISTRIBUTION = 'python-placementclient'
+from placementclient import DISTRIBUTION
+
 #: The commands, for OpenStackClient too, and those that only the program has.
 COMMANDS = 'openstack.placement.v1'
 PROGRAM = 'placementclient.program'

@@ -12,9 +12,9 @@ from typing import Any, TextIO
 
 from cliff import app, commandmanager
 
-from placementclient import errors, plugin
+from placementclient import DISTRIBUTION, errors, plugin
 from placementclient.cli import command_help, connection, entry_points
-from placementclient.cli.entry_points import COMMANDS, DISTRIBUTION
+from placementclient.cli.entry_points import COMMANDS
 
 #: What a shell makes of a program that ended as nobody read on.
 BROKEN_PIPE = 141

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from placementclient import errors
+from placementclient import errors, program
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
@@ -95,6 +95,7 @@ class PlanReshape(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
+        from placementclient.model.origin import Origin
         from placementclient.planner import planner
         from placementclient.planner.spec import assignments
         from placementclient.render import plans
@@ -134,7 +135,8 @@ class PlanReshape(base.ShowOne):
                     parsed_args.write_assignments, assignments.skeleton(undecided.rows)
                 )
             raise
-        files.write_plan(parsed_args.output, plan)
+        origin = replace(plan.origin or Origin(), program=program())
+        files.write_plan(parsed_args.output, replace(plan, origin=origin))
         for line in plans.warnings(plan):
             self.log.warning(line)
         fields = {'plan': parsed_args.output, **plans.summary(plan)}

@@ -108,6 +108,11 @@ class Direct(plugin.FixedEndpointPlugin):
         with self._transport.started().transaction(caller):
             yield
 
+    @property
+    def database(self) -> str:
+        """The URL of the database, without a password."""
+        return self._transport.database
+
     def close(self) -> None:
         """Let go of the database, and remove a scratch one; requests are refused from now on."""
         self._transport.stop()
@@ -178,6 +183,11 @@ class _Transport(HTTPAdapter):
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """See :class:`placementclient.model.snapshots.SnapshotReader`."""
         return self.started().snapshot(roots, types=types)
+
+    @property
+    def database(self) -> str:
+        """The URL of the database, without a password."""
+        return self.started().database
 
     def started(self) -> Service:
         """The service, which is started if nobody has used it yet."""

@@ -173,6 +173,12 @@ class Service:
         self._tables = Tables(models, self._engine)
         self._application: Any = None
 
+    @property
+    def database(self) -> str:
+        """The URL of the database, without a password."""
+        # Drivers take one in the query too.
+        return str(self._engine.url.set(query={}).render_as_string())
+
     def check(self) -> None:
         """Refuse a database that does not have the schema of the installed server."""
         url, sync = self._engine.url, 'run `placement-manage db sync`'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 import sys
 import threading
@@ -12,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from placementclient import errors
+from placementclient import errors, program
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.http import Client
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.consumers import Consumer, Holding
+from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
@@ -72,6 +74,19 @@ def capture(
     :raises errors.UnsupportedVersion: below microversion 1.28
     """
     client.require('a snapshot', SINCE)
+    begun = datetime.datetime.now(datetime.UTC)
+    snapshot = _captured(client, trees, workers, progress, expect)
+    snapshot.origin = Origin(begun.isoformat(timespec='seconds'), client.service, program())
+    return snapshot
+
+
+def _captured(
+    client: Client,
+    trees: Sequence[str],
+    workers: int,
+    progress: Callable[[str], None] | None,
+    expect: Callable[[int], None] | None,
+) -> Snapshot:
     if client.snapshot_reader is not None:
         return _at_once(client, client.snapshot_reader, trees, progress)
     reader = _Reader(client)

@@ -167,3 +167,12 @@ def test_a_provider_that_the_snapshot_lacks(client: Client) -> None:
     with pytest.raises(restore.Unrestorable):
         restore.load(client, lacking)
     assert capture.capture(client).providers == {}
+
+
+def test_it_says_when_and_where_it_was_read(client: Client) -> None:
+    origin = capture.capture(client).origin
+    assert origin is not None
+    assert origin.captured_at is not None
+    assert origin.captured_at.endswith('+00:00')
+    assert str(origin.service).startswith(('sqlite:///', 'http://'))
+    assert str(origin.program).startswith('python-placementclient ')

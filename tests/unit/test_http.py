@@ -287,3 +287,9 @@ def test_the_url_can_be_overridden(session: Session, service: Service) -> None:
     client.send(endpoints.LIST_TRAITS)
     assert client.url == 'http://other.test/p'
     assert service.last.url == 'http://other.test/p/traits'
+
+
+def test_the_service_is_named_without_a_password(session: Session, service: Service) -> None:
+    assert Client(session).service == URL
+    url = 'http://user:secret@other.test:8778/p?password=secret'
+    assert Client(session, endpoint_override=url).service == 'http://other.test:8778/p'

@@ -163,6 +163,6 @@ def _row(cells: Mapping[str, Cursor]) -> Row | None:
 
 def _amount(cursor: Cursor) -> int:
     value = cursor.value
-    if isinstance(value, str) and value.isascii() and value.isdigit():
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     return Cursor(value, cursor.path, cursor.name, cursor.line).integer(1, UNLIMITED)

@@ -17,6 +17,11 @@ from placementclient.model.providers import is_uuid
 #: How long the service lets the name of a class or of a trait be.
 _LONGEST_SYMBOL = 255
 _SYMBOL = re.compile(r'[A-Z0-9_]+')
+#: How deep what people write may be nested.
+MOST_LEVELS = 64
+#: How much memory a document may take, in bytes of text, and what each value takes beside its text.
+MOST_WEIGHT = 1 << 27
+_NODE_WEIGHT = 128
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
 
@@ -36,7 +41,39 @@ class _MarkedList(list[Any]):
 
 
 class _Loader(yaml.SafeLoader):
-    """Keeps lines, and refuses a key that occurs twice, which YAML would pass over."""
+    """Keeps lines, and refuses a key that occurs twice, which YAML would pass over.
+
+    Refuses too what is small in the file and large in memory: what is said once and repeated by
+    aliases counts as often as it is repeated.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._weight = self._depth = 0
+        self._weights: dict[yaml.Node, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        is_alias = self.check_event(yaml.AliasEvent)
+        before = self._weight
+        self._depth += 1
+        if self._depth > MOST_LEVELS:
+            raise yaml.MarkedYAMLError(problem='nested too deeply', problem_mark=mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if node is None:
+            return None
+        if not is_alias:
+            text = node.value if isinstance(node, yaml.ScalarNode) else ''
+            self._weight += _NODE_WEIGHT + len(text)
+            self._weights[node] = self._weight - before
+        elif node not in self._weights:
+            raise yaml.MarkedYAMLError(problem='contains itself', problem_mark=mark)
+        else:
+            self._weight += self._weights[node]
+        if self._weight > MOST_WEIGHT:
+            raise yaml.MarkedYAMLError(problem='too large', problem_mark=mark)
+        return node
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
@@ -275,6 +312,7 @@ def read(text: str, path: str) -> Cursor:
         mark = reason.problem_mark
         problem = reason.problem or 'neither YAML nor JSON'
         raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None
-    except (yaml.YAMLError, ValueError) as reason:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as reason:
+        # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
         raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
     return Cursor(document, path, '', None)
