@@ -36,10 +36,19 @@ def workers(what: str) -> Option:
     return Option(
         '--workers',
         metavar='<number>',
-        type=base.positive,
+        type=_number_of_workers,
         default=4,
-        help=f'How many trees to {what} at the same time; 4 without it',
+        help=f'How many trees to {what} at the same time, or auto: two for each processor of this '
+        'machine; 4 without it',
     )
+
+
+def _number_of_workers(text: str) -> int:
+    """What ``--workers`` says: a worker mostly waits for the service's answers.
+
+    :raises argparse.ArgumentTypeError: if it is neither a number nor auto
+    """
+    return 2 * (os.cpu_count() or 1) if text == 'auto' else base.positive(text)
 
 
 def taken(command: base._Placement, parsed_args: argparse.Namespace) -> Snapshot:

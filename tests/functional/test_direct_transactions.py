@@ -10,6 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
+import sqlalchemy
+from jsonschema import Draft202012Validator
 from keystoneauth1.session import Session
 
 from placementclient import errors, files
@@ -115,6 +117,19 @@ def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path)
 
 def _conflict() -> None:
     raise errors.ConcurrentUpdate(409, 'somebody was first')
+
+
+def test_the_server_makes_once_what_does_not_change(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource_provider.create(client, 'host')
+    resource_provider.list(client, name='host')
+    made: list[object] = []
+    for of, name in ((Draft202012Validator, 'check_schema'), (sqlalchemy, 'alias')):
+        monkeypatch.setattr(of, name, lambda *args, **_: made.append(args))
+    host = resource_provider.create(client, 'another')
+    assert resource_provider.list(client, name='another') == [host]
+    assert made == []
 
 
 KILLED = """

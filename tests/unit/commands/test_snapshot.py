@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 from pathlib import Path
 
+import pytest
+
+from placementclient.commands import snapshot
 from tests.unit.commands.clouds import changed, save, small
 from tests.unit.conftest import Placement, Result, Service
 
@@ -71,3 +76,17 @@ def test_either_may_be_live(placement: Placement, service: Service, tmp_path: Pa
         assert result.status == 3
         assert {row['change'] for row in json.loads(result.stdout)} == {change}
         assert [request.line for request in service.requests] == ['GET /resource_providers']
+
+
+def test_workers_are_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, 'cpu_count', lambda: 6)
+    parser = argparse.ArgumentParser()
+    snapshot.workers('read').add_to(parser)
+    given = [parser.parse_args(words) for words in ([], ['--workers', '9'], ['--workers', 'auto'])]
+    assert [each.workers for each in given] == [4, 9, 12]
+
+
+def test_other_workers_are_refused(placement: Placement, tmp_path: Path) -> None:
+    result = placement(f'{SNAPSHOT} save {tmp_path / "cloud.json"} --workers many')
+    assert result.status == 2
+    assert "'many' is not a whole number from 1 on" in result.stderr
