@@ -15,9 +15,17 @@ from cliff import app, commandmanager
 from placementclient import DISTRIBUTION, errors, plugin
 from placementclient.cli import command_help, connection, entry_points
 from placementclient.cli.entry_points import COMMANDS
+from placementclient.render.printable import printable
 
 #: What a shell makes of a program that ended as nobody read on.
 BROKEN_PIPE = 141
+
+
+class _Formatter(logging.Formatter):
+    """Lines for a terminal or a file, whatever a library logs."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 class CommandManager(commandmanager.CommandManager):
@@ -80,12 +88,11 @@ class Shell(app.App):
         """Send to stderr what is asked for, as OpenStackClient does."""
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
-        logging.basicConfig(
-            format=self.CONSOLE_MESSAGE_FORMAT, level=level, stream=self.stderr, force=True
-        )
+        logging.basicConfig(level=level, stream=self.stderr, force=True)
+        logging.getLogger().handlers[0].setFormatter(_Formatter(self.CONSOLE_MESSAGE_FORMAT))
         if self.options.log_file:
             handler = logging.FileHandler(self.options.log_file)
-            handler.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
+            handler.setFormatter(_Formatter(self.LOG_FILE_MESSAGE_FORMAT))
             logging.getLogger().addHandler(handler)
 
     def run(self, argv: list[str]) -> int:
@@ -179,7 +186,7 @@ class Shell(app.App):
             try:
                 return typist.run(argv)
             except errors.PlacementError as failure:
-                print(failure, file=stderr)
+                print(printable(str(failure)), file=stderr)
                 return failure.exit_status
             except SystemExit as exit:
                 if exit.code is None or isinstance(exit.code, int):
@@ -200,5 +207,5 @@ def main(argv: list[str] | None = None, *, session: Any = None) -> int:
     try:
         return Shell(argv, session).run(argv)
     except errors.PlacementError as failure:
-        print(failure, file=sys.stderr)
+        print(printable(str(failure)), file=sys.stderr)
         return failure.exit_status

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from cliff.display import DisplayCommandBase
 from osc_lib.command import command
 
 from placementclient import errors, plugin
@@ -17,6 +19,7 @@ from placementclient.cli import coexistence
 from placementclient.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalized
 from placementclient.render import failures
+from placementclient.render.printable import Cells, printable
 
 if TYPE_CHECKING:
     from placementclient.endpoints import Endpoint
@@ -148,6 +151,10 @@ class _Placement(command.Command):
     #: OpenStackClient authenticates nobody for a command that says False.
     auth_required = True
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.log.addFilter(_make_printable)
+
     @property
     def _is_lean(self) -> bool:
         """Whether the program is ``placement``: it does not look through all that is installed."""
@@ -158,9 +165,6 @@ class _Placement(command.Command):
             self._hooks: Any = ()
         else:
             super()._load_hooks()
-
-    def _lean_formatters(self, group: str) -> Any:
-        return self.app.formatters(group) if self._is_lean else None
 
     @property
     def program(self) -> str:
@@ -211,7 +215,7 @@ class _Placement(command.Command):
             return
         if not self.app.stdin.isatty():
             raise errors.UsageError(f'{question} There is nobody to ask: give --yes')
-        print(f'{question} [y/N] ', end='', file=self.app.stderr, flush=True)
+        print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise errors.Unconfirmed('Nothing was done')
 
@@ -286,22 +290,38 @@ class _Placement(command.Command):
             self._parser.error(f'the following arguments are required: {", ".join(missing)}')
 
 
+def _make_printable(record: logging.LogRecord) -> bool:
+    record.msg, record.args = printable(record.getMessage()), None
+    return True
+
+
 class Command(_Placement):
     """A command that prints nothing of its own."""
 
 
-class Lister(_Placement, command.Lister):
+class _Table(_Placement, DisplayCommandBase[Any]):
+    """What those share that print a table, or the same as data."""
+
+    def _load_formatter_plugins(self) -> Any:
+        if self._is_lean:
+            return self.app.formatters(self.formatter_namespace)
+        return super()._load_formatter_plugins()
+
+    def produce_output(self, parsed_args: argparse.Namespace, *output: Any) -> int:
+        """Print it; for people what others wrote is made printable, for programs it is data."""
+        name = parsed_args.formatter
+        if name == 'table' or (name == 'value' and self.app.stdout.isatty()):
+            self.formatter = Cells(self.formatter)
+        status: int = super().produce_output(parsed_args, *output)  # type: ignore[safe-super]
+        return status
+
+
+class Lister(_Table, command.Lister):
     """A command that prints rows."""
 
-    def _load_formatter_plugins(self) -> Any:
-        return self._lean_formatters(self.formatter_namespace) or super()._load_formatter_plugins()
 
-
-class ShowOne(_Placement, command.ShowOne):
+class ShowOne(_Table, command.ShowOne):
     """A command that prints the fields of one thing."""
-
-    def _load_formatter_plugins(self) -> Any:
-        return self._lean_formatters(self.formatter_namespace) or super()._load_formatter_plugins()
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.errors import ExitStatus
+from placementclient.render.printable import printable
 
 #: From good to bad; what is not among them, such as a signal, is worse.
 WORSE = (
@@ -108,7 +109,8 @@ class Batch(base.Command):
 
     def _show(self, line: Line) -> None:
         out: TextIO = self.app.stdout
-        out.write(f'# line {line.line}, exit status {line.status}: {line.command}\n{line.stdout}')
+        command = printable(line.command)
+        out.write(f'# line {line.line}, exit status {line.status}: {command}\n{line.stdout}')
         out.flush()
         self.app.stderr.write(line.stderr)
         self.app.stderr.flush()

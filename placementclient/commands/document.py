@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from cliff.formatters import base as formatters
 
 from placementclient.commands import base
+from placementclient.render.printable import printable
+from placementclient.render.style import painted
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
@@ -20,10 +22,12 @@ class Text(NamedTuple):
 
     :param data: its fields, for ``-f json`` and ``-f yaml``
     :param lines: the text
+    :param painted: whether there are colours in it
     """
 
     data: Mapping[str, Any]
     lines: Iterable[str]
+    painted: bool = False
 
 
 class TextFormatter(formatters.SingleFormatter):
@@ -40,8 +44,9 @@ class TextFormatter(formatters.SingleFormatter):
         parsed_args: argparse.Namespace,
     ) -> None:
         """Print the lines, as they come."""
+        shown = painted if parsed_args.text.painted else printable
         for line in parsed_args.text.lines:
-            stdout.write(f'{line}\n')
+            stdout.write(f'{shown(line)}\n')
 
 
 class Document(base.ShowOne):

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from placementclient.render.printable import printable
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -42,12 +44,12 @@ def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[P
         progress.BarColumn(),
         progress.MofNCompleteColumn(),
         progress.TimeElapsedColumn(),
-        progress.TextColumn('{task.description}'),
+        progress.TextColumn('{task.description}', markup=False),
         console=console.Console(file=app.stderr),
         transient=True,
     ) as bar:
         task = bar.add_task('', total=total)
         yield Progress(
-            lambda line: bar.update(task, advance=1, description=line),
+            lambda line: bar.update(task, advance=1, description=printable(line)),
             lambda number: bar.update(task, total=number),
         )

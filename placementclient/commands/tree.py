@@ -84,7 +84,11 @@ class ShowTree(_Trees):
         trees = list(self.trees([parsed_args.provider], parsed_args))
         if not trees:
             raise errors.NoSuchProvider(f'{parsed_args.provider} has gone meanwhile')
-        return Text(self.data(trees, parsed_args)[0], self.drawn(trees, parsed_args))
+        return Text(
+            self.data(trees, parsed_args)[0],
+            self.drawn(trees, parsed_args),
+            painted=self.style().colours,
+        )
 
 
 class ListTree(_Trees):
@@ -100,7 +104,7 @@ class ListTree(_Trees):
     def text(self, parsed_args: argparse.Namespace) -> Text:
         trees = self.trees((), parsed_args)
         if parsed_args.formatter == self.formatter_default:
-            return Text({}, self.drawn(trees, parsed_args))
+            return Text({}, self.drawn(trees, parsed_args), painted=self.style().colours)
         return Text({'trees': self.data(trees, parsed_args)}, ())
 
 

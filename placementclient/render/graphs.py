@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
+from placementclient.render.printable import printable
 
 _DOT_HEADER = """\
 digraph placement {
@@ -67,7 +68,7 @@ def dot(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = Fals
     lines = []
     for node in nodes(trees, traits=traits, allocations=allocations):
         uuid = quoted(node.state.uuid)
-        label = quoted('\n'.join(node.lines())).replace('\n', '\\n')
+        label = quoted(printable('\n'.join(node.lines()))).replace('\n', '\\n')
         lines.append(f'  {uuid} [label={label}];')
         if node.parent_uuid:
             lines.append(f'  {quoted(node.parent_uuid)} -> {uuid};')
@@ -88,7 +89,7 @@ def mermaid(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = 
     names = {node.state.uuid: f'p{number}' for number, node in enumerate(shown)}
     lines = ['flowchart LR']
     for node in shown:
-        label = '<br/>'.join(map(escaped, node.lines()))
+        label = '<br/>'.join(map(escaped, map(printable, node.lines())))
         lines.append(f'  {names[node.state.uuid]}["{label}"]')
     for node in shown:
         name = names[node.state.uuid]

@@ -15,6 +15,7 @@ from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
 from placementclient.render import style
 from placementclient.render.graphs import Node, nodes
+from placementclient.render.printable import printable
 from placementclient.render.trees import remarks
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
@@ -203,18 +204,18 @@ def _drawn(card: _Card) -> Iterator[str]:
     state = card.node.state
     kind = 'sharing' if card.node.serves else '' if card.node.parent_uuid else 'root'
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
-    yield f'<title>{escape(_tooltip(state))}</title>'
+    yield f'<title>{_escaped(_tooltip(state))}</title>'
     yield (
         f'<rect class="{f"card {kind}".strip()}" width="{card.width:.1f}" '
         f'height="{card.height:.1f}" rx="8"/>'
     )
-    yield f'<text class="name" x="{_PADDING}" y="21">{escape(state.name)}</text>'
+    yield f'<text class="name" x="{_PADDING}" y="21">{_escaped(state.name)}</text>'
     baseline = float(_HEADER) + 12
     for name in sorted(state.inventories):
         yield from _row(card, name, baseline)
         baseline += _ROW
     for note in card.node.notes:
-        yield f'<text class="note" x="{_PADDING}" y="{baseline - 2:.1f}">{escape(note)}</text>'
+        yield f'<text class="note" x="{_PADDING}" y="{baseline - 2:.1f}">{_escaped(note)}</text>'
         baseline += _NOTE
     yield '</g>'
 
@@ -227,7 +228,7 @@ def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
     widest = max(len(_amount(state, each)) for each in state.inventories)
     left = right - widest * _ROW_CHARACTER - 8 - _BAR
     bar = f'x="{left:.1f}" y="{baseline - 7:.1f}" height="{_BAR_HEIGHT}" rx="3"'
-    yield f'<text class="row" x="{_PADDING}" y="{baseline:.1f}">{escape(name)}</text>'
+    yield f'<text class="row" x="{_PADDING}" y="{baseline:.1f}">{_escaped(name)}</text>'
     yield f'<rect class="track" {bar} width="{_BAR}"/>'
     if filled:
         colour = style.level(used, capacity)
@@ -247,3 +248,8 @@ def _tooltip(state: ProviderState) -> str:
         notes = ', '.join([f'total {inventory.total}', *remarks(inventory)])
         lines.append(f'{name} {_amount(state, name)}: {notes}')
     return '\n'.join([*lines, *sorted(state.traits)])
+
+
+def _escaped(text: str) -> str:
+    # XML has no place for control characters, not even escaped.
+    return escape(printable(text))

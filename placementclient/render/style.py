@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from placementclient.render.printable import printable
 
 _CODES = {'bold': 1, 'dim': 2, 'red': 31, 'green': 32, 'yellow': 33, 'cyan': 36}
 #: From which part of the capacity on usage is shown in which colour.
@@ -24,6 +27,8 @@ class Style:
 
     def paint(self, text: str, colour: str) -> str:
         """A text in a colour, where there are any."""
+        # Else a name with colours of its own would be taken for one that was painted.
+        text = printable(text)
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
 
     def bar(self, used: int, capacity: int) -> str:
@@ -36,6 +41,14 @@ class Style:
 
 
 PLAIN = Style()
+_PAINT = re.compile(rf'(\x1b\[(?:0|{"|".join(map(str, _CODES.values()))})m)')
+
+
+def painted(line: str) -> str:
+    """A line in which a style has used colours, printable but for these."""
+    # What splits stands at the odd places.
+    parts = _PAINT.split(line)
+    return ''.join(part if i % 2 else printable(part) for i, part in enumerate(parts))
 
 
 def part(used: int, capacity: int) -> float:

@@ -1,0 +1,47 @@
+"""What others wrote, on a terminal or in a log: it is read, and steers nothing.
+
+A provider's name may hold what moves the cursor, renames the window or turns the direction of text.
+Whatever prints text for people passes it through here: tables, documents, progress, questions,
+errors, lines of a log. What is data for a program (JSON, YAML, CSV) stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+#: Control characters but line ends and tabs, what turns the direction, and what is no text at all.
+_STEERING = re.compile(
+    '[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]'
+)
+
+
+def printable(text: str) -> str:
+    r"""A text with ``\x1b`` and the like as they are written here."""
+    return _STEERING.sub(lambda match: match[0].encode('unicode_escape').decode(), text)
+
+
+class Cells:
+    """A formatter of cliff for people: its cells are printable.
+
+    :param formatter: what draws the table
+    """
+
+    def __init__(self, formatter: Any) -> None:
+        self._formatter = formatter
+
+    def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
+        """Print rows."""
+        shown = (tuple(map(_cell, row)) for row in rows)
+        self._formatter.emit_list(names, shown, stdout, parsed_args)
+
+    def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
+        """Print the fields of one thing."""
+        self._formatter.emit_one(names, tuple(map(_cell, fields)), stdout, parsed_args)
+
+
+def _cell(value: Any) -> Any:
+    if hasattr(value, 'human_readable'):
+        value = value.human_readable()
+    # What is no text is printed as Python writes it, or as a number.
+    return printable(value) if isinstance(value, str) else value

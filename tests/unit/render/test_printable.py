@@ -1,0 +1,41 @@
+"""What others wrote never steers a terminal."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from placementclient.render import graphs, pictures
+from placementclient.render.printable import printable
+from placementclient.render.style import Style, painted
+from tests.unit.render.test_trees import state, tree
+
+HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
+READABLE = r'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
+
+
+def test_what_steers_is_written_out() -> None:
+    assert printable(HOSTILE) == READABLE
+
+
+@pytest.mark.parametrize('text', ['plain', 'Zürich 東京 🙂', 'two\nlines\tand a tab', ''])
+def test_text_stays(text: str) -> None:
+    assert printable(text) == text
+
+
+def test_a_colour_is_that_of_the_style_alone() -> None:
+    line = painted(f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m')
+    assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
+
+
+@pytest.mark.parametrize('render', [graphs.dot, graphs.mermaid, pictures.svg])
+def test_pictures_have_it_too(render: object) -> None:
+    assert callable(render)
+    picture = render([tree(state(HOSTILE, root=HOSTILE, VCPU=1))])
+    assert '\x1b' not in picture
+    assert picture.isascii() or '\x9b' not in picture
+
+
+def test_a_picture_of_such_a_name_is_well_formed() -> None:
+    ElementTree.fromstring(pictures.svg([tree(state(HOSTILE, root=HOSTILE, VCPU=1))]))
