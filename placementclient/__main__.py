@@ -7,6 +7,9 @@ import os
 import sys
 import warnings
 
+#: What cron or a shell may have closed, and how the program uses it.
+STREAMS = {'stdin': 'r', 'stdout': 'w', 'stderr': 'w'}
+
 #: Importing makes many objects and no garbage; by default each 700 of them are looked through.
 COLLECT_EVERY = 50_000
 
@@ -17,6 +20,7 @@ def main() -> int:
     :return: an :class:`placementclient.errors.ExitStatus`
     """
     gc.set_threshold(COLLECT_EVERY)
+    _open_what_is_closed()
     if sys.argv[1:3] == ['complete', '--values']:
         # A key press waits for it: nothing else is loaded.
         from placementclient.completion import values
@@ -41,6 +45,20 @@ def main() -> int:
     # Else Python tries once more to write what is left, and says so, as it ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return status
+
+
+def _open_what_is_closed() -> None:
+    """Have all three streams: else what is opened next, a database say, takes a closed one's place.
+
+    What was closed is read as empty, and what is written to it is nobody's.
+    """
+    for descriptor, (name, mode) in enumerate(STREAMS.items()):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != descriptor:
+                os.dup2(null, descriptor)
+                os.close(null)
+            setattr(sys, name, os.fdopen(descriptor, mode))
 
 
 if __name__ == '__main__':

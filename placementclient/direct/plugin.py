@@ -44,6 +44,7 @@ class DirectLoader(loading.BaseLoader['Direct']):
             loading.Opt(
                 'placement-database',
                 help='URL of the database of the embedded Placement; never created or migrated',
+                secret=True,
             ),
             loading.Opt(
                 'placement-conf',

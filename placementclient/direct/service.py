@@ -6,9 +6,9 @@ import contextlib
 import functools
 import logging
 import os
-import re
 import tempfile
 import threading
+import traceback
 from collections.abc import Collection, Iterator, Mapping
 from importlib import util
 from pathlib import Path
@@ -24,7 +24,7 @@ from oslo_context import context
 from sqlalchemy import URL, event
 
 from placementclient import errors
-from placementclient.direct import constants
+from placementclient.direct import constants, database_url
 from placementclient.direct.modules import PrivateModules
 from placementclient.direct.tables import Tables
 from placementclient.direct.transactions import Transactions
@@ -50,7 +50,8 @@ def start(database: str | None, conf_file: str | None) -> Service:
     """
     if not (database or conf_file):
         return _start_own()
-    with _explained(_without_password(database) if database else str(conf_file)):
+    where = database_url.shown(database) if database else str(conf_file)
+    with _explained(where, database or _configured_url(str(conf_file))):
         service = Service(database, conf_file)
         service.check()
         service.load()
@@ -97,18 +98,21 @@ def _template() -> bytes:
 
 
 @contextlib.contextmanager
-def _explained(where: str) -> Iterator[None]:
-    """Make one line of whatever keeps the service from starting."""
+def _explained(where: str, url: str | None = None) -> Iterator[None]:
+    """Make one line of whatever keeps the service from starting.
+
+    :param url: that of the operator's database, which nobody may read
+    """
     try:
         yield
     except errors.DirectError:
         raise
     except Exception as error:
-        LOG.debug('The embedded Placement does not start', exc_info=True)
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if isinstance(error, ModuleNotFoundError):
-            reason += ', the driver of this database'
-        raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from error
+        # Its place, not its text: that may have the URL.
+        stack = ''.join(traceback.format_tb(error.__traceback__))
+        LOG.debug('%s:\n%s', type(error).__name__, stack)
+        reason = database_url.reason(error, url)
+        raise errors.DirectError(f'No embedded Placement on {where}: {reason}') from None
 
 
 @contextlib.contextmanager
@@ -126,8 +130,15 @@ def _sqlite(path: Path) -> str:
     return URL.create('sqlite', database=str(path)).render_as_string()
 
 
-def _without_password(database: str) -> str:
-    return re.sub(r'(://[^:@/]*):.*@', r'\1:***@', database)
+def _configured_url(conf_file: str) -> str:
+    """The URL in a ``placement.conf``; empty if it cannot be read."""
+    conf = cfg.ConfigOpts()
+    conf.register_opt(cfg.StrOpt('connection', default=''), 'placement_database')
+    try:
+        conf(args=[], default_config_files=[conf_file], default_config_dirs=[], use_env=True)
+        return str(conf.placement_database.connection)
+    except Exception:
+        return ''
 
 
 class _Turn(threading.local):
@@ -159,6 +170,8 @@ class Service:
     ) -> None:
         for name in ('placement', 'alembic'):
             _keep_quiet(logging.getLogger(name))
+        # What it says of an engine has the URL.
+        logging.getLogger('oslo_db').setLevel(logging.CRITICAL)
         self._turn = _Turn()
         self._modules = PrivateModules('placement')
         self._conf = self._configure(database, conf_file, durable)
@@ -196,7 +209,7 @@ class Service:
             fault = f'has an old schema ({revision}, not {head}): {sync}'
         else:
             fault = f'has a schema that this openstack-placement does not know ({revision})'
-        raise errors.DirectError(f'The database {url.render_as_string()} {fault}')
+        raise errors.DirectError(f'The database {database_url.shown(url)} {fault}')
 
     def migrate(self) -> None:
         """Create the schema, or bring it up to date."""

@@ -63,12 +63,12 @@ def dot(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = Fals
     """The trees in the language of Graphviz."""
 
     def quoted(text: str) -> str:
-        return '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'
+        return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
     lines = []
     for node in nodes(trees, traits=traits, allocations=allocations):
         uuid = quoted(node.state.uuid)
-        label = quoted(printable('\n'.join(node.lines()))).replace('\n', '\\n')
+        label = quoted('\n'.join(node.lines())).replace('\n', '\\n')
         lines.append(f'  {uuid} [label={label}];')
         if node.parent_uuid:
             lines.append(f'  {quoted(node.parent_uuid)} -> {uuid};')

@@ -1,0 +1,71 @@
+"""The URL of a database as it may be printed, and why a database cannot be used.
+
+A URL has a password in many places: beside the user, among the parameters, anywhere at all where it
+is mistyped. So it is printed from its parts, or not at all; and what a library says of it is
+printed only where it comes from the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oslo_config import cfg
+from oslo_db import exception
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import DBAPIError
+
+#: What tells of the names of files and options alone.
+_OF_THE_FILE = (
+    cfg.ConfigFilesNotFoundError,
+    cfg.ConfigFilesPermissionDeniedError,
+    cfg.RequiredOptError,
+)
+UNREADABLE = 'a database whose URL cannot be read'
+
+
+def shown(url: str | URL) -> str:
+    """A URL without its password and its parameters, or :data:`UNREADABLE`."""
+    try:
+        parsed = make_url(url)
+    except Exception:
+        return UNREADABLE
+    # An @ in a password that is not quoted makes the rest of the password a part of the host.
+    if '@' in (parsed.host or ''):
+        return UNREADABLE
+    return parsed.set(query={}).render_as_string(hide_password=True)
+
+
+def reason(failure: Exception, url: str | URL | None) -> str:
+    """Why a database cannot be used, a phrase.
+
+    :param failure: what a library has raised
+    :param url: what it was given, if anything was
+    """
+    if isinstance(failure, ModuleNotFoundError):
+        return f'{failure}, the driver of this database'
+    if isinstance(failure, _OF_THE_FILE):
+        return str(failure)
+    if isinstance(failure, OSError):
+        return failure.strerror or type(failure).__name__
+    if isinstance(failure, exception.DBError | DBAPIError):
+        said = (str(failure).strip() or type(failure).__name__).splitlines()[0]
+        if not any(secret in said for secret in _secrets(url)):
+            return said
+    return f'{type(failure).__name__}; the URL is dialect+driver://user:password@host/database'
+
+
+def _secrets(url: str | URL | None) -> Iterator[str]:
+    """What of a URL nobody may read; all of it, if that cannot be told."""
+    if url is None:
+        return
+    try:
+        parsed = make_url(url)
+    except Exception:
+        yield ''
+        return
+    if '@' in (parsed.host or ''):
+        yield ''
+    if parsed.password:
+        yield str(parsed.password)
+    for value in parsed.query.values():
+        yield from [value] if isinstance(value, str) else value

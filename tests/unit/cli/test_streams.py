@@ -1,0 +1,48 @@
+"""Streams that cron or a shell has closed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = shlex.join([sys.executable, '-m', 'placementclient'])
+
+
+def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {'OS_AUTH_TYPE': 'placement_direct', 'XDG_DATA_HOME': str(home)}
+    return subprocess.run(
+        ['bash', '-c', f'{PROGRAM} {command}'],
+        env=environment,
+        input='',
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize('closed', ['>&-', '2>&-', '<&-', '>&- 2>&-', '<&- >&- 2>&-'])
+def test_what_is_asked_for_is_done(closed: str, tmp_path: Path) -> None:
+    done = run(f'resource class create CUSTOM_X {closed}', tmp_path)
+    assert (done.returncode, done.stderr) == (0, '')
+    listed = run(f'resource class list -f value {closed}', tmp_path)
+    assert (listed.returncode, listed.stderr) == (0, '')
+    assert ('CUSTOM_X\n' in listed.stdout) == ('>&-' not in closed.split())
+
+
+def test_an_error_keeps_its_exit_status(tmp_path: Path) -> None:
+    for closed in ('>&-', '2>&-', '>&- 2>&-'):
+        refused = run(f'resource class show VCPUS {closed}', tmp_path)
+        assert refused.returncode == 1
+        assert ('VCPUS' in refused.stderr) == ('2>&-' not in closed)
+
+
+def test_nobody_can_be_asked(tmp_path: Path) -> None:
+    run('resource provider create compute1', tmp_path)
+    asked = run('resource provider purge compute1 <&-', tmp_path)
+    assert asked.returncode == 2
+    assert 'give --yes' in asked.stderr
