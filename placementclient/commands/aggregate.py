@@ -43,6 +43,7 @@ class SetAggregate(base.Lister):
     """
 
     endpoint = endpoints.SET_AGGREGATES
+    prints = columns.UUID.names
     options = (
         base.PROVIDER,
         Option(
@@ -83,6 +84,7 @@ class AddAggregate(base.Lister):
       openstack resource provider aggregate add compute1 42896e0d-205d-4fe3-bd1e-100924931787
     """
 
+    prints = columns.UUID.names
     options = (
         base.PROVIDER,
         Option(

@@ -78,6 +78,8 @@ class ListAllocation(base.Lister):
 class ConsumerLister(base.Lister):
     """A command that prints what a consumer holds."""
 
+    prints = (*columns.ALLOCATION.names, 'last_modified')
+
     def output(self, shown: Read[Consumer]) -> Output:
         consumer = shown.value
         return columns.ALLOCATION.rows(

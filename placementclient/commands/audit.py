@@ -41,6 +41,8 @@ class AuditProvider(base.Lister):
     """
 
     auth_required = False
+    prints = ('id', 'severity', 'subject', 'evidence', 'command', 'fix')
+    statuses = ((errors.ExitStatus.DIFFERS, 'something was found, and is not mended'),)
     options = (
         SNAPSHOT,
         Option('--servers', metavar='<file>', help='The list of all servers, as JSON'),

@@ -148,6 +148,8 @@ class _Placement(command.Command):
     #: The route of the service that the command stands for; None for what combines several.
     endpoint: ClassVar[Endpoint | None] = None
     options: ClassVar[Sequence[Option]] = ()
+    #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
+    statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
     #: OpenStackClient authenticates nobody for a command that says False.
     auth_required = True
 
@@ -177,11 +179,12 @@ class _Placement(command.Command):
         return _EXAMPLE.sub(rf'\1{self.program}', description)
 
     def get_epilog(self) -> str:
-        """Where the command comes from; cliff reads the metadata of all packages to tell."""
+        """How it may end, and whose it is; cliff reads the metadata of all packages to tell."""
+        ends = ''.join(f'\n  {int(status)}  {text}' for status, text in self.statuses)
+        ends = f'Exit status, beside 0, 1 and 2:\n{ends}\n' if ends else ''
         if next(iter(self._hooks), None) is not None:
-            epilog: str = super().get_epilog()
-            return epilog
-        return '' if self._is_lean else _ORIGIN
+            return f'{ends}{super().get_epilog()}'
+        return ends if self._is_lean else f'{ends}{_ORIGIN}'
 
     #: How the command ends where nothing is raised.
     exit_status: int = errors.ExitStatus.DONE
@@ -301,6 +304,17 @@ class Command(_Placement):
 
 class _Table(_Placement, DisplayCommandBase[Any]):
     """What those share that print a table, or the same as data."""
+
+    #: The names of the columns of a command that writes: cliff looks at -c when all is done.
+    prints: ClassVar[Sequence[str]] = ()
+
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        super()._check(parsed_args)
+        if self.prints:
+            try:
+                self._generate_columns_and_selector(parsed_args, self.prints)
+            except ValueError as unknown:
+                raise errors.BadArgument(str(unknown)) from None
 
     def _load_formatter_plugins(self) -> Any:
         if self._is_lean:

@@ -30,6 +30,8 @@ class Unclaimed(errors.PlacementError):
 
     def __init__(self, refusals: Iterable[errors.Conflict]) -> None:
         self.refusals = tuple(refusals)
+        if not self.refusals:
+            self.exit_status = errors.ExitStatus.INFEASIBLE
         super().__init__(
             f'None of the {len(self.refusals)} candidates was granted; to the last one: '
             f'{self.refusals[-1]}'
@@ -63,6 +65,8 @@ class ClaimAllocation(base.Lister):
         --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5
     """
 
+    prints = columns.CLAIMED.names
+    statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
         base.CONSUMER,
         *FILTERS,

@@ -34,6 +34,7 @@ class ExplainCandidate(Document):
 
     # With --snapshot there is nobody to authenticate with.
     auth_required = False
+    statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
         *FILTERS,
         LIMIT,

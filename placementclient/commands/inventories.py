@@ -59,6 +59,8 @@ class SetInventories(base.Lister):
     """
 
     endpoint = endpoints.SET_INVENTORIES
+    prints = tuple({*columns.INVENTORY_OF_PROVIDER.names, *columns.EDIT.names})
+    statuses = ((errors.ExitStatus.PARTIAL, 'some resource providers are changed, some are not'),)
     options = (
         Option(
             'provider',

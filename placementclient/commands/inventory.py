@@ -124,6 +124,7 @@ class CreateInventory(base.ShowOne):
     """
 
     endpoint = endpoints.CREATE_INVENTORY
+    prints = columns.INVENTORY.names
     options = (base.PROVIDER, base.RESOURCE_CLASS, *_FIELD_OPTIONS, base.generation())
 
     def write(self, *args: Any) -> Read[Inventory]:

@@ -30,6 +30,7 @@ class PurgeProvider(base.Lister):
       openstack resource provider purge compute1 --dry-run
     """
 
+    prints = columns.PURGE.names
     options = (
         base.PROVIDER,
         Option(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 class _Relocation(ConsumerLister):
     """A command that reads what a consumer holds and writes it elsewhere."""
 
+    prints = columns.RELOCATED.names
     #: Whether this run has sent a write, which is then what has reached the goal.
     is_sent = False
 

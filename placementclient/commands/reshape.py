@@ -45,6 +45,10 @@ class PlanReshape(base.ShowOne):
     """
 
     auth_required = False
+    statuses = (
+        (errors.ExitStatus.INFEASIBLE, 'no assignment satisfies the specification'),
+        (errors.ExitStatus.UNDECIDED, 'several assignments are possible'),
+    )
     options = (
         Option(
             '--spec', metavar='<file>', required=True, help='The specification, as YAML or JSON'
@@ -188,6 +192,13 @@ class RehearseReshape(base.Lister):
     """
 
     auth_required = False
+    statuses = (
+        (
+            errors.ExitStatus.DIFFERS,
+            'something was not as planned, or not as before at the end',
+        ),
+        (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
+    )
     options = (
         PLAN,
         Option(

@@ -48,6 +48,12 @@ class _OfPlan(base.Lister):
 class _Run(_OfPlan):
     """A command that works on trees and tells how each one ended."""
 
+    prints = ('tree', 'state', 'reason')
+    statuses = (
+        (errors.ExitStatus.DIFFERS, 'every tree that was tried was left alone'),
+        (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
+    )
+
     @contextlib.contextmanager
     def reported(self, total: int) -> Iterator[Callable[[TreeResult], None]]:
         """Tells of each tree that has ended, while others go on."""
@@ -169,6 +175,7 @@ class StatusReshape(_OfPlan):
       openstack resource provider reshape status plan.json
     """
 
+    statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
     options = (PLAN, TREE, workers('read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -203,6 +210,7 @@ class VerifyReshape(base.Lister):
       openstack resource provider reshape verify plan.json
     """
 
+    statuses = ((errors.ExitStatus.DIFFERS, 'the reshape is not complete or not right'),)
     options = (PLAN, TREE, workers('read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

@@ -57,6 +57,7 @@ class CreateProvider(base.ShowOne):
     """
 
     endpoint = endpoints.CREATE_PROVIDER
+    prints = columns.PROVIDER.names
     options = (
         Option('name', metavar='<name>', help='Name of the resource provider'),
         Option(
@@ -130,6 +131,7 @@ class SetProvider(base.ShowOne):
     """
 
     endpoint = endpoints.SET_PROVIDER
+    prints = columns.PROVIDER.names
     options = (
         base.PROVIDER,
         Option('--name', metavar='<name>', help='New name'),

@@ -78,6 +78,7 @@ class SaveSnapshot(base.ShowOne):
       openstack resource provider snapshot save cloud.json.gz --tree compute1
     """
 
+    prints = ('file', 'trees', 'providers', 'consumers')
     options = (
         Option('file', metavar='<file>', help='The file to write'),
         TREE,
@@ -105,13 +106,8 @@ class SaveSnapshot(base.ShowOne):
                 expect=tell.expect,
             )
         files.write_snapshot(parsed_args.file, snapshot)
-        fields = {
-            'file': parsed_args.file,
-            'trees': len(snapshot.roots()),
-            'providers': len(snapshot.providers),
-            'consumers': len(snapshot.consumers),
-        }
-        return tuple(fields), tuple(fields.values())
+        counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
+        return self.prints, (parsed_args.file, *counts)
 
 
 class ShowSnapshot(base.ShowOne):
@@ -150,6 +146,7 @@ class DiffSnapshot(base.Lister):
     """
 
     auth_required = False
+    statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     options = (
         Option('before', metavar='<before>', help='The file of a snapshot, or live'),
         Option('after', metavar='<after>', help='The file of another, or live'),
@@ -179,6 +176,16 @@ class RestoreSnapshot(base.ShowOne):
       openstack resource provider snapshot restore cloud.json.gz --missing
     """
 
+    prints = (
+        'file',
+        'state',
+        'trees',
+        'providers',
+        'providers_made',
+        'providers_completed',
+        'consumers',
+        'consumers_made',
+    )
     options = (
         _FILE,
         Option('--missing', action='store_true', help='Leave what exists, and make the rest'),
@@ -195,14 +202,14 @@ class RestoreSnapshot(base.ShowOne):
             trees = len(snapshot.roots())
             with progress.shown(self.app, self.log, trees) as tell:
                 restore.carry_out(self.client, planned, tell)
-        fields = {
-            'file': parsed_args.file,
-            'state': 'would be restored' if parsed_args.dry_run else 'restored',
-            'trees': len(snapshot.roots()),
-            'providers': len(snapshot.providers),
-            'providers_made': len(planned.made),
-            'providers_completed': len(planned.completed),
-            'consumers': len(snapshot.consumers),
-            'consumers_made': len(planned.consumers),
-        }
-        return tuple(fields), tuple(fields.values())
+        values = (
+            parsed_args.file,
+            'would be restored' if parsed_args.dry_run else 'restored',
+            len(snapshot.roots()),
+            len(snapshot.providers),
+            len(planned.made),
+            len(planned.completed),
+            len(snapshot.consumers),
+            len(planned.consumers),
+        )
+        return self.prints, values

@@ -134,6 +134,7 @@ class SetProviderTrait(base.Lister):
     """
 
     endpoint = endpoints.SET_PROVIDER_TRAITS
+    prints = columns.NAME.names
     options = (
         base.PROVIDER,
         Option(
@@ -167,6 +168,7 @@ class AddProviderTrait(base.Lister):
       openstack resource provider trait add compute1 CUSTOM_FAST_DISK CUSTOM_RACK_7
     """
 
+    prints = columns.NAME.names
     options = (
         base.PROVIDER,
         Option('trait', metavar='<trait>', nargs='+', help='Names of traits that exist'),

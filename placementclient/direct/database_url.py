@@ -45,6 +45,8 @@ def reason(failure: Exception, url: str | URL | None) -> str:
         return f'{failure}, the driver of this database'
     if isinstance(failure, _OF_THE_FILE):
         return str(failure)
+    if isinstance(failure, cfg.ConfigFileParseError):
+        return 'it cannot be parsed'
     if isinstance(failure, OSError):
         return failure.strerror or type(failure).__name__
     if isinstance(failure, exception.DBError | DBAPIError):

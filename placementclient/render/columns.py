@@ -57,6 +57,11 @@ class Columns:
     def __add__(self, other: Columns) -> Columns:
         return Columns(*self._columns, *other._columns)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that there are, at any microversion."""
+        return tuple(column.name for column in self._columns)
+
     def rows(self, items: Iterable[Any], version: Microversion = LOWEST) -> Output:
         """A table of several items, with the columns that a microversion has."""
         columns = self._known(version)
@@ -123,9 +128,12 @@ def claimed(
 
     :param names: of the providers, by UUID
     """
+    return _claimed(names).rows(_numbered(found, summaries, 0), version)
+
+
+def _claimed(names: Mapping[str, str]) -> Columns:
     name = Columns(Column('name', lambda item: names.get(item[1], '')))
-    columns = _CANDIDATE + name + _OF_PROVIDER + CANDIDATE_TREE
-    return columns.rows(_numbered(found, summaries, 0), version)
+    return _CANDIDATE + name + _OF_PROVIDER + CANDIDATE_TREE
 
 
 def relocated(consumer: Consumer, names: Mapping[str, str], version: Microversion) -> Output:
@@ -237,6 +245,8 @@ CANDIDATE_TREE = Columns(
     Column('parent_provider_uuid', lambda item: item[4].parent_provider_uuid, Microversion(1, 29)),
     Column('root_provider_uuid', lambda item: item[4].root_provider_uuid, Microversion(1, 29)),
 )
+#: What :func:`claimed` prints.
+CLAIMED = _claimed({})
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),

@@ -17,6 +17,8 @@ from keystoneauth1.token_endpoint import Token
 from requests_mock import ANY, Mocker
 
 from placementclient.cli import shell
+from placementclient.commands import base
+from placementclient.commands.batch import Batch
 from placementclient.http import Client
 from tests.unit.dialogue import (
     NOT_ACCEPTABLE,
@@ -104,6 +106,26 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
     handlers, level = root.handlers[:], root.level
     yield
     root.handlers[:], root.level = handlers, level
+
+
+@pytest.fixture(autouse=True)
+def _true_to_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands end and print as they say: see ``statuses`` and ``prints``."""
+    run, produce_output = base._Placement.run, base._Table.produce_output
+
+    def checked_run(self: Any, parsed_args: Any) -> int:
+        status = run(self, parsed_args)
+        is_ours = type(self).__module__.startswith('placementclient.')
+        said = {0, 1, 2, *(status for status, _ in self.statuses)}
+        assert status in said or not is_ours or isinstance(self, Batch)
+        return status
+
+    def checked_output(self: Any, parsed_args: Any, names: Any, data: Any) -> int:
+        assert not self.prints or set(names) <= set(self.prints)
+        return produce_output(self, parsed_args, names, data)
+
+    monkeypatch.setattr(base._Placement, 'run', checked_run)
+    monkeypatch.setattr(base._Table, 'produce_output', checked_output)
 
 
 @pytest.fixture

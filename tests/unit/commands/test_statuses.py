@@ -1,0 +1,81 @@
+"""Exit statuses and columns: said once by each command, and true."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from placementclient.commands import base
+from placementclient.commands.document import Document
+from placementclient.errors import ExitStatus
+from tests.unit.commands.test_registry import POINTS, every_command, name, parser_of
+from tests.unit.conftest import Placement, Service
+from tests.unit.dialogue import CONSUMER, RP, get
+
+PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'using.rst'
+USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
+#: The last words of the commands that write nothing.
+READS = {'list', 'show', 'diff', 'status', 'verify', 'rehearse', 'explain', 'export', 'plan'}
+
+
+def test_the_documentation_says_what_the_commands_say() -> None:
+    written = re.findall(r'^\* ``([a-z ]+)``: (\d), (.+)$', PAGE.read_text(), re.MULTILINE)
+    declared = [
+        (name(point), str(int(status)), text)
+        for point in sorted(POINTS, key=name)
+        for status, text in point.load().statuses
+    ]
+    assert written == declared
+
+
+@every_command
+def test_the_help_says_them(point: EntryPoint) -> None:
+    printed = parser_of(point).format_help()
+    statuses = point.load().statuses
+    assert ('Exit status, beside 0, 1 and 2:' in printed) == bool(statuses)
+    for status, text in statuses:
+        assert status not in USUAL
+        assert f'\n  {int(status)}  {text}\n' in printed
+
+
+@every_command
+def test_a_command_that_writes_says_its_columns(point: EntryPoint) -> None:
+    command = point.load()
+    if issubclass(command, Document) or not issubclass(command, base._Table):
+        return
+    if name(point).split()[-1] not in READS:
+        assert command.prints
+
+
+@pytest.mark.parametrize(
+    'command',
+    [
+        'resource provider create compute1',
+        f'resource provider set {RP} --name n',
+        f'resource provider trait add {RP} CUSTOM_A',
+        f'resource provider aggregate add {RP} {CONSUMER}',
+        f'resource provider inventory set {RP} --resource VCPU=4',
+        f'resource provider allocation unset {CONSUMER}',
+        f'resource provider allocation transfer {CONSUMER} --to-consumer {RP}',
+        f'resource provider purge {RP} --yes',
+    ],
+)
+def test_columns_are_checked_before_anything_is_sent(
+    placement: Placement, service: Service, command: str
+) -> None:
+    result = placement(f'{command} -c bogus')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.startswith("No recognized column names in ['bogus']. Recognized columns")
+    assert service.requests == []
+
+
+def test_a_claim_without_candidates_is_infeasible(placement: Placement, service: Service) -> None:
+    none = {'allocation_requests': [], 'provider_summaries': {}}
+    service.answer(get('/allocation_candidates?resources=VCPU:2', none))
+    claim = f'resource provider allocation claim {CONSUMER} --resource VCPU=2'
+    result = placement(f'{claim} --project-id p --user-id u')
+    assert (result.status, result.stdout) == (ExitStatus.INFEASIBLE, '')
+    assert result.stderr.startswith('There are no candidates')
