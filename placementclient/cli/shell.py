@@ -89,6 +89,8 @@ class Shell(app.App):
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
         logging.basicConfig(level=level, stream=self.stderr, force=True)
+        # It tells of every entry point that it finds.
+        logging.getLogger('stevedore').setLevel(logging.WARNING)
         logging.getLogger().handlers[0].setFormatter(_Formatter(self.CONSOLE_MESSAGE_FORMAT))
         if self.options.log_file:
             handler = logging.FileHandler(self.options.log_file)
@@ -139,12 +141,16 @@ class Shell(app.App):
         return status
 
     def _refuse(self, argv: Sequence[str]) -> int:
-        """Say that there is no such command, and which there are that look like it."""
+        """Say that there is no such command, and which there are that it may have meant."""
         first_option = next((i for i, word in enumerate(argv) if word.startswith('-')), None)
         words = argv[:first_option]
-        near = command_help.near(words, self.command_manager.commands)
+        commands, name = self.command_manager.commands, ' '.join(words) or argv[0]
+        group = list(command_help.lines(commands, name))
+        if group:
+            print(f'{name!r} is a group of commands:', *group, sep='\n', file=self.stderr)
+            return errors.ExitStatus.USAGE
+        near = command_help.near(words, commands)
         hint = f'Did you mean: {", ".join(near)}? ' if near else ''
-        name = ' '.join(words) or argv[0]
         print(f'{name!r} is not a command. {hint}See {self.NAME} --help', file=self.stderr)
         return errors.ExitStatus.USAGE
 

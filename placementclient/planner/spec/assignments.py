@@ -71,6 +71,10 @@ def parse(text: str, path: str) -> list[Row]:
     written = next((line for line in text.splitlines() if _is_written(line)), '')
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
+    for character, name in (';', 'semicolons'), ('\t', 'tabs'):
+        first, found, _ = written.lstrip('\ufeff').partition(character)
+        if found and first.strip(' "') in _ALLOWED:
+            raise errors.BadFile(path, f'has {name} between its fields: save it with commas')
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
     rows: dict[tuple[str, ...], Row] = {}
     for cells in _from_csv(text, path) if is_csv else _from_document(read(text, path)):

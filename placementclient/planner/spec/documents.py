@@ -306,13 +306,37 @@ def read(text: str, path: str) -> Cursor:
     :param path: the file that the text came from, for the errors
     :raises errors.BadFile: if it is neither
     """
+    if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
+        raise errors.BadFile(path, 'is empty')
     try:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
-        mark = reason.problem_mark
-        problem = reason.problem or 'neither YAML nor JSON'
+        problem, mark = _in_words(reason)
         raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as reason:
         # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
         raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
     return Cursor(document, path, '', None)
+
+
+#: What PyYAML says, and what a person would.
+_PROBLEMS = {
+    'but found another document': 'a second document begins here, where there can be one only',
+    "found character '\\t' that cannot start any token": 'a tab: YAML is indented with spaces',
+    'mapping values are not allowed here': 'a colon where none can be: quote a text that has one',
+    "could not find expected ':'": 'a key without its colon',
+}
+#: What begins at one place and is missed at another, by what PyYAML was about when it found out.
+_UNCLOSED = {
+    'while scanning a quoted scalar': 'the quote that opens here is not closed',
+    'while parsing a flow sequence': 'the bracket that opens here is not closed',
+    'while parsing a flow mapping': 'the brace that opens here is not closed',
+}
+
+
+def _in_words(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
+    """What is wrong, and the mark of where it began."""
+    problem = reason.problem or 'neither YAML nor JSON'
+    if reason.context in _UNCLOSED and ('end of stream' in problem or 'stream end' in problem):
+        return _UNCLOSED[reason.context], reason.context_mark
+    return _PROBLEMS.get(problem, problem), reason.problem_mark

@@ -198,6 +198,30 @@ def test_an_unknown_command_is_wrong_usage(placement: Placement, service: Servic
     assert service.requests == []
 
 
+@pytest.mark.parametrize('argv', ['resource provider trait', 'resource provider trait --debug'])
+def test_a_group_without_its_verb_lists_the_group(placement: Placement, argv: str) -> None:
+    result = placement(argv)
+    assert (result.status, result.stdout) == (2, '')
+    first, _, heading, *lines = result.stderr.splitlines()
+    assert (first, heading) == (
+        "'resource provider trait' is a group of commands:",
+        'resource provider trait:',
+    )
+    verbs = [line.split()[3] for line in lines]
+    assert verbs == ['add', 'delete', 'list', 'remove', 'set']
+
+
+def test_debug_does_not_tell_of_entry_points(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv('OS_AUTH_TYPE', 'none')
+    monkeypatch.setenv('OS_ENDPOINT', 'http://127.0.0.1:1')
+    assert shell.main(['--debug', *LIST.split()]) == 1
+    said = capsys.readouterr().err
+    assert 'EntryPoint' not in said
+    assert 'REQ: curl' in said
+
+
 @pytest.mark.parametrize('argv', [f'{LIST} --nonsense', f'{LIST} more', 'resource class show'])
 def test_wrong_arguments_are_wrong_usage(placement: Placement, service: Service, argv: str) -> None:
     result = placement(argv)

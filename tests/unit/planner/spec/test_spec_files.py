@@ -18,11 +18,11 @@ A = '00000000-0000-4000-8000-00000000000a'
 MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
 
 BAD_SPECS = {
-    '': 'spec: has to be a mapping',
+    '': 'spec: is empty',
     '[]': 'spec: has no moves',
     'moves: []': 'spec:1: moves: is empty',
     'providers: []': 'spec: moves is missing',
-    '- a: {b': "spec:1: expected ',' or '}', but got '<stream end>'",
+    '- a: {b': 'spec:1: the brace that opens here is not closed',
     f'moves: [{MOVE}]\nmove: []': 'spec:2: move: unknown key, did you mean moves?',
     f'- {MOVE}\n- from_resource_provider: a': (
         'spec:2: [1]: to_resource_provider and moved_resources are missing'
