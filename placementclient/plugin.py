@@ -21,9 +21,6 @@ API_VERSIONS = microversion.CHOICES
 ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 
-if coexistence.is_needed():
-    coexistence.take_precedence()
-
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Add the option that all commands of the plugin share."""
@@ -37,7 +34,8 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
         help=argparse.SUPPRESS,
     )
     _add_options_of_requests(parser)
-    if coexistence.is_loaded():
+    if coexistence.is_needed():
+        coexistence.take_precedence()
         coexistence.notify()
         return parser
     parser.add_argument(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from importlib import metadata, util
+from importlib import metadata
 
 PACKAGE, PEER = 'placementclient', 'osc_placement'
 COMMANDS = 'openstack.placement.v1'
@@ -19,14 +19,10 @@ NOTICE = (
 
 
 def is_needed() -> bool:
-    """Whether osc-placement is installed."""
-    package = util.find_spec(PEER)
-    # What an uninstalled package has left is a folder without code.
-    return package is not None and package.origin is not None
+    """Whether OpenStackClient has loaded its plugin too, as it does with all before it asks them.
 
-
-def is_loaded() -> bool:
-    """Whether its plugin is loaded too: it has the same global option, and adds it itself."""
+    That one has the same global option, and adds it itself.
+    """
     return f'{PEER}.plugin' in sys.modules
 
 

@@ -65,7 +65,7 @@ class ClaimAllocation(base.Lister):
         --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5
     """
 
-    prints = columns.CLAIMED.names
+    prints = columns.CLAIMED
     statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
         base.CONSUMER,

@@ -245,8 +245,8 @@ CANDIDATE_TREE = Columns(
     Column('parent_provider_uuid', lambda item: item[4].parent_provider_uuid, Microversion(1, 29)),
     Column('root_provider_uuid', lambda item: item[4].root_provider_uuid, Microversion(1, 29)),
 )
-#: What :func:`claimed` prints.
-CLAIMED = _claimed({})
+#: The names of what :func:`claimed` prints.
+CLAIMED = _claimed({}).names
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
