@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import util
+from importlib.metadata import EntryPoint
 from typing import Any
 
 #: How many words of a command's name make its subject.
@@ -33,13 +36,31 @@ def lines(commands: Mapping[str, Any], beginning: str = '') -> Iterator[str]:
         yield f'  {name:<{width}}  {_summary(commands[name])}'
 
 
-def _summary(point: Any) -> str:
+def _summary(point: EntryPoint) -> str:
     """The first line of a command's help."""
     try:
-        documentation = inspect.getdoc(point.load()) or ''
+        documentation = _docstring(point) or inspect.getdoc(point.load()) or ''
     except ImportError as missing:
         return f'cannot be loaded: {missing}'
     return documentation.partition('\n')[0].rstrip('.')
+
+
+def _docstring(point: EntryPoint) -> str:
+    """The docstring of a command's class, empty if there is none in its module.
+
+    It is taken from the compiled module, which is not run: that would load all that it stands on,
+    for every command there is.
+    """
+    spec = util.find_spec(point.module)
+    code = spec.loader.get_code(point.module) if spec and spec.loader else None  # type: ignore[attr-defined]
+    bodies = (each for each in code.co_consts if inspect.iscode(each)) if code else ()
+    body = next((each for each in bodies if each.co_name == point.attr), None)
+    text = None
+    for instruction in dis.get_instructions(body) if body else ():
+        if instruction.opname == 'STORE_NAME' and instruction.argval == '__doc__':
+            return str(text)
+        text = instruction.argval
+    return ''
 
 
 def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:

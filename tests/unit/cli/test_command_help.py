@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+from importlib.metadata import EntryPoint
+
 import pytest
 
 from placementclient.cli import command_help, shell
+from tests.unit.commands.test_registry import every_command
 from tests.unit.conftest import Placement, Service
 
 NAMES = [
@@ -70,13 +74,10 @@ def test_a_wrong_command_is_told_with_near_ones(placement: Placement, service: S
     assert service.requests == []
 
 
-def test_a_command_that_cannot_be_loaded_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        def load(self) -> object:
-            raise ModuleNotFoundError('No module named rich')
-
-    (_, line) = command_help.lines({'trait list': Broken()})
-    assert line == '  trait list  cannot be loaded: No module named rich'
+def test_a_command_that_cannot_be_loaded_hides_no_other() -> None:
+    broken = EntryPoint('trait_list', 'rich_nowhere.trait:ListTrait', 'commands')
+    (_, line) = command_help.lines({'trait list': broken})
+    assert line == "  trait list  cannot be loaded: No module named 'rich_nowhere'"
 
 
 @pytest.mark.parametrize('variable', ['OS_CLOUD', 'OS_AUTH_TYPE'])
@@ -100,3 +101,11 @@ def test_the_options_of_a_way_to_authenticate_are_in_its_help(
     assert '--os-token' in capsys.readouterr().out
     assert shell.main(['--help']) == 0
     assert '--os-token' not in capsys.readouterr().out
+
+
+@every_command
+def test_a_summary_is_that_of_the_command(point: EntryPoint) -> None:
+    documentation = inspect.getdoc(point.load()) or ''
+    assert command_help._summary(point) == documentation.partition('\n')[0].rstrip('.')
+    # Not by way of running the module.
+    assert command_help._docstring(point)

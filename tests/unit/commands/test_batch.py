@@ -162,11 +162,12 @@ def test_what_a_client_requires_does_not_grow_with_the_lines(
 def test_commands_come_from_stdin_but_no_command_reads_there(
     placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.answer(CLASSES, GONE, CLASSES)
+    service.answer(CLASSES, CLASSES)
     lines = f'{LIST}\nresource provider reshape submit --file -\n{LIST}\n'
     monkeypatch.setattr('sys.stdin', io.StringIO(lines))
     result = placement('batch', '--keep-going')
     assert result.stdout.count('VCPU\n') == 2
+    assert '-: is empty' in result.stderr
     assert [request.body for request in service.requests] == [None] * len(service.requests)
 
 
