@@ -89,7 +89,10 @@ def test_columns_are_checked_before_anything_is_sent(
 
 def test_a_claim_without_candidates_is_infeasible(placement: Placement, service: Service) -> None:
     none = {'allocation_requests': [], 'provider_summaries': {}}
-    service.answer(get('/allocation_candidates?resources=VCPU:2', none))
+    service.answer(
+        get('/allocation_candidates?resources=VCPU:2', none),
+        get(f'/allocations/{CONSUMER}', {'allocations': {}}),
+    )
     claim = f'resource provider allocation claim {CONSUMER} --resource VCPU=2'
     result = placement(f'{claim} --project-id p --user-id u')
     assert (result.status, result.stdout) == (ExitStatus.INFEASIBLE, '')
