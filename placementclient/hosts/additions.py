@@ -7,7 +7,7 @@ of that kind which its own view does not have, so that names and figures have to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ import os_traits
 from placementclient.hosts.assignments import Misfit
 from placementclient.hosts.device_spec import DeviceSpec, first, physical_functions
 from placementclient.hosts.devices import PCI, PF, REMOVED, VDPA, VF, Device
+from placementclient.model.nova import OWNER_NOVA
 from placementclient.model.snapshots import Snapshot
 
 MANAGED, ONE_TIME, MIGRATABLE = (
@@ -24,7 +25,6 @@ MANAGED, ONE_TIME, MIGRATABLE = (
     'HW_PCI_ONE_TIME_USE',
     'HW_PCI_LIVE_MIGRATABLE',
 )
-OWNER = 'OWNER_NOVA'
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ def _of_host(
         return [], [Misfit(host, reason, devices[0].path)]
     for address, provider in sorted(providers.items()):
         consumers, gone = _consumers(provider, snapshot, root.uuid if root else None)
-        misfits += gone
+        misfits += [*gone, *_to_reserve(host, address, provider)]
         entries.append(_entry(host, address, provider, consumers))
     return entries, misfits
 
@@ -178,18 +178,28 @@ def _consumers(
     return dict(sorted(counted.items())), gone
 
 
+def _to_reserve(host: str, address: str, provider: _Provider) -> Iterator[Misfit]:
+    """A device that is used once and in use: Nova reserves it, so that nobody gets it uncleaned.
+
+    The service grants no allocation on what is reserved, so that this can be done only afterwards.
+    """
+    device = provider.devices[0]
+    if provider.is_one_time and device.instance_uuid:
+        reason = (
+            f'is for one use and in use: after "reshape apply", reserve it with "inventory set '
+            f'--amend --resource {provider.resource_class}:reserved=1"'
+        )
+        yield Misfit(f'{host}_{address.upper()}', reason, device.path)
+
+
 def _entry(
     host: str, address: str, provider: _Provider, consumers: Mapping[str, int]
 ) -> dict[str, Any]:
     total = len(provider.devices)
     inventory = {'total': total, 'max_unit': total}
-    is_allocated = any(device.instance_uuid for device in provider.devices)
-    traits = {*provider.traits, OWNER}
+    traits = {*provider.traits, OWNER_NOVA}
     if provider.is_one_time and provider.devices[0].type in (PCI, PF):
         traits.add(ONE_TIME)
-        if is_allocated:
-            # Whoever gives the device back clean has to say so first.
-            inventory['reserved'] = total
     entry: dict[str, Any] = {
         'resource_provider': f'{host}_{address.upper()}',
         'parent': host,

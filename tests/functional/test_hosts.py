@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import tarfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional import clouds
+from tests.functional import clouds, test_pages
 from tests.functional.conftest import Placement
 from tests.unit.hosts.libvirt_output import (
     CAPABILITIES,
@@ -183,3 +184,121 @@ moves:
         first, second = own
         assert found[first] == (f'{name}_{GPU1}', 'mapped', f'mdev {own[first][0]} on {name}')
         assert found[second] == (f'{name}_{GPU0}', 'mapped', f'mdev {own[second][0]} on {name}')
+
+
+DEVICES = """\
+hypervisor_hostname,address,parent_addr,vendor_id,product_id,dev_type,status,instance_uuid
+pci1,0000:81:00.0,,8086,1563,type-PF,available,
+pci1,0000:82:00.0,,10de,2235,type-PCI,allocated,{gpu}
+pci2,0000:81:00.1,0000:81:00.0,8086,1565,type-VF,allocated,{two}
+pci2,0000:81:00.2,0000:81:00.0,8086,1565,type-VF,allocated,{two}
+pci2,0000:81:00.3,0000:81:00.0,8086,1565,type-VF,available,
+pci2,0000:83:00.0,,15b3,101e,type-PCI,allocated,{neutron}
+pci3,0000:84:00.0,,10de,2236,type-PCI,allocated,{once}
+pci3,0000:85:00.0,,10de,2235,type-PCI,allocated,{away}
+"""
+NOVA_CONF = """\
+[pci]
+report_in_placement = true
+device_spec = {"vendor_id": "15b3", "physical_network": "physnet1"}
+device_spec = {"vendor_id": "10de", "product_id": "2236", "one_time_use": "true"}
+device_spec = [{"vendor_id": "10de", "resource_class": "PGPU", "traits": "a40"},
+    {"vendor_id": "8086"}]
+"""
+
+
+def test_devices_of_three_hosts(placement: Placement, tmp_path: Path) -> None:
+    """Physical and virtual functions, a physical network, a device for one use, a migration."""
+    run, command = placement, ('resource', 'provider', 'reshape')
+    servers = {name: clouds.uuid_of(name) for name in ('gpu', 'two', 'neutron', 'once', 'away')}
+    homes = {'gpu': 'pci1', 'two': 'pci2', 'neutron': 'pci2', 'once': 'pci3'}
+    for host_name in ('pci1', 'pci2', 'pci3'):
+        run('resource', 'provider', 'create', host_name)
+        run('resource', 'provider', 'inventory', 'set', host_name, '--resource', 'VCPU=8')
+    for name, home in homes.items():
+        run(
+            *('resource', 'provider', 'allocation', 'set', servers[name]),
+            *('--allocation', f'rp={home},VCPU=1', '--project-id', 'p', '--user-id', 'u'),
+        )
+    rows, conf, cloud, spec, plan = (
+        str(tmp_path / name) for name in ('pci.csv', 'nova.conf', 'cloud.json', 's.yaml', 'p.json')
+    )
+    Path(rows).write_text(DEVICES.format(**servers))
+    Path(conf).write_text(NOVA_CONF)
+    run('resource', 'provider', 'snapshot', 'save', cloud)
+    told = run(
+        *(*command, 'devices', '--devices', rows, '--device-spec', conf),
+        *('--snapshot', cloud, '-o', spec, '-f', 'json'),
+    )
+    assert told.status == 3
+    assert [record['subject'] for record in json.loads(told.stdout)] == [
+        'pci3_0000:84:00.0',
+        servers['away'],
+    ]
+    for step in (
+        (*command, 'plan', '--spec', spec, '--snapshot', cloud, '-o', plan),
+        (*command, 'rehearse', plan, '--snapshot', cloud),
+        (*command, 'apply', plan, '--yes'),
+        (*command, 'verify', plan),
+    ):
+        done = run(*step)
+        assert done.status == 0, done.stderr + done.stdout
+    reserve = ('--amend', '--resource', 'CUSTOM_PCI_10DE_2236:reserved=1')
+    done = run('resource', 'provider', 'inventory', 'set', 'pci3_0000:84:00.0', *reserve)
+    assert done.status == 0, done.stderr
+    held = {
+        name: json.loads(
+            run('resource', 'provider', 'allocation', 'show', uuid, '-f', 'json').stdout
+        )
+        for name, uuid in servers.items()
+    }
+    found = {
+        name: sorted(repr(sorted(record['resources'].items())) for record in records)
+        for name, records in held.items()
+    }
+    assert found == {
+        'gpu': ["[('PGPU', 1)]", "[('VCPU', 1)]"],
+        'two': ["[('CUSTOM_PCI_8086_1565', 2)]", "[('VCPU', 1)]"],
+        'neutron': ["[('VCPU', 1)]"],
+        'once': ["[('CUSTOM_PCI_10DE_2236', 1)]", "[('VCPU', 1)]"],
+        'away': [],
+    }
+    back = run(*command, 'rollback', plan, '--tree', 'pci1', '--tree', 'pci2', '--yes')
+    assert back.status == 0, back.stdout
+    shown = run('resource', 'provider', 'allocation', 'show', servers['gpu'], '-f', 'json')
+    assert [record['resources'] for record in json.loads(shown.stdout)] == [{'VCPU': 1}]
+    # Somebody has reserved it since: that is not taken back by halves.
+    assert run(*command, 'rollback', plan, '--tree', 'pci3', '--yes').status == 3
+
+
+A, B = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8', '77aa2b0e-5a3c-4c5b-9d8f-0d5f6f0d8b11'
+
+
+def guide_cloud(run: Placement) -> None:
+    """What the guides look at: a host with cards, one with pinned servers, one with PCI devices."""
+    held = {
+        A: 'rp=gpu1,VGPU=1',
+        B: 'rp=gpu1,VGPU=2',
+        A.replace('1c6c', '2c6c'): 'rp=pci1,VCPU=1',
+        A.replace('1c6c', '3c6c'): 'rp=pin1,VCPU=4',
+        A.replace('1c6c', '4c6c'): 'rp=pin1,VCPU=4',
+    }
+    for name, inventory in (('gpu1', 'VGPU=8'), ('pci1', 'VCPU=8'), ('pin1', 'VCPU=16')):
+        run('resource', 'provider', 'create', name)
+        run('resource', 'provider', 'inventory', 'set', name, '--resource', inventory)
+    for uuid, allocation in held.items():
+        run(
+            *('resource', 'provider', 'allocation', 'set', uuid, '--allocation', allocation),
+            *('--project-id', 'p', '--user-id', 'u'),
+        )
+
+
+def test_the_guides(placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(test_pages.DOC / 'examples' / 'hosts', tmp_path / 'work')
+    monkeypatch.chdir(tmp_path / 'work')
+    guide_cloud(placement)
+    shown = list(test_pages.steps('hosts'))
+    assert len(shown) == 10
+    for command, printed in shown:
+        result = placement(*shlex.split(command))
+        assert result.stdout.rstrip() == printed.rstrip(), f'{command}\n{result}'

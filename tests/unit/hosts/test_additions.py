@@ -95,10 +95,19 @@ def test_the_traits() -> None:
 
 @pytest.mark.parametrize('used', ['', SERVERS[0]])
 def test_one_time_use(used: str) -> None:
-    found, _ = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
+    found, misfits = made([device('0000:81:00.0', used=used)], {'one_time_use': 'true'})
     (entry,) = found.values()
     assert 'HW_PCI_ONE_TIME_USE' in entry['traits']
-    assert entry['inventories']['CUSTOM_PCI_8086_1563'].get('reserved') == (1 if used else None)
+    # The service grants nothing on what is reserved: that comes after the allocation.
+    assert entry['inventories'] == {'CUSTOM_PCI_8086_1563': {'total': 1, 'max_unit': 1}}
+    assert misfits == (
+        [
+            'gpu1_0000:81:00.0 is for one use and in use: after "reshape apply", reserve it with '
+            '"inventory set --amend --resource CUSTOM_PCI_8086_1563:reserved=1"'
+        ]
+        if used
+        else []
+    )
 
 
 def test_what_is_neutrons_or_gone_stays_out() -> None:
