@@ -1,0 +1,15 @@
+"""The contributors' worked tree comes out as the page shows."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'contributor' / 'worked-tree.rst'
+
+
+def test_every_step_is_as_shown() -> None:
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
+    result = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags)
+    assert result.attempted > 20
+    assert not result.failed
