@@ -45,6 +45,15 @@ class _OfPlan(base.Lister):
             self.log.warning(runs.planning_anew(plan, names, self.program))
 
 
+def _made(plan: Plan, here: str) -> str:
+    """When a plan was read, and of which service, where that is another one than this."""
+    origin = plan.origin
+    if origin is None or origin.captured_at is None or origin.service is None:
+        return ''
+    elsewhere = f' of {origin.service}' if origin.service != here else ''
+    return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
+
+
 class _Run(_OfPlan):
     """A command that works on trees and tells how each one ended."""
 
@@ -113,8 +122,9 @@ class ApplyReshape(_Run):
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
-        question = f'Apply {parsed_args.plan}, to {count} of its trees, at {self.client.url}?'
-        self.confirm(question, parsed_args)
+        here = self.client.service
+        question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
+        self.confirm(f'{_made(plan, here)}{question}', parsed_args)
         with self.reported(count) as report:
             outcome = executor.apply(
                 self.client,
@@ -150,7 +160,9 @@ class RollbackReshape(_Run):
 
         plan = files.read_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
-        question = f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.url}?'
+        question = (
+            f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
+        )
         self.confirm(question, parsed_args)
         with self.reported(count) as report:
             outcome = executor.rollback(
