@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from placementclient.model.flavors import Flavor
+
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
 _FAILURE = frozenset({'error', 'failed'})
@@ -18,6 +20,28 @@ class Server:
 
     uuid: str
     hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDetail:
+    """A server with what decides what it holds.
+
+    :param node: the name of the hypervisor that it is on, which its provider has too; ``None`` for
+        one that is on no host
+    :param flavor: ``None`` where it is not known
+    :param boots_from_volume: whether its root disk is a volume
+    :param task: what is being done with it
+    :param is_resized: whether a resize or migration waits to be confirmed or reverted
+    """
+
+    uuid: str
+    node: str | None
+    flavor: Flavor | None
+    project_id: str
+    user_id: str
+    boots_from_volume: bool = False
+    task: str | None = None
+    is_resized: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from placementclient import errors
 from placementclient.model.flavors import Flavor
-from placementclient.model.servers import Server, ServerMigration
+from placementclient.model.servers import Server, ServerDetail, ServerMigration
 
 #: The names that releases and formats have for a field; without case, blanks and punctuation.
 _ID = ('id', 'uuid')
@@ -21,6 +21,15 @@ _HOSTS = (
 _UUID = ('uuid',)
 _SERVER = ('serveruuid', 'serverid', 'instanceuuid')
 _SOURCES = ('sourcecompute', 'sourcenode')
+_NODE, _TASK, _STATE = 'osextsrvattrhypervisorhostname', 'osextststaskstate', 'osextstsvmstate'
+#: What ``GET /servers/detail`` answers an administrator, as the API spells it.
+_DETAILS = {
+    _NODE: 'OS-EXT-SRV-ATTR:hypervisor_hostname',
+    _TASK: 'OS-EXT-STS:task_state',
+    _STATE: 'OS-EXT-STS:vm_state',
+    'flavor': 'flavor',
+    'image': 'image',
+}
 _STATUS = ('status',)
 _TYPE = ('type', 'migrationtype')
 _NAME = ('name', 'originalname')
@@ -41,6 +50,48 @@ def servers(document: Any, path: str) -> dict[str, Server]:
         uuid = _required(record, _ID, 'ID', path).lower()
         found[uuid] = Server(uuid, tuple(_texts(record, _HOSTS)))
     return found
+
+
+def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> list[ServerDetail]:
+    """The servers with their flavors, in the order of the list.
+
+    :param document: what ``GET /servers/detail`` answers an administrator
+    :param path: where it came from, for the error
+    :param flavors: by ID, for what compute API 2.46 and below answers
+    :raises errors.BadFile: if it is something else
+    """
+    return [_server_detail(record, path, flavors) for record in _records(document, 'servers', path)]
+
+
+def _server_detail(
+    record: Mapping[str, Any], path: str, flavors: Mapping[str, Flavor]
+) -> ServerDetail:
+    uuid = _required(record, _ID, 'ID', path).lower()
+    for key, name in _DETAILS.items():
+        # Only an administrator is told all; what is not told must not be taken for nothing.
+        if key not in record:
+            raise errors.BadFile(path, f'server {uuid} has no {name!r}: GET /servers/detail has it')
+    embedded = record['flavor']
+    if not isinstance(embedded, Mapping):
+        raise errors.BadFile(path, f'server {uuid}: its flavor is not one of GET /servers/detail')
+    if 'id' in embedded:
+        flavor = flavors.get(str(embedded['id']))
+    elif 'extra_specs' in embedded:
+        flavor = _flavor(next(_records([embedded], 'flavors', path)), path)
+    else:
+        # The policy of the cloud keeps them back.
+        flavor = None
+    return ServerDetail(
+        uuid,
+        record[_NODE],
+        flavor,
+        _required(record, ('tenantid', 'projectid'), 'tenant_id', path),
+        _required(record, ('userid',), 'user_id', path),
+        # The API says '' of a server that was booted from a volume.
+        not record['image'],
+        record[_TASK],
+        record[_STATE] == 'resized',
+    )
 
 
 def migrations(document: Any, path: str) -> list[ServerMigration]:
@@ -71,6 +122,17 @@ def flavors(document: Any, path: str) -> list[Flavor]:
     :raises errors.BadFile: if it is something else
     """
     return [_flavor(record, path) for record in _records(document, 'flavors', path)]
+
+
+def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
+    """The flavors by ID.
+
+    :raises errors.BadFile: as :func:`flavors` does
+    """
+    return {
+        _required(record, _ID, 'ID', path): _flavor(record, path)
+        for record in _records(document, 'flavors', path)
+    }
 
 
 def _flavor(record: Mapping[str, Any], path: str) -> Flavor:

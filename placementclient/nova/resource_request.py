@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 import os_resource_classes
 
@@ -38,6 +39,9 @@ _UNMODELLED = (
     'hw:pci_numa_affinity_policy',
     'pci_passthrough:alias',
 )
+#: What is allocated on a device that Nova or Cyborg has chosen, so that only they know where.
+_DEVICES = ('accel:device_profile', 'pci_passthrough:alias')
+_DEVICE_CLASSES = ('VGPU',)
 
 
 class _Group:
@@ -98,6 +102,25 @@ def request(flavor: Flavor) -> CandidateRequest:
 def unmodelled(flavor: Flavor) -> list[str]:
     """The extra specs of a flavor that take more than is asked of Placement here."""
     return [key for key in _UNMODELLED if flavor.extra_specs.get(key)]
+
+
+def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
+    """What a server of this flavor holds on its host, if it holds all there.
+
+    :param boots_from_volume: whether its root disk is a volume
+    """
+    asked = request(replace(flavor, disk=0) if boots_from_volume else flavor)
+    held = Counter[str]()
+    for group in (asked.common, *asked.groups.values()):
+        held.update(group.resources)
+    return dict(held)
+
+
+def devices(flavor: Flavor) -> list[str]:
+    """The extra specs and classes of a flavor that are served by a device of the host."""
+    asked = resources(flavor)
+    specs = [key for key in _DEVICES if flavor.extra_specs.get(key)]
+    return specs + [name for name in _DEVICE_CLASSES if name in asked]
 
 
 def _disk(flavor: Flavor) -> int:

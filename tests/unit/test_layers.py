@@ -41,7 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'insight.capacity': {'insight.topology', 'optimize'},
     'insight.candidates': {'insight.topology'},
     'insight.audit': {'insight.topology'},
-    'insight': {'insight.capacity'},
+    'insight': {'insight.capacity', 'nova.resource_request'},
     'codec': {'planner.plan'},
     'files': {'codec'},
     'hosts': {'model'},

@@ -20,6 +20,7 @@ WRITES = (
     'resource provider aggregate add',
     'resource provider aggregate set',
     'resource provider allocation claim',
+    'resource provider allocation heal',
     'resource provider allocation move',
     'resource provider allocation set',
     'resource provider allocation transfer',

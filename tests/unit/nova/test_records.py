@@ -8,7 +8,7 @@ import pytest
 
 from placementclient import errors
 from placementclient.model.flavors import Flavor
-from placementclient.model.servers import Server, ServerMigration, same_host
+from placementclient.model.servers import Server, ServerDetail, ServerMigration, same_host
 from placementclient.nova import records
 
 
@@ -127,3 +127,55 @@ def test_what_a_flavor_has_nothing_of() -> None:
 def test_what_is_no_flavor(record: dict[str, Any], reason: str) -> None:
     with pytest.raises(errors.BadFile, match=reason):
         records.flavors([record], 'x.json')
+
+
+#: As ``GET /servers/detail`` has it at compute API 2.59.
+DETAIL: dict[str, Any] = {
+    'id': 'S1', 'tenant_id': 'p', 'user_id': 'u', 'status': 'ACTIVE', 'image': {'id': 'i'},
+    'OS-EXT-SRV-ATTR:host': 'host1', 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1.a',
+    'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': 'active',
+    'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 1, 'ephemeral': 0, 'swap': 0,
+               'extra_specs': {'resources:VGPU': '1'}},
+}  # fmt: skip
+SMALL = Flavor('m', 2, 64, 1, extra_specs={'resources:VGPU': '1'})
+
+
+@pytest.mark.parametrize(
+    ('changes', 'expected'),
+    [
+        ({}, ServerDetail('s1', 'host1.a', SMALL, 'p', 'u')),
+        ({'image': ''}, ServerDetail('s1', 'host1.a', SMALL, 'p', 'u', True)),
+        (
+            {'OS-EXT-STS:task_state': 'migrating'},
+            ServerDetail('s1', 'host1.a', SMALL, 'p', 'u', task='migrating'),
+        ),
+        (
+            {'OS-EXT-STS:vm_state': 'resized'},
+            ServerDetail('s1', 'host1.a', SMALL, 'p', 'u', is_resized=True),
+        ),
+        (
+            {'OS-EXT-SRV-ATTR:hypervisor_hostname': None},
+            ServerDetail('s1', None, SMALL, 'p', 'u'),
+        ),
+        ({'flavor': {'id': '7'}}, ServerDetail('s1', 'host1.a', Flavor('x', 1, 64), 'p', 'u')),
+        ({'flavor': {'id': '8'}}, ServerDetail('s1', 'host1.a', None, 'p', 'u')),
+        # The policy of the cloud may keep extra specs back.
+        ({'flavor': {'vcpus': 2}}, ServerDetail('s1', 'host1.a', None, 'p', 'u')),
+    ],
+)
+def test_a_server_with_details(changes: dict[str, Any], expected: ServerDetail) -> None:
+    listed = [{'id': '7', 'name': 'x', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}]
+    flavors = records.flavors_by_id(listed, 'f.json')
+    assert records.server_details([DETAIL | changes], 's.json', flavors) == [expected]
+
+
+@pytest.mark.parametrize('field', sorted(DETAIL.keys() - {'status', 'OS-EXT-SRV-ATTR:host'}))
+def test_what_is_not_told_is_not_taken_for_nothing(field: str) -> None:
+    record = {name: value for name, value in DETAIL.items() if name != field}
+    with pytest.raises(errors.BadFile):
+        records.server_details([record], 's.json', {})
+
+
+def test_what_openstackclient_lists_has_no_details() -> None:
+    with pytest.raises(errors.BadFile, match='GET /servers/detail'):
+        records.server_details([DETAIL | {'flavor': 'm'}], 's.json', {})

@@ -68,6 +68,7 @@ NAMES = {
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
     'PURGE': ('step', 'uuid', 'name', 'lost', 'kept', 'objection'),
     'EDIT': ('resource_provider', 'name', 'state', 'changes', 'reason'),
+    'HEAL': ('server', 'resource_provider', 'state', 'resources', 'reason'),
 }
 
 

@@ -1,0 +1,129 @@
+"""Allocations of servers that have none."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from placementclient import errors
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.model.providers import normalized
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from placementclient.http import Client
+    from placementclient.model.servers import ServerDetail
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.render.columns import Output
+
+
+class HealAllocation(base.Lister):
+    """Give servers that hold nothing what they should hold on their host.
+
+    The amounts are those that Nova computes of the flavor. What cannot be known is named and not
+    guessed: virtual GPUs, PCI devices, what several providers of the host have. A server that is
+    under way is left alone. Exit status 1 says that there are servers that could not be healed.
+
+    Without files the compute service is asked, as an administrator. The files are what it answers
+    to GET /servers/detail, /flavors/detail and /os-migrations, just before.
+
+    Example:
+
+      openstack resource provider allocation heal --dry-run
+    """
+
+    options = (
+        Option(
+            '--server',
+            metavar='<uuid>',
+            type=normalized,
+            action='append',
+            default=[],
+            help='Only this server; may be repeated',
+        ),
+        Option('--servers', metavar='<file>', help='The list of all servers, with details'),
+        Option(
+            '--flavors',
+            metavar='<file>',
+            help='The list of all flavors, where servers have but the ID: below compute API 2.47',
+        ),
+        Option('--migrations', metavar='<file>', help='The list of all migrations'),
+        Option(
+            '--dry-run', action='store_true', help='Print what would be done, and do nothing else'
+        ),
+        base.YES,
+    )
+    prints = columns.HEAL.names
+    statuses = (
+        (errors.ExitStatus.DIFFERS, 'a dry run has found servers without allocations'),
+        (errors.ExitStatus.PARTIAL, 'some servers are healed, some could not be'),
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return GUARDS_CONSUMERS
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.insight import healing
+        from placementclient.workflows import heal
+
+        servers, migrating = self._asked(parsed_args)
+        # After the list, so that a server that is new since is not in question.
+        heals = list(healing.missing(self._there(servers, parsed_args.server), servers, migrating))
+        planned = sum(each.state == healing.PLANNED for each in heals)
+        if planned and not parsed_args.dry_run:
+            self.confirm(f'Write the allocations of {planned} servers?', parsed_args)
+            heals = list(heal.carry_out(self.client, heals))
+        self.exit_status = heal.exit_status(heals, dry_run=parsed_args.dry_run)
+        return columns.HEAL.rows(heals)
+
+    def _asked(self, parsed_args: argparse.Namespace) -> tuple[list[ServerDetail], set[str]]:
+        """The servers that are in question, and those of which a migration is not over."""
+        from placementclient import files
+        from placementclient.nova import records, service
+
+        def document(
+            path: str | None, ask: Callable[[Client], list[Any]] | None
+        ) -> tuple[Any, str]:
+            if path:
+                return files.read_document(path), path
+            listed = ask(self.client) if ask and not parsed_args.servers else []
+            return listed, 'the compute service'
+
+        flavors = records.flavors_by_id(*document(parsed_args.flavors, None))
+        try:
+            servers = records.server_details(
+                *document(parsed_args.servers, service.servers), flavors
+            )
+            migrations = records.migrations(*document(parsed_args.migrations, service.migrations))
+        except service.NoCompute as reason:
+            raise errors.BadArgument(f'{reason}: give --servers') from None
+        migrating = {each.server_uuid for each in migrations if not each.is_over}
+        return _chosen(servers, parsed_args.server), migrating
+
+    def _there(self, servers: list[ServerDetail], chosen: list[str]) -> Snapshot:
+        """The trees of the hosts; the whole cloud, where all servers are asked for."""
+        from placementclient.api import resource_provider
+        from placementclient.model.snapshots import Snapshot
+        from placementclient.snapshot import capture
+
+        if not chosen:
+            return capture.capture(self.client, workers=4)
+        nodes = {server.node for server in servers if server.node}
+        found = [
+            provider.uuid
+            for node in sorted(nodes)
+            for provider in resource_provider.list(self.client, name=node)
+        ]
+        return capture.capture(self.client, found) if found else Snapshot((), ())
+
+
+def _chosen(servers: list[ServerDetail], chosen: list[str]) -> list[ServerDetail]:
+    known = {server.uuid: server for server in servers}
+    for uuid in chosen:
+        if uuid not in known:
+            raise errors.BadArgument(f'There is no server {uuid} in the list')
+    return [known[uuid] for uuid in dict.fromkeys(chosen)] if chosen else servers

@@ -1,0 +1,124 @@
+"""Servers without allocations, healed in the real service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placementclient.api import allocation
+from placementclient.http import Client
+from placementclient.nova import service as compute
+from tests.functional.clouds import cloud, loaded, uuid_of
+from tests.functional.conftest import Placement
+
+HEAL = ('resource', 'provider', 'allocation', 'heal')
+FLAVOR = {
+    'original_name': 'm', 'vcpus': 2, 'ram': 2048, 'disk': 20, 'ephemeral': 0, 'swap': 0,
+    'extra_specs': {},
+}  # fmt: skip
+#: The hosts have no disk: their servers boot from volumes.
+SERVER = {
+    'tenant_id': uuid_of('project'), 'user_id': uuid_of('user'), 'image': '', 'flavor': FLAVOR,
+    'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute0', 'OS-EXT-STS:task_state': None,
+    'OS-EXT-STS:vm_state': 'active',
+}  # fmt: skip
+LOST, MOVING, BUSY, GPU, STRAY = map(uuid_of, ('lost', 'moving', 'busy', 'gpu', 'stray'))
+SERVERS = [
+    SERVER | {'id': uuid_of('server0.0')},
+    SERVER | {'id': LOST},
+    SERVER | {'id': MOVING},
+    SERVER | {'id': BUSY, 'OS-EXT-STS:task_state': 'rebuilding'},
+    SERVER | {'id': GPU, 'flavor': FLAVOR | {'extra_specs': {'resources:VGPU': '1'}}},
+    SERVER | {'id': STRAY, 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute9'},
+]
+MIGRATIONS = [{'uuid': uuid_of('m'), 'instance_uuid': MOVING, 'source_compute': 'compute1',
+               'status': 'queued', 'migration_type': 'live-migration'}]  # fmt: skip
+STATES = {
+    MOVING: ('left alone', 'a migration is not over'),
+    BUSY: ('left alone', 'it is under way: rebuilding'),
+    GPU: ('not known', 'which devices it has: VGPU'),
+    STRAY: ('not known', 'there is no resource provider compute9'),
+}
+
+
+def states(result: Any) -> dict[str, tuple[str, str]]:
+    return {row['server']: (row['state'], row['reason']) for row in json.loads(result.stdout)}
+
+
+def file(folder: Path, name: str, content: object) -> str:
+    path = folder / name
+    path.write_text(json.dumps(content))
+    return str(path)
+
+
+@pytest.fixture(params=['files', 'the compute service'])
+def source(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The options for what Nova says."""
+    if request.param == 'files':
+        servers = file(tmp_path, 's.json', {'servers': SERVERS})
+        return ['--servers', servers, '--migrations', file(tmp_path, 'm.json', MIGRATIONS)]
+    monkeypatch.setattr(compute, 'servers', lambda client: SERVERS)
+    monkeypatch.setattr(compute, 'migrations', lambda client: MIGRATIONS)
+    return []
+
+
+def test_who_has_nothing_gets_it_once(
+    placement: Placement, client: Client, source: list[str]
+) -> None:
+    loaded(client, cloud())
+    dry = placement(*HEAL, *source, '--dry-run', '-f', 'json')
+    assert dry.status == 3
+    assert states(dry) == {LOST: ('would heal', '')} | STATES
+    assert not allocation.show(client, LOST).value.allocations
+
+    done = placement(*HEAL, *source, '--yes', '-f', 'json')
+    assert done.status == 6
+    assert states(done) == {LOST: ('healed', '')} | STATES
+    held = allocation.show(client, LOST).value
+    assert held.allocations == {uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048}}
+    assert (held.project_id, held.user_id) == (uuid_of('project'), uuid_of('user'))
+    assert held.type == 'INSTANCE'
+    assert states(placement(*HEAL, *source, '--dry-run', '-f', 'json')) == STATES
+
+
+def test_one_server_with_a_flavor_from_a_file(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    loaded(client, cloud())
+    servers = file(tmp_path, 's.json', [server | {'flavor': {'id': '7'}} for server in SERVERS])
+    flavor = FLAVOR | {'id': '7', 'name': 'm', 'vcpus': 1}
+    flavors = file(tmp_path, 'f.json', {'flavors': [flavor]})
+    chosen = [*HEAL, '--servers', servers, '--server', LOST]
+    unknown = placement(*chosen, '--dry-run', '-f', 'json')
+    assert unknown.status == 3
+    assert states(unknown)[LOST] == ('not known', 'its flavor with extra specs is not known')
+    chosen += ['--flavors', flavors]
+    assert placement(*chosen).status == 2, 'there is nobody to ask'
+    done = placement(*chosen, '--yes', '-f', 'json')
+    assert (done.status, states(done)) == (0, {LOST: ('healed', '')})
+    assert allocation.show(client, LOST).value.allocations[uuid_of('compute0')]['VCPU'] == 1
+    assert json.loads(placement(*chosen, '--yes', '-f', 'json').stdout) == []
+
+
+def test_a_host_that_is_full(placement: Placement, client: Client, tmp_path: Path) -> None:
+    loaded(client, cloud())
+    big = SERVER | {'id': LOST, 'flavor': FLAVOR | {'ram': 65000}}
+    servers = file(tmp_path, 's.json', [big])
+    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
+    [(state, reason)] = states(done).values()
+    assert (done.status, state) == (1, 'failed')
+    assert 'Unable to allocate inventory' in reason
+
+
+def test_without_a_compute_service(placement: Placement, client: Client, tmp_path: Path) -> None:
+    refused = placement(*HEAL)
+    assert (refused.status, refused.stderr) == (
+        1,
+        'The session has no catalog: give --servers\n',
+    )
+    servers = file(tmp_path, 's.json', [])
+    unknown = placement(*HEAL, '--servers', servers, '--server', LOST)
+    assert unknown.stderr == f'There is no server {LOST} in the list\n'

@@ -1,0 +1,109 @@
+"""What servers without allocations should hold, and of which that is not known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placementclient.insight.healing import LEFT_ALONE, PLANNED, UNKNOWN, Heal, missing
+from placementclient.model.consumers import Consumer
+from placementclient.model.flavors import Flavor
+from placementclient.model.servers import ServerDetail
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+FLAVOR = Flavor('m', 4, 2048, 20, 10, 1025)
+SERVER = ServerDetail('s', 'host1', FLAVOR, 'p', 'u')
+PLAIN = {'VCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}
+CLOUD = cloud(
+    [
+        provider('host1', VCPU=64, PCPU=8, MEMORY_MB=65536, DISK_GB=1000, VGPU=8, CUSTOM_BM=1),
+        provider('host2', MEMORY_MB=65536, DISK_GB=1000),
+        provider('host2_numa0', 'host2', VCPU=8),
+        provider('host3', VCPU=8, MEMORY_MB=65536, DISK_GB=1000),
+        provider('host3_numa0', 'host3', VCPU=8),
+    ],
+    [consumer('other', host1={'VCPU': 1}), consumer('elsewhere', host2_numa0={'VCPU': 1})],
+)
+
+
+def heal(server: ServerDetail, *migrating: str) -> Heal:
+    [found] = missing(CLOUD, [server], migrating)
+    return found
+
+
+def with_specs(**specs: str) -> Flavor:
+    return replace(FLAVOR, extra_specs=specs)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'resources'),
+    [
+        ({}, PLAIN),
+        ({'boots_from_volume': True}, PLAIN | {'DISK_GB': 12}),
+        ({'flavor': Flavor('m', 1, 64, 5), 'boots_from_volume': True},
+         {'VCPU': 1, 'MEMORY_MB': 64}),
+        ({'flavor': Flavor('m', 1, 64, 5, swap=1024)},
+         {'VCPU': 1, 'MEMORY_MB': 64, 'DISK_GB': 6}),
+        ({'flavor': with_specs(**{'hw:cpu_policy': 'dedicated'})},
+         {'PCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 32}),
+        ({'flavor': with_specs(**{'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0'})},
+         PLAIN | {'VCPU': 3, 'PCPU': 1}),
+        ({'flavor': with_specs(**{'resources:VCPU': '0', 'resources:MEMORY_MB': '0',
+                                  'resources:DISK_GB': '0', 'resources:CUSTOM_BM': '1'})},
+         {'CUSTOM_BM': 1}),
+        ({'flavor': with_specs(**{'resources:DISK_GB': '7'}), 'boots_from_volume': True},
+         PLAIN | {'DISK_GB': 7}),
+        ({'flavor': with_specs(**{'resources1:PCPU': '1', 'resources2:PCPU': '2'})},
+         {'PCPU': 3, 'MEMORY_MB': 2048, 'DISK_GB': 32}),
+    ],
+)  # fmt: skip
+def test_the_amounts(changes: dict[str, Any], resources: dict[str, int]) -> None:
+    found = heal(replace(SERVER, **changes))
+    assert (found.state, found.reason, found.resources) == (PLANNED, '', resources)
+    assert found.consumer == Consumer('s', {'host1': resources}, 'p', 'u', type='INSTANCE')
+
+
+@pytest.mark.parametrize(
+    ('changes', 'reason'),
+    [
+        ({'flavor': None}, 'its flavor with extra specs is not known'),
+        ({'flavor': with_specs(**{'resources:VGPU': '1'})}, 'which devices it has: VGPU'),
+        ({'flavor': with_specs(**{'resources1:VGPU': '1', 'accel:device_profile': 'a'})},
+         'which devices it has: accel:device_profile, VGPU'),
+        ({'flavor': with_specs(**{'pci_passthrough:alias': 'a:1'})},
+         'which devices it has: pci_passthrough:alias'),
+        ({'node': 'host9'}, 'there is no resource provider host9'),
+        ({'node': 'host2'}, 'host2 itself has no VCPU'),
+        ({'node': 'host3'}, '2 providers of host3 have VCPU'),
+        ({'flavor': Flavor('m', 0, 0)}, 'its flavor asks for nothing'),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_named(changes: dict[str, Any], reason: str) -> None:
+    found = heal(replace(SERVER, **changes))
+    assert (found.state, found.reason, found.consumer) == (UNKNOWN, reason, None)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'migrating', 'reason'),
+    [
+        ({'task': 'migrating'}, '', 'it is under way: migrating'),
+        ({'is_resized': True}, '', 'a resize waits to be confirmed or reverted'),
+        ({}, 's', 'a migration is not over'),
+    ],
+)
+def test_what_is_under_way_is_left_alone(
+    changes: dict[str, Any], migrating: str, reason: str
+) -> None:
+    found = heal(replace(SERVER, **changes), migrating)
+    assert (found.state, found.reason, found.consumer) == (LEFT_ALONE, reason, None)
+
+
+def test_who_holds_something_or_is_nowhere_is_not_in_question() -> None:
+    servers = [
+        replace(SERVER, uuid='other'),
+        replace(SERVER, uuid='elsewhere'),
+        replace(SERVER, node=None),
+    ]
+    assert not list(missing(CLOUD, servers, ()))
