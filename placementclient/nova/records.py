@@ -7,6 +7,7 @@ from typing import Any
 
 from placementclient import errors
 from placementclient.model.flavors import Flavor
+from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.servers import Server, ServerDetail, ServerMigration
 
 #: The names that releases and formats have for a field; without case, blanks and punctuation.
@@ -111,6 +112,23 @@ def migrations(document: Any, path: str) -> list[ServerMigration]:
         )
         for record in _records(document, 'migrations', path)
     ]
+
+
+def aggregates(document: Any, path: str) -> list[HostAggregate]:
+    """The host aggregates, in the order of the list.
+
+    :param document: what ``GET /os-aggregates`` answers from compute API 2.41 on
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else
+    """
+    found = []
+    for record in _records(document, 'aggregates', path):
+        uuid = _required(record, _UUID, 'uuid', path).lower()
+        hosts = record.get('hosts')
+        if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
+            raise errors.BadFile(path, f'aggregate {uuid} has no list of hosts')
+        found.append(HostAggregate(uuid, _required(record, _NAME, 'name', path), tuple(hosts)))
+    return found
 
 
 def flavors(document: Any, path: str) -> list[Flavor]:

@@ -40,6 +40,14 @@ def migrations(client: Client) -> list[Any]:
     return _pages(client, '/os-migrations', 'migrations')
 
 
+def aggregates(client: Client) -> list[Any]:
+    """All host aggregates, as ``GET /os-aggregates`` has them.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    return _pages(client, '/os-aggregates', 'aggregates')
+
+
 def flavors(client: Client) -> list[Any]:
     """All flavors, those of single projects too, as ``GET /flavors/detail`` has them.
 

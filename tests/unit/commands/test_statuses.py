@@ -19,6 +19,7 @@ USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
 WRITES = (
     'resource provider aggregate add',
     'resource provider aggregate set',
+    'resource provider aggregate sync',
     'resource provider allocation claim',
     'resource provider allocation heal',
     'resource provider allocation move',

@@ -8,6 +8,7 @@ import pytest
 
 from placementclient import errors
 from placementclient.model.flavors import Flavor
+from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.servers import Server, ServerDetail, ServerMigration, same_host
 from placementclient.nova import records
 
@@ -179,3 +180,13 @@ def test_what_is_not_told_is_not_taken_for_nothing(field: str) -> None:
 def test_what_openstackclient_lists_has_no_details() -> None:
     with pytest.raises(errors.BadFile, match='GET /servers/detail'):
         records.server_details([DETAIL | {'flavor': 'm'}], 's.json', {})
+
+
+def test_host_aggregates() -> None:
+    record = {'id': 1, 'uuid': 'A1', 'name': 'az', 'hosts': ['h1', 'h2'], 'metadata': {}}
+    expected = [HostAggregate('a1', 'az', ('h1', 'h2'))]
+    for document in ([record], {'aggregates': [record]}):
+        assert records.aggregates(document, 'a.json') == expected
+    for missing in ('uuid', 'name', 'hosts'):
+        with pytest.raises(errors.BadFile):
+            records.aggregates([{k: v for k, v in record.items() if k != missing}], 'a.json')

@@ -69,6 +69,7 @@ NAMES = {
     'PURGE': ('step', 'uuid', 'name', 'lost', 'kept', 'objection'),
     'EDIT': ('resource_provider', 'name', 'state', 'changes', 'reason'),
     'HEAL': ('server', 'resource_provider', 'state', 'resources', 'reason'),
+    'SYNC': ('aggregate', 'name', 'resource_provider', 'host', 'state', 'reason'),
 }
 
 

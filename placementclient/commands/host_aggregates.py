@@ -1,0 +1,75 @@
+"""Aggregates as the compute service has them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import errors
+from placementclient.commands import base
+from placementclient.commands.base import Option
+from placementclient.microversion import Microversion
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.model.host_aggregates import HostAggregate
+    from placementclient.render.columns import Output
+
+
+class SyncAggregate(base.Lister):
+    """Put the resource providers of hosts into the aggregates that Nova has them in.
+
+    Without a file the compute service is asked. Aggregates that Nova does not have are left alone,
+    and so are sharing providers. A host that Placement does not know is named.
+
+    Example:
+
+      openstack resource provider aggregate sync --remove --dry-run
+    """
+
+    options = (
+        Option(
+            '--aggregates', metavar='<file>', help='The list of all host aggregates, with UUIDs'
+        ),
+        Option(
+            '--remove',
+            action='store_true',
+            help='Take hosts out of aggregates of Nova in which Nova does not have them, too',
+        ),
+        Option(
+            '--dry-run', action='store_true', help='Print what would be done, and do nothing else'
+        ),
+        base.YES,
+    )
+    prints = columns.SYNC.names
+    statuses = (
+        (errors.ExitStatus.DIFFERS, 'a dry run has found something'),
+        (errors.ExitStatus.PARTIAL, 'something is done, something could not be'),
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        # From here on sharing providers can be told from hosts by their trait.
+        return Microversion(1, 22)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.workflows import host_aggregates
+
+        aggregates = self._aggregates(parsed_args.aggregates)
+        changes = list(host_aggregates.plan(self.client, aggregates, remove=parsed_args.remove))
+        todo = sum(each.state != host_aggregates.UNKNOWN for each in changes)
+        if todo and not parsed_args.dry_run:
+            self.confirm(f'Change the aggregates of hosts in {todo} places?', parsed_args)
+            changes = list(host_aggregates.carry_out(self.client, changes))
+        self.exit_status = host_aggregates.exit_status(changes, dry_run=parsed_args.dry_run)
+        return columns.SYNC.rows(changes)
+
+    def _aggregates(self, path: str | None) -> list[HostAggregate]:
+        from placementclient import files
+        from placementclient.nova import records, service
+
+        if path:
+            return records.aggregates(files.read_document(path), path)
+        try:
+            return records.aggregates(service.aggregates(self.client), 'the compute service')
+        except service.NoCompute as reason:
+            raise errors.BadArgument(f'{reason}: give --aggregates') from None
