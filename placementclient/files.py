@@ -31,6 +31,10 @@ from placementclient.planner.spec.specification import Spec
 
 #: Stands for standard input or standard output.
 STANDARD = '-'
+#: Of files that others read too, as far as the umask lets them.
+READABLE = 0o644
+# Who may use which capacity for whom is nobody else's business.
+_OWN = 0o600
 _GZIP = b'\x1f\x8b'
 _CHUNK = 1 << 20
 #: How many bytes a file may have: what this program writes, what others do for many consumers, and
@@ -56,9 +60,12 @@ def read_text(path: str, most: int = _TYPED) -> str:
         raise errors.BadFile(path, 'not UTF-8 text') from None
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a text, as :func:`write_snapshot` does."""
-    with _writing(path) as stream:
+def write_text(path: str, text: str, mode: int = _OWN) -> None:
+    """Write a text, as :func:`write_snapshot` does.
+
+    :param mode: who may read a file that is new
+    """
+    with _writing(path, mode) as stream:
         stream.write(text.encode())
 
 
@@ -229,7 +236,7 @@ def _read(path: str, most: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _writing(path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _writing(path: str, mode: int = _OWN) -> Iterator[IO[bytes] | gzip.GzipFile]:
     with explained(path):
         if path == STANDARD:
             with _compressed(sys.stdout.buffer, path) as stream:
@@ -247,17 +254,16 @@ def _writing(path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
             with open(descriptor, 'wb') as device, _compressed(device, path) as stream:
                 yield stream
             return
-        with _replacing(target) as raw, _compressed(raw, path) as stream:
+        with _replacing(target, mode) as raw, _compressed(raw, path) as stream:
             yield stream
 
 
 @contextlib.contextmanager
-def _replacing(target: str) -> Iterator[IO[bytes]]:
+def _replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
     """A new file that takes the place of another when it is complete and on the disk."""
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f'.{name}.{secrets.token_hex(4)}')
-    # Who may use which capacity for whom is nobody else's business.
-    descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     try:
         with open(descriptor, 'wb') as raw:
             yield raw

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.commands.snapshot import SNAPSHOT, taken
+from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
+    from placementclient.model.flavors import Flavor
+    from placementclient.model.requests import CandidateRequest
+    from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
+
+#: Stands for the compute service, where a file is expected.
+NOVA = 'nova'
+_FLAVORS = Option(
+    '--flavors',
+    metavar='<file>',
+    help='Show how many servers of each flavor still fit: a file of what GET /flavors/detail '
+    f'answers, or what openstack flavor list --all --long -f json prints; {NOVA}: ask the compute '
+    'service',
+)
 
 
 class ShowCapacity(base.Lister):
@@ -21,9 +37,10 @@ class ShowCapacity(base.Lister):
     share counts once in the lines for (all).
 
     With --fits it shows how many servers of a shape can still be had: for each tree, if they all
-    go there, and in all; and which class runs out first. Servers are granted as the service grants
-    a request without traits and groups: each class from one provider of a tree, or from one that
-    shares with the tree.
+    go there, and in all; and which class runs out first. With --flavors it does so for each flavor,
+    asked for as Nova's scheduler does: with its traits, its groups, its dedicated CPUs, the root
+    disk on the host. Servers are granted as the service grants a request for candidates: each
+    class, and each group, from one provider of a tree, or from one that shares with the tree.
 
     Example:
 
@@ -44,22 +61,235 @@ class ShowCapacity(base.Lister):
             metavar='<resource_class>=<value>[,...]',
             help='Show how many servers of this shape still fit',
         ),
+        _FLAVORS,
+        Option(
+            '--required',
+            metavar='<trait>[,...]',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that there must be; of several, joined by '
+            'commas, one is enough; may be repeated',
+        ),
+        Option(
+            '--forbidden',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that must be absent; may be repeated',
+        ),
+        Option(
+            '--member-of',
+            metavar='<aggregate>[,...]',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: UUIDs of aggregates, of which one is needed; may be '
+            'repeated, then one of each is needed',
+        ),
+        TREE,
         SNAPSHOT,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.insight.capacity import fits, totals
+        from placementclient.insight.topology import Topology
         from placementclient.render import capacity as tables
 
         by = parsed_args.by
-        if parsed_args.fits is None:
-            return tables.lines(totals.GROUPED[by](taken(self, parsed_args)), by)
-        shape, snapshot = _shape(parsed_args.fits), taken(self, parsed_args)
-        known = {name for state in snapshot.providers.values() for name in state.inventories}
-        if unknown := sorted(shape.keys() - known):
+        self._check_combination(parsed_args)
+        shape = None if parsed_args.fits is None else _shape(parsed_args.fits)
+        flavors = _flavors(self, parsed_args.flavors) if parsed_args.flavors else []
+        snapshot = taken(self, parsed_args)
+        if shape is None and not parsed_args.flavors:
+            return tables.lines(totals.GROUPED[by](snapshot), by)
+        topology, trees = Topology(snapshot), _roots(snapshot, parsed_args.tree)
+        if shape is not None:
+            request = _restricted(_plain(shape), parsed_args)
+            self._warn(snapshot, request)
+            return tables.fits(fits.GROUPED[by](topology, request, trees), by)
+        found = []
+        for flavor, asked in _requests(self, flavors):
+            request = _restricted(asked, parsed_args)
+            found.append((flavor, fits.GROUPED[by](topology, request, trees)))
+        return tables.flavors(found, by)
+
+    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.fits is not None and parsed_args.flavors:
+            raise errors.UsageError('--fits and --flavors contradict each other')
+        filters = ('required', 'forbidden', 'member_of', 'tree')
+        given = [name for name in filters if getattr(parsed_args, name)]
+        if given and parsed_args.fits is None and not parsed_args.flavors:
+            name = given[0].replace('_', '-')
+            raise errors.UsageError(f'--{name} is for --fits and --flavors')
+
+    def _warn(self, snapshot: Snapshot, request: CandidateRequest) -> None:
+        """Tell of what nobody has: it may have been mistyped."""
+        states = snapshot.providers.values()
+        classes = {name for state in states for name in state.inventories}
+        if unknown := sorted(request.common.resources.keys() - classes):
             self.log.warning(f'No resource provider has inventory of {", ".join(unknown)}')
-        return tables.fits(fits.GROUPED[by](snapshot, shape), by)
+        traits = {trait for state in states for trait in state.traits}
+        for alternatives in request.common.required:
+            if traits.isdisjoint(alternatives.split(',')):
+                self.log.warning(f'No resource provider has the trait {alternatives}')
+
+
+class ExportCapacity(base.Command):
+    """Export the capacity as metrics for Prometheus: once, to a file, or served to scrapers.
+
+    Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
+    working; nested providers stand under their host, each with a label provider. Capacity is
+    (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
+    on each host and in all. A file appears at once and whole, as node_exporter's textfile collector
+    needs it.
+
+    With --serve scrapes are answered from what was read last. If the service does not answer, the
+    last good figures stay, and openstack_placement_up is 0. A SIGTERM stops it.
+
+    Example:
+
+      openstack resource capacity export --flavors nova --serve 127.0.0.1:9180 --interval 60
+    """
+
+    auth_required = False
+    options = (
+        _FLAVORS,
+        SNAPSHOT,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+        Option(
+            '--serve',
+            metavar='<address>:<port>',
+            help='Answer scrapers at this address, until a SIGTERM',
+        ),
+        Option(
+            '--interval',
+            metavar='<seconds>',
+            type=base.positive,
+            default=60,
+            help='With --serve: how long to wait before reading again; 60 without it',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files, serving
+        from placementclient.render import metrics
+
+        if not parsed_args.serve:
+            families = self._read(parsed_args)
+            files.write_text(parsed_args.output, metrics.text(families), files.READABLE)
+            return
+        if parsed_args.output != files.STANDARD:
+            raise errors.UsageError('--serve and --output contradict each other')
+        where = serving.address(parsed_args.serve)
+        serving.serve(where, _Page(self, parsed_args).make, parsed_args.interval, self._started)
+
+    def _started(self, host: str, port: int) -> None:
+        self.log.warning(f'Serving http://{host}:{port}/metrics')
+
+    def _read(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
+        """The metrics as they are now."""
+        from placementclient.insight.capacity import fits
+        from placementclient.insight.topology import Topology
+        from placementclient.render import metrics
+
+        flavors = _flavors(self, parsed_args.flavors) if parsed_args.flavors else []
+        snapshot = taken(self, parsed_args)
+        topology = Topology(snapshot)
+        found = []
+        for flavor, request in _requests(self, flavors):
+            try:
+                found.append((flavor, fits.by_tree(topology, request)))
+            except errors.PlacementError as reason:
+                # The figures of the others are as good as ever.
+                self.log.warning(f'flavor {flavor.name}: {reason}')
+        return metrics.capacity(snapshot, found)
+
+
+class _Page:
+    """The page of metrics that is served; with the last good figures while there are no others."""
+
+    def __init__(self, command: ExportCapacity, parsed_args: argparse.Namespace) -> None:
+        self._command, self._parsed_args = command, parsed_args
+        self._figures: Sequence[Any] = ()
+        self._read_at: float | None = None
+
+    def make(self) -> str:
+        """Read, and render what there is."""
+        from placementclient.render import metrics
+
+        began, is_up = time.monotonic(), True
+        try:
+            self._figures = self._command._read(self._parsed_args)
+            self._read_at = time.time()
+        except errors.PlacementError as failure:
+            self._command.log.error(f'The figures stay as they are: {failure}')
+            is_up = False
+        reading = metrics.Reading(is_up, self._read_at, time.monotonic() - began)
+        return metrics.text([*self._figures, *metrics.reading(reading)])
+
+
+def _flavors(command: base._Placement, source: str) -> list[Flavor]:
+    """The flavors of a file, or all that Nova has."""
+    from placementclient import files
+    from placementclient.nova import records, service
+
+    if source == NOVA:
+        return records.flavors(service.flavors(command.client), 'the compute service')
+    return records.flavors(files.read_document(source), source)
+
+
+def _requests(
+    command: base._Placement, flavors: Sequence[Flavor]
+) -> Iterator[tuple[Flavor, CandidateRequest]]:
+    """What Nova asks for, for each flavor; tells what of it is not counted."""
+    from placementclient.nova import resource_request
+
+    for flavor in flavors:
+        if names := resource_request.unmodelled(flavor):
+            command.log.warning(f'flavor {flavor.name}: not counted: {", ".join(names)}')
+        request = resource_request.request(flavor)
+        if request.common.resources or request.groups:
+            yield flavor, request
+        else:
+            command.log.warning(f'flavor {flavor.name}: asks for nothing')
+
+
+def _plain(shape: dict[str, int]) -> CandidateRequest:
+    from placementclient.model.requests import CandidateRequest, Filter
+
+    return CandidateRequest(Filter(shape))
+
+
+def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> CandidateRequest:
+    """A request with the filters that were given, too."""
+    common = request.common
+    return replace(
+        request,
+        common=replace(
+            common,
+            required=(*common.required, *parsed_args.required),
+            forbidden=(*common.forbidden, *parsed_args.forbidden),
+            member_of=(*common.member_of, *parsed_args.member_of),
+        ),
+    )
+
+
+def _roots(snapshot: Snapshot, names: Sequence[str]) -> list[str] | None:
+    """The roots of the trees that were named; None for all.
+
+    :raises errors.NoSuchProvider: if there is no such provider
+    """
+    if not names:
+        return None
+    roots: dict[str, None] = {}
+    for name in names:
+        state = snapshot.find(name)
+        if state is None:
+            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
+        roots[state.provider.root_provider_uuid or state.uuid] = None
+    return list(roots)
 
 
 def _shape(text: str) -> dict[str, int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import Line
+from placementclient.model.flavors import Flavor
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
 
@@ -19,6 +20,12 @@ _ROOM = Columns(
         Column(name, attrgetter(f'amounts.{name}'))
         for name in ('capacity', 'used', 'free', 'largest_fit')
     ),
+)
+
+_FITS = Columns(
+    Column('fits', attrgetter('count')),
+    Column('runs_out_first'),
+    Column('fits_by_class', lambda item: Facts(item.by_class)),
 )
 
 
@@ -34,10 +41,12 @@ def lines(found: Iterable[Line], by: str) -> Output:
 
 def fits(found: Iterable[Fits], by: str) -> Output:
     """How many servers fit, by tree, aggregate or class."""
-    columns = Columns(
-        Column(_SUBJECT[by], attrgetter('name')),
-        Column('fits', attrgetter('count')),
-        Column('runs_out_first'),
-        Column('fits_by_class', lambda item: Facts(item.by_class)),
-    )
+    columns = Columns(Column(_SUBJECT[by], attrgetter('name'))) + _FITS
     return columns.rows(found)
+
+
+def flavors(found: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:
+    """How many servers of each flavor fit, by tree, aggregate or class."""
+    tables = [(flavor.name, fits(items, by)) for flavor, items in found]
+    heading = ('flavor', _SUBJECT[by], *_FITS.rows([])[0])
+    return heading, [(name, *row) for name, (_, rows) in tables for row in rows]

@@ -19,6 +19,7 @@ from placementclient.http import Client
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity import fits, totals
 from placementclient.insight.capacity.totals import ALL
+from placementclient.insight.topology import Topology
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.snapshot import capture
 from tests.functional.bulk import Database
@@ -158,7 +159,11 @@ def test_it_fits_where_there_are_candidates(large: Site, disk: int) -> None:
         for uuid, resources in candidate.allocations.items()
         if 'VCPU' in resources
     }
-    said = {item.name for item in fits.by_tree(snapshot, shape) if item.count and item.name != ALL}
+    said = {
+        item.name
+        for item in fits.by_tree(Topology(snapshot), CandidateRequest(Filter(shape)))
+        if item.count and item.name != ALL
+    }
     assert said == {snapshot.providers[str(uuid)].name for uuid in hosts}
     assert bool(said) == (disk < 99_999)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from placementclient.api import allocation, allocation_candidate
 from placementclient.direct import Direct
 from placementclient.http import Client
 from placementclient.insight.capacity import fits
+from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Candidate, Consumer
@@ -38,6 +39,13 @@ SHAPES = [
     {'VCPU': 1, 'VGPU': 3},
     {'MEMORY_MB': 12000},
 ]
+
+
+def by_tree(snapshot: Snapshot, shape: Mapping[str, int]) -> list[Fits]:
+    """How many servers of an unnumbered group without conditions fit."""
+    return fits.by_tree(Topology(snapshot), CandidateRequest(Filter(shape)))
+
+
 every_shape = pytest.mark.parametrize('shape', SHAPES, ids=lambda shape: '-'.join(shape))
 
 
@@ -97,7 +105,7 @@ def places(snapshot: Snapshot, found: list[Candidate]) -> set[str]:
 @every_shape
 def test_it_fits_where_there_are_candidates(stable: Client, shape: dict[str, int]) -> None:
     snapshot = capture.capture(stable)
-    said = {item.name for item in fits.by_tree(snapshot, shape) if item.count} - {ALL}
+    said = {item.name for item in by_tree(snapshot, shape) if item.count} - {ALL}
     assert said == places(snapshot, candidates(stable, shape))
 
 
@@ -105,7 +113,8 @@ def test_it_fits_where_there_are_candidates(stable: Client, shape: dict[str, int
 def test_it_fits_in_aggregates_where_there_are_candidates(
     stable: Client, shape: dict[str, int]
 ) -> None:
-    for item in fits.by_aggregate(capture.capture(stable), shape)[:-1]:
+    topology = Topology(capture.capture(stable))
+    for item in fits.by_aggregate(topology, CandidateRequest(Filter(shape)))[:-1]:
         assert bool(item.count) == bool(candidates(stable, shape, item.name)), item.name
 
 
@@ -129,16 +138,16 @@ def refused_after(client: Client, snapshot: Snapshot, shape: dict[str, int]) -> 
 def test_as_many_fit_as_can_be_claimed(client: Client, shape: dict[str, int]) -> None:
     restore.load(client, mixed())
     snapshot = capture.capture(client)
-    expected = fits.by_tree(snapshot, shape)[-1].count
+    expected = by_tree(snapshot, shape)[-1].count
     assert refused_after(client, snapshot, shape) == expected
-    assert fits.by_tree(capture.capture(client), shape)[-1].count == 0
+    assert by_tree(capture.capture(client), shape)[-1].count == 0
 
 
 def test_each_tree_grants_what_it_is_said_to(client: Client) -> None:
     shape = {'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 30}
     restore.load(client, mixed())
     snapshot = capture.capture(client)
-    for item in fits.by_tree(snapshot, shape)[:-1]:
+    for item in by_tree(snapshot, shape)[:-1]:
         made = []
         while here := [c for c in candidates(client, shape) if item.name in places(snapshot, [c])]:
             made.append(str(uuid.uuid4()))

@@ -1,21 +1,25 @@
 """How many servers of a shape still fit.
 
-A server is granted as the service grants one unnumbered group of resources, whose traits are of no
-concern: all of one class from one provider, which is in the tree or shares with it; another class
-from that or from another provider.
+A server is granted as the service grants a request for candidates: all of one class of the common
+group from one provider, which is in the tree or shares with it; another class from that or from
+another provider; a group with a suffix from one provider altogether.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from placementclient.insight.capacity import cpsat
-from placementclient.insight.capacity.totals import ALL, slots
-from placementclient.insight.topology import Topology, is_sharing
-from placementclient.model.consumers import Resources
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.insight.capacity import search
+from placementclient.insight.capacity.search import Choice, Demand, Use
+from placementclient.insight.capacity.supply import Site, Supply
+from placementclient.insight.capacity.totals import ALL
+from placementclient.insight.topology import Topology
+from placementclient.model.requests import CandidateRequest
 from placementclient.optimize.max_flow import Flow
+
+Trees = Collection[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class Fits:
 
     :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
     :param count: the most that fit together
-    :param by_class: how many would fit if one class alone counted
+    :param by_class: how many would fit if one class, or one group with a suffix, alone counted
     """
 
     name: str
@@ -37,99 +41,100 @@ class Fits:
         return min(self.by_class, key=lambda name: (self.by_class[name], name))
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Where a server can be: a tree, and what reaches it.
+class Counter:
+    """Counts servers of one shape at the sites of a supply."""
 
-    :param own: how many of a shape's amounts the tree grants itself, by class
-    :param pools: the sharing providers that have inventory of a class and serve the tree
-    :param offers: the classes of which there is inventory at all
-    """
-
-    name: str
-    own: Mapping[str, int]
-    pools: Mapping[str, frozenset[str]]
-    offers: frozenset[str]
-
-
-class Supply:
-    """All sites for servers of one shape, and the pools that they share.
-
-    :param shape: what one server takes
-    :param aggregate: only what the service grants members of it
-    """
-
-    def __init__(self, topology: Topology, shape: Resources, aggregate: str | None = None) -> None:
-        self._shape, self._aggregate = shape, aggregate
-        #: How many of the shape's amounts each pool has, by class.
-        self.stock: dict[str, dict[str, int]] = {name: {} for name in shape}
-        roots = topology.trees
-        if aggregate is not None:
-            members = topology.members[aggregate]
-            roots = {topology.root_of[state.uuid]: [] for state in members}
-        sites = [self._site(topology, root) for root in roots]
-        complete = [site for site in sites if site.offers >= set(shape)]
-        #: The sites that have inventory of every class; where there is none, those with some.
-        self.sites = complete or sites
+    def __init__(self, supply: Supply) -> None:
+        self._supply = supply
+        self._found: dict[Any, int] = {}
 
     def fits(self, label: str, sites: Iterable[Site] | None = None) -> Fits:
         """How many servers fit on some sites together; on all, if not given."""
-        chosen = self.sites if sites is None else list(sites)
+        chosen = self._supply.sites if sites is None else list(sites)
+        labels = self._supply.labels
         return Fits(
             label,
-            self._count(chosen, list(self._shape)),
-            {name: self._count(chosen, [name]) for name in self._shape},
+            self._count(chosen),
+            {name: self._most(chosen, [name]) for name in labels},
         )
 
-    def _site(self, topology: Topology, root_uuid: str) -> Site:
-        states = topology.trees[root_uuid]
-        within = self._membership(states[0])
-        inside = [state for state in states if within(state) or within(states[0])]
-        # The service lets a pool in only if it is a member itself, whatever its root is.
-        pools = [state for state in topology.reached(root_uuid) if within(state)]
-        # Others draw on what a tree shares, so that it is a pool for the tree too.
-        pools += [state for state in inside if is_sharing(state)]
-        own = {
-            name: sum(slots(s, name, amount) for s in inside if not is_sharing(s))
-            for name, amount in self._shape.items()
-        }
-        having = {name: [s for s in pools if name in s.inventories] for name in self._shape}
-        for name, amount in self._shape.items():
-            for state in having[name]:
-                self.stock[name][state.uuid] = slots(state, name, amount)
-        return Site(
-            states[0].name,
-            own,
-            {name: frozenset(state.uuid for state in found) for name, found in having.items()},
-            frozenset(name for state in (*inside, *pools) for name in state.inventories),
-        )
+    def by_site(self) -> list[Fits]:
+        """For each site that has inventory for all parts how many fit if they all go there."""
+        sites = [site for site in self._supply.sites if self._supply.is_complete(site)]
+        return [self.fits(site.name, [site]) for site in sites]
 
-    def _membership(self, root: ProviderState) -> Callable[[ProviderState], bool]:
-        aggregate = self._aggregate
-        if aggregate is None:
-            return lambda state: True
-        return lambda state: aggregate in state.aggregates
+    def _count(self, sites: Sequence[Site]) -> int:
+        alone = [site for site in sites if site.choices and site.is_alone]
+        together = [site for site in sites if not (site.choices and site.is_alone)]
+        found = sum(self._searched(site) for site in alone)
+        if any(site.choices for site in together):
+            return found + self._search(together)
+        return found + self._most(together, self._supply.labels)
 
-    def _count(self, sites: list[Site], classes: list[str]) -> int:
-        limits = [min(self._reachable(site, name) for name in classes) for site in sites]
-        by_class = [self._granted(sites, limits, name) for name in classes]
-        best = min(by_class, key=sum)
-        # More than the scarcest class allows is impossible. Most often the others allow that too.
-        if all(self._granted(sites, best, name) == best for name in classes):
+    def _most(self, sites: Sequence[Site], labels: Sequence[str]) -> int:
+        """The most on sites where no part of a server depends on another."""
+        limits = [min(self._reachable(site, name) for name in labels) for site in sites]
+        by_label = [self._granted(sites, limits, name) for name in labels]
+        best = min(by_label, key=sum)
+        # More than the scarcest part allows is impossible. Most often the others allow that too.
+        if all(self._granted(sites, best, name) == best for name in labels):
             return sum(best)
-        return cpsat.most(sites, limits, {name: self.stock[name] for name in classes})
+        return self._search(sites)
+
+    def _searched(self, site: Site) -> int:
+        """The most at one site that no other has to do with; hosts that are alike have as many."""
+        number: dict[object, int] = {}
+        amounts = self._supply.amounts
+        alike = tuple(
+            (
+                number.setdefault(choice.provider, len(number)),
+                choice.traits,
+                *(
+                    (number.setdefault(use.stock, len(number)), amounts[use.stock], use[1:])
+                    for use in choice.uses
+                ),
+            )
+            for choices in site.choices.values()
+            for choice in (None, *choices)
+            if choice
+        )
+        key = tuple(map(len, site.choices.values())), alike
+        if key not in self._found:
+            self._found[key] = self._search([site])
+        return self._found[key]
+
+    def _search(self, sites: Sequence[Site]) -> int:
+        supply, labels = self._supply, self._supply.labels
+        stock = dict(supply.amounts)
+        demands = []
+        for site in sites:
+            limit = min(self._reachable(site, name) for name in labels)
+            if limit:
+                demands.append(Demand(limit, site.choices or self._plain(site, stock)))
+        return search.most(demands, stock, supply.rules) if demands else 0
+
+    def _plain(self, site: Site, stock: dict[tuple[str, str], int]) -> dict[str, list[Choice]]:
+        """The choices at a site where no part depends on another, so that its own are one."""
+        every = frozenset(range(self._supply.rules.traits))
+        choices = {}
+        for label, pools in site.pools.items():
+            sources = {site.name: site.own[label]}
+            sources |= {pool: self._supply.stock[label][pool] for pool in sorted(pools)}
+            stock |= {(source, label): amount for source, amount in sources.items()}
+            choices[label] = [Choice(source, (Use((source, label)),), every) for source in sources]
+        return choices
 
     def _reachable(self, site: Site, name: str) -> int:
-        return site.own[name] + sum(self.stock[name][pool] for pool in site.pools[name])
+        return site.own[name] + sum(self._supply.stock[name][pool] for pool in site.pools[name])
 
-    def _granted(self, sites: list[Site], wanted: list[int], name: str) -> list[int]:
-        """The most that sites have of one class, if each wants so many servers."""
+    def _granted(self, sites: Sequence[Site], wanted: Sequence[int], name: str) -> list[int]:
+        """The most that sites have of one part, if each wants so many servers."""
         own = [min(count, site.own[name]) for site, count in zip(sites, wanted, strict=True)]
         lacking = [count - had for count, had in zip(wanted, own, strict=True)]
         demands: dict[frozenset[str], int] = {}
         for site, count in zip(sites, lacking, strict=True):
             demands[site.pools[name]] = demands.get(site.pools[name], 0) + count
-        left = _drawn(demands, self.stock[name])
+        left = _drawn(demands, self._supply.stock[name])
         granted = []
         for site, had, count in zip(sites, own, lacking, strict=True):
             drawn = min(count, left[site.pools[name]])
@@ -150,25 +155,29 @@ def _drawn(
     }
 
 
-def by_tree(snapshot: Snapshot, shape: Resources) -> list[Fits]:
+def by_tree(topology: Topology, request: CandidateRequest, trees: Trees = None) -> list[Fits]:
     """For each tree how many fit there if they all go there; then how many fit in all."""
-    supply = Supply(Topology(snapshot), shape)
-    trees = [supply.fits(site.name, [site]) for site in supply.sites if site.offers >= set(shape)]
-    return [*trees, supply.fits(ALL)]
+    counter = Counter(Supply(topology, request, trees))
+    return [*counter.by_site(), counter.fits(ALL)]
 
 
-def by_aggregate(snapshot: Snapshot, shape: Resources) -> list[Fits]:
+def by_aggregate(topology: Topology, request: CandidateRequest, trees: Trees = None) -> list[Fits]:
     """For each aggregate how many fit if a server asks for membership; then how many in all."""
-    topology = Topology(snapshot)
-    aggregates = [
-        Supply(topology, shape, aggregate).fits(aggregate) for aggregate in sorted(topology.members)
-    ]
-    return [*aggregates, Supply(topology, shape).fits(ALL)]
+    found = []
+    for aggregate in sorted(topology.members):
+        common = replace(request.common, member_of=(*request.common.member_of, aggregate))
+        within = {topology.root_of[state.uuid] for state in topology.members[aggregate]}
+        roots = [
+            root for root in topology.trees if root in within and (trees is None or root in trees)
+        ]
+        supply = Supply(topology, replace(request, common=common), roots)
+        found.append(Counter(supply).fits(aggregate))
+    return [*found, Counter(Supply(topology, request, trees)).fits(ALL)]
 
 
-def by_class(snapshot: Snapshot, shape: Resources) -> list[Fits]:
+def by_class(topology: Topology, request: CandidateRequest, trees: Trees = None) -> list[Fits]:
     """For each class how many fit if it alone counts; then how many fit of the whole shape."""
-    fits = Supply(Topology(snapshot), shape).fits(ALL)
+    fits = Counter(Supply(topology, request, trees)).fits(ALL)
     alone = [
         Fits(resource_class, count, {resource_class: count})
         for resource_class, count in fits.by_class.items()
@@ -177,7 +186,7 @@ def by_class(snapshot: Snapshot, shape: Resources) -> list[Fits]:
 
 
 #: How the counts are made, by what they are grouped by.
-GROUPED: dict[str, Callable[[Snapshot, Resources], list[Fits]]] = {
+GROUPED: dict[str, Callable[[Topology, CandidateRequest, Trees], list[Fits]]] = {
     'tree': by_tree,
     'aggregate': by_aggregate,
     'class': by_class,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
 
@@ -102,3 +104,95 @@ def test_a_class_that_nobody_has_is_told(placement: Placement, tmp_path: Path) -
     result = placement(f'resource capacity show --fits VCPU=1,VCPUS=1 --snapshot {file} -f json')
     assert (result.status, result.stderr) == (0, 'No resource provider has inventory of VCPUS\n')
     assert {row['fits'] for row in json.loads(result.stdout)} == {0}
+
+
+def flavor(name: str, **specs: str) -> dict[str, object]:
+    return {'name': name, 'vcpus': 2, 'ram': 0, 'disk': 15, 'swap': '', 'extra_specs': specs}
+
+
+FLAVORS = {
+    'flavors': [
+        flavor('small'),
+        flavor('gpu', **{'resources:VGPU': '1', 'pci_passthrough:alias': 'a:1'}),
+        flavor('fast', **{'trait:CUSTOM_FAST': 'required'}),
+        flavor('nothing', **{'resources:VCPU': '0', 'resources:DISK_GB': '0'}),
+    ]
+}
+OF_FLAVORS = """\
++--------+-------+------+----------------+---------------------------+
+| flavor | tree  | fits | runs_out_first | fits_by_class             |
++--------+-------+------+----------------+---------------------------+
+| small  | host1 |    3 | VCPU           | VCPU 3, DISK_GB 4         |
+| small  | host2 |    1 | VCPU           | VCPU 1, DISK_GB 4         |
+| small  | (all) |    4 | DISK_GB        | VCPU 4, DISK_GB 4         |
+| gpu    | host1 |    2 | VGPU           | VGPU 2, VCPU 3, DISK_GB 4 |
+| gpu    | (all) |    2 | VGPU           | VGPU 2, VCPU 3, DISK_GB 4 |
+| fast   | (all) |    0 | DISK_GB        | VCPU 0, DISK_GB 0         |
++--------+-------+------+----------------+---------------------------+
+"""
+
+
+def test_flavors_of_a_file(placement: Placement, service: Service, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    flavors = save(tmp_path, 'flavors.json', FLAVORS)
+    result = placement(SHOW.format(file=file) + f'--flavors {flavors}')
+    assert (result.status, result.stdout) == (0, OF_FLAVORS)
+    assert result.stderr == (
+        'flavor gpu: not counted: pci_passthrough:alias\nflavor nothing: asks for nothing\n'
+    )
+    assert service.requests == []
+
+
+def test_flavors_of_nobody(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(SHOW.format(file=file) + '--flavors nova')
+    assert result == Result(1, '', 'The session has no catalog\n')
+
+
+@pytest.mark.parametrize(
+    ('options', 'expected'),
+    [
+        ('--tree host1', {'host1': 3, '(all)': 3}),
+        ('--tree host1_gpu --tree host2', {'host1': 3, 'host2': 1, '(all)': 4}),
+        ('--required CUSTOM_NEW', {'host2': 1, '(all)': 1}),
+        ('--required CUSTOM_NEW,CUSTOM_X', {'host2': 1, '(all)': 1}),
+        ('--forbidden CUSTOM_NEW', {'host1': 3, '(all)': 3}),
+        ('--member-of shared', {'host1': 3, 'host2': 1, '(all)': 4}),
+        ('--by aggregate --tree host2', {'shared': 1, '(all)': 1}),
+    ],
+)
+def test_filters(
+    placement: Placement, tmp_path: Path, options: str, expected: dict[str, int]
+) -> None:
+    before = small()
+    states = [
+        replace(state, traits=frozenset({'CUSTOM_NEW'})) if state.name == 'host2' else state
+        for state in before.providers.values()
+    ]
+    file = save(tmp_path, 'cloud.json', Snapshot(states, before.consumers.values()))
+    result = placement(SHOW.format(file=file) + f'--fits VCPU=2,DISK_GB=15 -f json {options}')
+    assert (result.status, result.stderr) == (0, '')
+    found = {row.get('tree') or row['aggregate']: row['fits'] for row in json.loads(result.stdout)}
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ('options', 'status', 'said'),
+    [
+        ('--fits VCPU=1 --flavors x', 2, '--fits and --flavors contradict each other'),
+        ('--required CUSTOM_X', 2, '--required is for --fits and --flavors'),
+        ('--member-of x', 2, '--member-of is for --fits and --flavors'),
+        ('--fits VCPU=1 --tree x', 1, "No resource provider has the name or UUID 'x'"),
+    ],
+)
+def test_what_cannot_be_asked(
+    placement: Placement, tmp_path: Path, options: str, status: int, said: str
+) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{said}\n')
+
+
+def test_a_trait_that_nobody_has_is_told(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(SHOW.format(file=file) + '--fits VCPU=1 --required CUSTOM_X -f json')
+    assert (result.status, result.stderr) == (0, 'No resource provider has the trait CUSTOM_X\n')

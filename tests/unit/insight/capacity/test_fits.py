@@ -13,17 +13,21 @@ from hypothesis import strategies as st
 from placementclient import errors
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
+from placementclient.insight.topology import Topology
 from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
 def counts(snapshot: Snapshot, by: str = 'tree', **shape: int) -> dict[str, int]:
-    return {item.name: item.count for item in fits.GROUPED[by](snapshot, shape)}
+    request = CandidateRequest(Filter(shape))
+    return {item.name: item.count for item in fits.GROUPED[by](Topology(snapshot), request)}
 
 
 def first(snapshot: Snapshot, **shape: int) -> dict[str, str]:
-    return {item.name: item.runs_out_first for item in fits.by_tree(snapshot, shape)}
+    request = CandidateRequest(Filter(shape))
+    return {item.name: item.runs_out_first for item in fits.by_tree(Topology(snapshot), request)}
 
 
 def test_a_flat_host_grants_what_its_scarcest_class_has() -> None:
@@ -87,7 +91,8 @@ def test_only_trees_that_have_all_classes_are_told() -> None:
 
 def test_where_no_tree_has_all_classes_it_is_told_what_there_is() -> None:
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
-    [in_all] = fits.by_tree(snapshot, {'VCPU': 1, 'VGPU': 1, 'FPGA': 1})
+    request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
+    [in_all] = fits.by_tree(Topology(snapshot), request)
     assert (in_all.count, in_all.runs_out_first) == (0, 'FPGA')
     assert in_all.by_class == {'VCPU': 2, 'VGPU': 1, 'FPGA': 0}
 

@@ -1,0 +1,215 @@
+"""Where servers of a shape can be, and what each part of them can come from there.
+
+A part is what one provider serves alone: a class of the common group, or a whole group with a
+suffix. The rules are Placement's own: those who serve the common group have its required traits
+between them; an aggregate of the root counts for its tree there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placementclient.insight.capacity.search import Choice, Rules, Use
+from placementclient.insight.capacity.totals import slots
+from placementclient.insight.topology import Topology, is_sharing
+from placementclient.model.consumers import Resources
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import ProviderState
+
+
+class Part(NamedTuple):
+    """What one provider has to serve.
+
+    :param asked: the conditions on that provider
+    """
+
+    label: str
+    group: str
+    resources: Resources
+    asked: Filter
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a server can be: a tree, and what reaches it.
+
+    :param own: of how many servers the tree serves a part itself, by the part's label
+    :param pools: the sharing providers that can serve a part, and serve others too
+    :param offers: the parts of which there is inventory at all
+    :param choices: what each part can come from, where that depends on the other parts
+    """
+
+    name: str
+    own: Mapping[str, int]
+    pools: Mapping[str, frozenset[str]]
+    offers: frozenset[str]
+    choices: Mapping[str, tuple[Choice, ...]]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other site has to do with it."""
+        return not any(self.pools.values())
+
+
+class Supply:
+    """All sites for servers of one shape, and what they have.
+
+    :param trees: the UUIDs of the roots of the trees to look at; ``None``: all
+    """
+
+    def __init__(
+        self, topology: Topology, request: CandidateRequest, trees: Collection[str] | None = None
+    ) -> None:
+        self._topology, self._request = topology, request
+        self.parts = list(_parts(request))
+        self.labels = [part.label for part in self.parts]
+        classes = Counter(name for part in self.parts for name in part.resources)
+        #: The classes that several parts of one server ask for.
+        self._contested = {name for name, parts in classes.items() if parts > 1}
+        groups = [part.label for part in self.parts if part.group]
+        is_isolated = request.group_policy == 'isolate' and len(groups) > 1
+        covering = tuple(part.label for part in self.parts if not part.group)
+        self._traits = [set(each.split(',')) for each in request.common.required]
+        self.rules = Rules(frozenset(groups if is_isolated else ()), covering, len(self._traits))
+        #: Of how many servers each pool serves a part, by its label.
+        self.stock: dict[str, dict[str, int]] = {label: {} for label in self.labels}
+        #: How much there is of what choices use.
+        self.amounts: dict[tuple[str, str], int] = {}
+        roots = topology.trees if trees is None else trees
+        sites = [site for root in roots if (site := self._site(root))]
+        complete = [site for site in sites if self.is_complete(site)]
+        #: The sites that have inventory for every part; where there is none, those with some.
+        self.sites = complete or sites
+
+    def is_complete(self, site: Site) -> bool:
+        """Whether a site has inventory for all parts."""
+        return site.offers >= set(self.labels)
+
+    def _site(self, root_uuid: str) -> Site | None:
+        states = self._topology.trees[root_uuid]
+        root, request = states[0], self._request
+        if not _has_all(root, request.root_required) or _has_any(root, request.root_forbidden):
+            return None
+        reached = self._topology.reached(root_uuid)
+        serving = {
+            part.label: [
+                state
+                for state in (*states, *reached)
+                if part.resources.keys() <= state.inventories.keys()
+                and self._admits(part, state, root)
+            ]
+            for part in self.parts
+        }
+        if self._lacks_traits(serving):
+            return None
+        # Others draw on what a tree shares, so that it is a pool for the tree too.
+        pools = {
+            part.label: [state for state in serving[part.label] if is_sharing(state)]
+            for part in self.parts
+        }
+        own: dict[str, int] = {}
+        for part in self.parts:
+            counts = {state.uuid: _servers(state, part) for state in serving[part.label]}
+            shared = {state.uuid for state in pools[part.label]}
+            self.stock[part.label] |= {uuid: counts[uuid] for uuid in shared}
+            own[part.label] = sum(n for uuid, n in counts.items() if uuid not in shared)
+        return Site(
+            root.name,
+            own,
+            {label: frozenset(state.uuid for state in found) for label, found in pools.items()},
+            frozenset(label for label, found in serving.items() if found),
+            self._choices(serving) if self._depends(serving) else {},
+        )
+
+    def _admits(self, part: Part, state: ProviderState, root: ProviderState) -> bool:
+        asked = part.asked
+        root_of = self._topology.root_of
+        if _has_any(state, asked.forbidden) or (part.group and not _has_all(state, asked.required)):
+            return False
+        if asked.in_tree and root_of[state.uuid] != root_of.get(asked.in_tree):
+            return False
+        # What is shared from another tree has to be a member itself.
+        is_inside = root_of[state.uuid] == root.uuid and not part.group
+        for members in asked.member_of:
+            if not (_is_member(state, members) or (is_inside and _is_member(root, members))):
+                return False
+        outside = (state,) if part.group else (state, root)
+        return not any(
+            _is_member(each, members) for members in asked.forbidden_member_of for each in outside
+        )
+
+    def _lacks_traits(self, serving: Mapping[str, list[ProviderState]]) -> bool:
+        """Whether nobody who serves the common group has one of the traits that it needs."""
+        everybody = [state for label in self.rules.covering for state in serving[label]]
+        return any(all(one.isdisjoint(s.traits) for s in everybody) for one in self._traits)
+
+    def _depends(self, serving: Mapping[str, list[ProviderState]]) -> bool:
+        """Whether what serves one part decides what can serve another."""
+        if self._contested or self.rules.apart:
+            return True
+        return not all(
+            any(
+                serving[label] and all(not one.isdisjoint(s.traits) for s in serving[label])
+                for label in self.rules.covering
+            )
+            for one in self._traits
+        )
+
+    def _choices(self, serving: Mapping[str, list[ProviderState]]) -> dict[str, tuple[Choice, ...]]:
+        choices = {}
+        for part in self.parts:
+            choices[part.label] = tuple(
+                Choice(
+                    state.uuid,
+                    tuple(self._uses(state, part)),
+                    frozenset() if part.group else self._traits_of(state),
+                )
+                for state in serving[part.label]
+                if _servers(state, part)
+            )
+        return choices
+
+    def _uses(self, state: ProviderState, part: Part) -> Iterator[Use]:
+        """What a part takes from a provider: one of the servers that it has room for, and amounts
+        where another part takes of the same class."""
+        key = state.uuid, part.label
+        self.amounts[key] = _servers(state, part)
+        yield Use(key)
+        for name in self._contested & part.resources.keys():
+            inventory, key = state.inventories[name], (state.uuid, f'class {name}')
+            self.amounts[key] = max(0, inventory.capacity - state.usages.get(name, 0))
+            yield Use(key, part.resources[name], inventory.max_unit)
+
+    def _traits_of(self, state: ProviderState) -> frozenset[int]:
+        return frozenset(
+            number for number, one in enumerate(self._traits) if not one.isdisjoint(state.traits)
+        )
+
+
+def _parts(request: CandidateRequest) -> Iterator[Part]:
+    for name, amount in request.common.resources.items():
+        yield Part(name, '', {name: amount}, request.common)
+    for suffix, group in request.groups.items():
+        label = f'{"+".join(group.resources)} (group {suffix})'
+        yield Part(label, suffix, group.resources, group)
+
+
+def _servers(state: ProviderState, part: Part) -> int:
+    """Of how many servers a provider can serve a part."""
+    return min((slots(state, name, n) for name, n in part.resources.items()), default=0)
+
+
+def _has_any(state: ProviderState, traits: Collection[str]) -> bool:
+    return not state.traits.isdisjoint(traits)
+
+
+def _has_all(state: ProviderState, traits: Collection[str]) -> bool:
+    """Whether a provider has all traits; of some joined by commas one is enough."""
+    return all(_has_any(state, alternatives.split(',')) for alternatives in traits)
+
+
+def _is_member(state: ProviderState, aggregates: str) -> bool:
+    return not state.aggregates.isdisjoint(aggregates.split(','))

@@ -1,0 +1,189 @@
+"""Capacity as Prometheus' text format.
+
+Names and labels are those of os-capacity (``openstack_hypervisor_placement_…``,
+``openstack_free_capacity_…``, ``openstack_project_usage``) and of openstack-exporter
+(``openstack_placement_…``), so that their dashboards go on working. A nested provider stands under
+its host, with its own name in the label ``provider``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from placementclient import errors
+from placementclient.insight.capacity.fits import Fits
+from placementclient.insight.capacity.totals import ALL
+from placementclient.insight.topology import Topology
+from placementclient.model.flavors import Flavor
+from placementclient.model.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+#: Items are (labels, value).
+Samples = Iterable[tuple[Sequence[str], float]]
+
+
+class Reading(NamedTuple):
+    """What was read last of the service, if anything was.
+
+    :param is_up: whether the service answered when it was asked last
+    :param read_at: when it was read last with success, in seconds since 1970
+    :param seconds: how long that took
+    """
+
+    is_up: bool
+    read_at: float | None
+    seconds: float
+
+
+def capacity(snapshot: Snapshot, fits: Sequence[tuple[Flavor, Sequence[Fits]]]) -> list[Metric]:
+    """All that is known of the capacity.
+
+    :param fits: of each flavor how many fit, by tree and in all
+    :raises errors.PlacementError: if prometheus_client is not installed
+    """
+    return [
+        *_by_provider(snapshot),
+        _family(
+            'openstack_project_usage',
+            'What the consumers of a project hold.',
+            ('project_id', 'project_name', 'placement_resource'),
+            _by_project(snapshot),
+        ),
+        *_by_flavor(fits),
+    ]
+
+
+def reading(found: Reading) -> list[Metric]:
+    """How good the figures are."""
+    return [
+        _family(
+            'openstack_placement_up',
+            'Whether Placement answered last time.',
+            (),
+            [((), found.is_up)],
+        ),
+        _family(
+            'openstack_placement_capacity_last_read_timestamp_seconds',
+            'When the figures were read.',
+            (),
+            [] if found.read_at is None else [((), found.read_at)],
+        ),
+        _family(
+            'openstack_placement_capacity_read_duration_seconds',
+            'How long reading the figures took.',
+            (),
+            [((), found.seconds)],
+        ),
+    ]
+
+
+def text(families: Iterable[Metric]) -> str:
+    """Metrics in the text format."""
+    from prometheus_client.exposition import generate_latest
+
+    class Collected:
+        def collect(self) -> Iterable[Metric]:
+            return families
+
+    return generate_latest(Collected()).decode()
+
+
+def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Metric:
+    try:
+        from prometheus_client import core
+    except ImportError:
+        raise errors.PlacementError(
+            'Metrics need prometheus_client: pip install python-placementclient[metrics]'
+        ) from None
+    # The names of others end like a counter's, which a gauge's must not: promtool says so.
+    kind = core.UntypedMetricFamily if name.endswith('_total') else core.GaugeMetricFamily
+    family = kind(name, help, labels=labels)
+    for values, value in samples:
+        family.add_metric(values, value)
+    return family
+
+
+def _by_provider(snapshot: Snapshot) -> Iterator[Metric]:
+    found = [
+        (snapshot.providers[root].name, state, name, inventory)
+        for root, states in Topology(snapshot).trees.items()
+        for state in states
+        for name, inventory in sorted(state.inventories.items())
+    ]
+    figures = {
+        'total': 'What a provider has.',
+        'reserved': 'What a provider keeps for itself.',
+        'allocation_ratio': 'How many times what is not reserved counts.',
+        'usage': 'What of it is allocated.',
+        'generation': 'The generation of the provider.',
+    }
+    values: dict[str, list[tuple[Sequence[str], float]]] = {name: [] for name in figures}
+    capacities = []
+    for host, state, resource_class, inventory in found:
+        labels = (host, resource_class, state.name)
+        capacities.append((labels, inventory.capacity))
+        values['total'].append((labels, inventory.total))
+        values['reserved'].append((labels, inventory.reserved))
+        values['allocation_ratio'].append((labels, inventory.allocation_ratio))
+        values['usage'].append((labels, state.usages.get(resource_class, 0)))
+        values['generation'].append((labels, state.provider.generation))
+    for name, help in figures.items():
+        yield _family(
+            f'openstack_placement_resource_{name}',
+            help,
+            ('hostname', 'resourcetype', 'provider'),
+            values[name],
+        )
+    by_hypervisor = ('hypervisor', 'resource', 'provider')
+    yield _family(
+        'openstack_hypervisor_placement_allocated',
+        'What of a provider is allocated.',
+        by_hypervisor,
+        values['usage'],
+    )
+    yield _family(
+        'openstack_hypervisor_placement_allocatable_capacity',
+        'What can be allocated of a provider in all: (total - reserved) * allocation_ratio.',
+        by_hypervisor,
+        capacities,
+    )
+
+
+def _by_project(snapshot: Snapshot) -> Samples:
+    used: dict[tuple[str, str], int] = {}
+    for consumer in snapshot.consumers.values():
+        for resources in consumer.allocations.values():
+            for name, amount in resources.items():
+                key = consumer.project_id or '', name
+                used[key] = used.get(key, 0) + amount
+    # Keystone, which knows the names, is not asked.
+    return [((project, '', name), amount) for (project, name), amount in sorted(used.items())]
+
+
+def _by_flavor(found: Sequence[tuple[Flavor, Sequence[Fits]]]) -> Iterator[Metric]:
+    yield _family(
+        'openstack_free_capacity_by_flavor_total',
+        'How many servers of a flavor fit in all.',
+        ('flavor_name', 'public'),
+        [
+            ((flavor.name, str(flavor.is_public)), item.count)
+            for flavor, fits in found
+            for item in fits
+            if item.name == ALL
+        ],
+    )
+    # Which aggregates are zones or filter projects is known to Nova alone.
+    yield _family(
+        'openstack_free_capacity_hypervisor_by_flavor',
+        'How many servers of a flavor fit on a host, if all of them go there.',
+        ('hypervisor', 'flavor_name', 'az_aggregate', 'project_aggregate'),
+        [
+            ((item.name, flavor.name, '', ''), item.count)
+            for flavor, fits in found
+            for item in fits
+            if item.name != ALL
+        ],
+    )
