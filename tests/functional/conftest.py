@@ -19,6 +19,7 @@ from keystoneauth1.session import Session
 from placementclient import http, microversion
 from placementclient.cli import shell
 from placementclient.direct import Direct
+from tests.functional import databases
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,15 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    """A session with a Placement of its own."""
-    with Direct.scratch() as service:
+    """A session with a Placement of its own.
+
+    On a SQLite database of its own; on the one of ``PLACEMENT_TEST_DATABASE``, where that is set,
+    which is emptied before.
+    """
+    url = os.environ.get('PLACEMENT_TEST_DATABASE')
+    if url:
+        databases.emptied(url)
+    with Direct(placement_database=url) if url else Direct.scratch() as service:
         yield Session(auth=service)
 
 
