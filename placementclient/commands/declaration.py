@@ -48,6 +48,8 @@ class ApplyTree(base.Lister):
         ),
         base.YES,
     )
+    prints = ('provider', 'change', 'before', 'after')
+    statuses = ((errors.ExitStatus.DIFFERS, 'a dry run has found something to do'),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -117,4 +119,4 @@ def _rows(found: Iterable[Change]) -> Output:
     for change in found:
         what, before, after = change.row()
         rows.append((change.provider, what, Facts(before), Facts(after)))
-    return ('provider', 'change', 'before', 'after'), rows
+    return ApplyTree.prints, rows

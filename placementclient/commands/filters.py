@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from placementclient import api, errors
 from placementclient.commands.base import Option
 from placementclient.microversion import Microversion
+from placementclient.model.providers import normalized
 
 if TYPE_CHECKING:
     from placementclient.http import Client
@@ -110,10 +111,15 @@ def parsed(
         resources(given.get('resource') or ()),
         tuple(required),
         tuple(given.get('forbidden') or ()),
-        (','.join(aggregates),) if aggregates else tuple(member_of),
-        tuple(given.get('forbidden_member_of') or ()),
+        _any_of([','.join(aggregates)] if aggregates else member_of),
+        _any_of(given.get('forbidden_member_of') or ()),
         in_tree,
     )
+
+
+def _any_of(groups: Iterable[str]) -> tuple[str, ...]:
+    """Aggregates joined by commas, each UUID in small letters."""
+    return tuple(','.join(map(normalized, group.split(','))) for group in groups)
 
 
 def resources(arguments: Iterable[str]) -> dict[str, int]:

@@ -48,12 +48,15 @@ class CollectorReshape(base.Command):
 class _Fitting(base.Lister):
     """A command that writes what is certain to a file, and prints what does not fit."""
 
+    prints = ('subject', 'reason', 'file')
+    statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
+
     def misfits(self, found: Iterable[Misfit]) -> Output:
         """The table; the exit status follows from it."""
         rows = [(misfit.subject, misfit.reason, misfit.path) for misfit in found]
         if rows:
             self.exit_status = errors.ExitStatus.DIFFERS
-        return ('subject', 'reason', 'file'), rows
+        return self.prints, rows
 
 
 class AssignmentsReshape(_Fitting):

@@ -40,6 +40,10 @@ QUERIES = {
         f'--resource VCPU=2 --member-of {AGG},{AGG2} --member-of {AGG} --forbidden-member-of {AGG}',
         f'resources=VCPU:2&member_of=in:{AGG},{AGG2}&member_of={AGG}&member_of=!{AGG}',
     ),
+    'aggregates are asked for in small letters': asked(
+        f'--resource VCPU=2 --member-of {AGG.upper()},{AGG2} --forbidden-member-of {AGG.upper()}',
+        f'resources=VCPU:2&member_of=in:{AGG},{AGG2}&member_of=!{AGG}',
+    ),
     'the former spelling of --member-of is taken': Case(
         f'{LIST} --resource VCPU=2 --aggregate-uuid {AGG} --aggregate-uuid {AGG2}',
         [get(f'/allocation_candidates?resources=VCPU:2&member_of=in:{AGG},{AGG2}', NONE)],
