@@ -26,7 +26,7 @@ class HealAllocation(base.Lister):
 
     The amounts are those that Nova computes of the flavor. What cannot be known is named and not
     guessed: virtual GPUs, PCI devices, what several providers of the host have. A server that is
-    under way is left alone. Exit status 1 says that there are servers that could not be healed.
+    under way is left alone.
 
     Without files the compute service is asked, as an administrator. The files are what it answers
     to GET /servers/detail, /flavors/detail and /os-migrations, just before.

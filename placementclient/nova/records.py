@@ -48,6 +48,8 @@ def servers(document: Any, path: str) -> dict[str, Server]:
     """
     found = {}
     for record in _records(document, 'servers', path):
+        if any(_texts(record, _SERVER)):
+            raise errors.BadFile(path, 'a list of migrations, not of servers')
         uuid = _required(record, _ID, 'ID', path).lower()
         found[uuid] = Server(uuid, tuple(_texts(record, _HOSTS)))
     return found

@@ -15,8 +15,6 @@ from placementclient.model.repairs import Free, LookAtMigrations
 from placementclient.model.servers import ServerMigration
 
 _EVACUATION = 'evacuation'
-#: So many orphans prove nothing against a list of servers.
-_FEW = 10
 
 
 class Situation(enum.Enum):
@@ -126,8 +124,8 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
         return is_server and not doubtful
 
     unknown = sum(situation(cloud, each) is Situation.ORPHAN for each in consumers)
-    # Such a list is rather one of a single project, or of another cloud.
-    doubtful = unknown > max(_FEW, sum(each.uuid in (cloud.servers or ()) for each in consumers))
+    # Such a list is rather one of a single project, or of another cloud, or cut off.
+    doubtful = unknown > sum(each.uuid in (cloud.servers or ()) for each in consumers)
 
     return _in(cloud, Situation.ORPHAN, lambda case: list(case.consumer.allocations), is_safe)
 

@@ -190,3 +190,9 @@ def test_host_aggregates() -> None:
     for missing in ('uuid', 'name', 'hosts'):
         with pytest.raises(errors.BadFile):
             records.aggregates([{k: v for k, v in record.items() if k != missing}], 'a.json')
+
+
+def test_migrations_are_not_taken_for_servers() -> None:
+    listed = [{'Id': 1, 'UUID': 'ab', 'Server UUID': 'cd', 'Status': 'completed'}]
+    with pytest.raises(errors.BadFile, match='a list of migrations, not of servers'):
+        records.servers(listed, 'm.json')

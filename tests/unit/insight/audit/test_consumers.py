@@ -74,7 +74,8 @@ def test_an_evacuated_server_keeps_what_is_shared() -> None:
     ],
 )
 def test_orphans(kind: str | None, migrations: Any, is_safe: bool) -> None:
-    found = only(HOSTS, [consumer('s', kind, a={'VCPU': 1})], {}, migrations)
+    held = [consumer('s', kind, a={'VCPU': 1}), consumer('known', a={'VCPU': 1})]
+    found = only(HOSTS, held, {'known': 'a'}, migrations)
     assert found.id == 'orphan'
     assert typed(found) == f'{PREFIX} allocation delete s'
     assert (found.fault.repair is not None) == is_safe
@@ -122,3 +123,12 @@ def test_what_a_migration_holds(status: str, found: bool, command: str, kind: st
     for finding in result:
         assert finding.fault.repair is None
         assert typed(finding) == command
+
+
+@pytest.mark.parametrize('servers', [{}, {'s0': 'a'}], ids=['empty', 'cut off'])
+def test_a_list_that_is_too_short_frees_nobody(servers: dict[str, str]) -> None:
+    """However few they are: whoever gives the wrong list must not lose live servers."""
+    held = [consumer(f's{n}', a={'VCPU': 1}) for n in range(3)]
+    found = findings([provider('a', VCPU=100)], held, servers, [])
+    assert [finding.id for finding in found] == ['orphan'] * (3 - len(servers))
+    assert [finding.fault.repair for finding in found] == [None] * len(found)
