@@ -6,10 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import os_traits
+from os_resource_classes import STANDARDS
+
 from placementclient import errors
 from placementclient.declaration.declared import Declared
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.spec.documents import meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ def changes(
     :raises errors.BadArgument: if a declaration contradicts what is there
     :raises InUse: if something would go that is used
     """
+    _check_names(declared, snapshot)
     found: list[Change] = []
     for root in declared:
         found += _of_provider(root, None, snapshot)
@@ -155,6 +160,27 @@ def there(declared: Declared, snapshot: Snapshot) -> ProviderState | None:
             f'{declared.name} exists, with the UUID {named.uuid}, not {declared.uuid}'
         )
     return state or named
+
+
+def _check_names(declared: Sequence[Declared], snapshot: Snapshot) -> None:
+    """Refuse classes and traits that no service can have, before anything is made.
+
+    :raises errors.BadArgument: for the first of them
+    """
+    states = snapshot.providers.values()
+    classes = {*STANDARDS, *(name for state in states for name in state.inventories)}
+    traits = {*os_traits.get_traits(), *(name for state in states for name in state.traits)}
+    for each in (each for root in declared for each in root.all()):
+        for what, names, known in (
+            ('resource class', each.inventories or (), classes),
+            ('trait', each.traits or (), traits),
+        ):
+            for name in sorted(names):
+                if name not in known and not name.startswith('CUSTOM_'):
+                    raise errors.BadArgument(
+                        f'{each.name or each.uuid}: {name} is no standard {what}, and does not '
+                        f'begin with CUSTOM_{meant(name, known)}'
+                    )
 
 
 def _of_provider(

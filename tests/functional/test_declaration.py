@@ -213,6 +213,8 @@ def test_the_files_of_nova_add(placement: Placement, client: Client, declared: A
         ('- name: a\n  inventories: {VCPU: {}}', 'a: VCPU has no total'),
         (NOVA.replace('compute1', '$COMPUTE_NODE'), 'is known on a host only'),
         (NOVA.replace('1.0', '2.0'), 'version 2.0 is not known'),
+        ('- name: a\n  inventories: {VCPUU: {total: 1}}', 'did you mean VCPU?'),
+        ('- name: a\n  traits: [OWNER_NOVAA]', 'did you mean OWNER_NOVA?'),
         (NOVA, "No resource provider is called 'compute1'"),
     ],
 )
