@@ -295,13 +295,13 @@ def _roots(snapshot: Snapshot, names: Sequence[str]) -> list[str] | None:
 def _shape(text: str) -> dict[str, int]:
     """``'VCPU=4,MEMORY_MB=8192'`` as amounts by class.
 
-    :raises errors.BadArgument: if it is not of that form
+    :raises errors.UsageError: if it is not of that form
     """
     shape: dict[str, int] = {}
     for part in text.split(','):
         name, _, amount = part.strip().partition('=')
         if not name or not amount.isdecimal() or not int(amount) or name in shape:
-            raise errors.BadArgument(
+            raise errors.UsageError(
                 f'--fits must be of form <resource_class>=<value>,..., each class once, each value '
                 f'above 0: {text!r}'
             )

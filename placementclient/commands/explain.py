@@ -47,10 +47,12 @@ class ExplainCandidate(Document):
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient.render import explanations
 
-        if parsed_args.snapshot:
-            explanation = self._of_snapshot(parsed_args)
-        else:
-            explanation = self._of_service(parsed_args)
+        try:
+            explain = self._of_snapshot if parsed_args.snapshot else self._of_service
+            explanation = explain(parsed_args)
+        except errors.BadArgument as wrong:
+            # "candidate list" ends with 1 for these, as osc-placement does.
+            raise errors.UsageError(str(wrong)) from None
         if not explanation.is_met:
             self.exit_status = errors.ExitStatus.INFEASIBLE
         return Text(explanations.data(explanation), explanations.lines(explanation))

@@ -90,7 +90,7 @@ def test_as_data(placement: Placement, tmp_path: Path, options: str, expected: o
 def test_a_shape_that_is_none(placement: Placement, tmp_path: Path, shape: str) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + f"--fits '{shape}'")
-    assert result.status == 1
+    assert result.status == 2
     assert result.stderr.startswith('--fits must be of form <resource_class>=<value>,...')
 
 
