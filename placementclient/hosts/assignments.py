@@ -90,10 +90,7 @@ def of_mediated_devices(
         if snapshot is not None:
             named = {default, *(classes or {}).values()}
             outcome.misfits += _without_device(snapshot, facts, named, twice)
-    outcome.misfits += [
-        Misfit(uuid, f'is on several hosts, as in a migration: {", ".join(where)}', where[0])
-        for uuid, where in twice.items()
-    ]
+    outcome.misfits += _named(twice)
     return outcome
 
 
@@ -121,10 +118,7 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Ou
             evidence = f'NUMA cell {found} in {domain.path}'
             target = f'{facts.hostname}_NUMA{found}'
             outcome.rows += [Assigned(domain.uuid, name, None, target, evidence) for name in names]
-    outcome.misfits += [
-        Misfit(uuid, f'is on several hosts, as in a migration: {", ".join(where)}', where[0])
-        for uuid, where in twice.items()
-    ]
+    outcome.misfits += _named(twice)
     return outcome
 
 
@@ -154,6 +148,13 @@ def _on_several(hosts: Iterable[HostFacts]) -> dict[str, list[str]]:
         for domain in facts.domains:
             paths.setdefault(domain.uuid, []).append(domain.path)
     return {uuid: found for uuid, found in paths.items() if len(found) > 1}
+
+
+def _named(twice: Mapping[str, Sequence[str]]) -> Iterator[Misfit]:
+    """The servers that are found more than once, each with its files."""
+    for uuid, paths in twice.items():
+        reason = f'is on several hosts, as in a migration: {", ".join(paths)}'
+        yield Misfit(uuid, reason, paths[0])
 
 
 def _of_domain(
