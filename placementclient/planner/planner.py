@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from placementclient import errors
@@ -26,7 +26,7 @@ from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Selection, Spec, is_pattern
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import KnownAssignments
+from placementclient.planner.target.known import Holding, Known, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 from placementclient.planner.tree_plan import compose
@@ -69,11 +69,6 @@ def make(
         maker.plan(root)
     maker.plan_sharing()
     maker.raise_faults(partial=bool(trees))
-    maker.known_assignments.check(
-        maker.overlay,
-        partial=bool(trees),
-        left_out=[tree.root_provider_uuid for tree in maker.left],
-    )
     if not skip_infeasible:
         maker.raise_left_out()
     if maker.undecided and not allow_inferred:
@@ -119,7 +114,7 @@ class _Maker:
         self.slack: list[Slack] = []
         self.undecided: list[OpenRow] = []
         self.unproved: list[Undetermined] = []
-        self.faults = documents.Faults()
+        self.faults, self.row_faults = documents.Faults(), documents.Faults()
         self.entries: set[str] = set()
         #: of the trees that are not planned yet, the targets that belong to others
         self._sharing: dict[str, frozenset[str]] = {}
@@ -133,13 +128,15 @@ class _Maker:
             self._record(_Outcome(root, refusal=refusal))
             return
         self.entries |= target_state.entries
-        shared = shared_targets.shared_by(target_state)
-        if self.faults.found:
+        shared, known = shared_targets.shared_by(target_state), None
+        with self.row_faults.collected():
+            known = self.known_assignments.match(self.overlay, target_state)
+        if self.faults.found or self.row_faults.found:
             return  # the other trees are laid out for their faults alone
         if shared:
             self._sharing[root.uuid] = shared
         else:
-            self._record(self._outcome(root, target_state))
+            self._record(self._outcome(root, target_state, known))
 
     def plan_sharing(self) -> None:
         """Plan the trees that have targets in common, those that have any together."""
@@ -158,17 +155,20 @@ class _Maker:
         self,
         root: ProviderState,
         target_state: TargetState | None = None,
+        known: Mapping[Holding, Sequence[Known]] | None = None,
         assignment: Assignment | None = None,
     ) -> _Outcome:
         """Plan a tree on top of those before it.
 
         :param target_state: if that is known
+        :param known: the rows that concern it, if they are known
         :param assignment: if that is known
         """
         try:
             target_state = target_state or build_target_state(self.overlay, self.spec, root)
             if assignment is None:
-                known = self.known_assignments.match(self.overlay, target_state)
+                if known is None:
+                    known = self.known_assignments.match(self.overlay, target_state)
                 assignment = assign(
                     self.overlay, target_state, self.spec, known, self._solver_timeout
                 )
@@ -264,10 +264,10 @@ class _Maker:
             raise errors.Undetermined(causes)
 
     def raise_faults(self, *, partial: bool) -> None:
-        """Refuse a specification for what its trees have shown.
+        """Refuse a specification, or rows, for what the trees have shown.
 
         :param partial: whether only some of its trees were asked for
-        :raises errors.BadFile: with all its faults, equal ones of several trees as one
+        :raises errors.BadFile: with all faults, equal ones of several trees as one
         """
         by_place: dict[tuple[str | int, ...], list[SpecFault]] = {}
         for cause in self.causes:
@@ -285,6 +285,12 @@ class _Maker:
                 if entry.name not in self.entries
             ]
         self.faults.raise_any()
+        # Of a specification that has faults, rows that are right may be of no use.
+        left_out = [tree.root_provider_uuid for tree in self.left]
+        self.row_faults.found += self.known_assignments.faults(
+            self.overlay, partial=partial, left_out=left_out
+        )
+        self.row_faults.raise_any()
 
 
 def _is_undetermined(refusal: Refused) -> bool:

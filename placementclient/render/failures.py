@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from placementclient import errors
 
+#: How many faults of a file are told.
+MOST = 100
+
 
 def lines(failure: errors.PlacementError) -> Iterator[str]:
     """A failure in words: most in one line, one that has many facts in a line for each."""
@@ -19,7 +22,9 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
         yield from (f'  {row}' for row in failure.rows)
         yield 'Say which is true: in "consumers" of the specification, or with --assignments'
     elif isinstance(failure, errors.BadFile):
-        yield from map(str, failure.faults)
+        yield from map(str, failure.faults[:MOST])
+        if len(failure.faults) > MOST:
+            yield f'… and {len(failure.faults) - MOST} more'
     elif isinstance(failure, errors.NoAnswer) and failure.may_be_done:
         yield f'{failure}; whether it was done is not known'
     else:

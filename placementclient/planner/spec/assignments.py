@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from placementclient import errors
 from placementclient.model.inventories import UNLIMITED
-from placementclient.planner.spec.documents import Cursor, read
+from placementclient.planner.spec.documents import Cursor, Faults, read
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 #: The column for targets that get a class under several names.
@@ -66,7 +66,7 @@ def parse(text: str, path: str) -> list[Row]:
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
     :param path: the file that the text came from
-    :raises errors.BadFile: if it is none, or has a row twice; with the line
+    :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
     """
     written = next((line for line in text.splitlines() if _is_written(line)), '')
     if not written:
@@ -77,18 +77,25 @@ def parse(text: str, path: str) -> list[Row]:
             raise errors.BadFile(path, f'has {name} between its fields: save it with commas')
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
     rows: dict[tuple[str, ...], Row] = {}
-    for cells in _from_csv(text, path) if is_csv else _from_document(read(text, path)):
-        row = _row(cells)
-        if row is None:
-            continue
-        key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
-        if row.to_resource_class is not None:
-            key += (row.to_resource_class,)
-        if key in rows:
-            where = f'line {rows[key].line}' if rows[key].line else 'above'
-            raise row.error(f'the same row as {where}: {", ".join(key)}')
-        rows[key] = row
+    faults = Faults()
+    lines = _from_csv(text, path, faults) if is_csv else _from_document(read(text, path), faults)
+    for cells in lines:
+        with faults.collected():
+            row = _row(cells)
+            if row is not None:
+                _add(rows, row)
+    faults.raise_any()
     return list(rows.values())
+
+
+def _add(rows: dict[tuple[str, ...], Row], row: Row) -> None:
+    key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
+    if row.to_resource_class is not None:
+        key += (row.to_resource_class,)
+    if key in rows:
+        where = f'line {rows[key].line}' if rows[key].line else 'above'
+        raise row.error(f'the same row as {where}: {", ".join(key)}')
+    rows[key] = row
 
 
 def skeleton(undecided: Iterable[Open]) -> str:
@@ -114,7 +121,7 @@ def _is_written(line: str) -> bool:
     return bool(line.strip()) and not line.startswith('#')
 
 
-def _from_csv(text: str, path: str) -> Iterator[Mapping[str, Cursor]]:
+def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
     header: list[str] | None = None
     lines = (line if _is_written(line) else '\n' for line in text.lstrip('\ufeff').splitlines(True))
     reader = csv.reader(lines, strict=True)
@@ -127,7 +134,7 @@ def _from_csv(text: str, path: str) -> Iterator[Mapping[str, Cursor]]:
                 header = [cell.strip() for cell in cells]
                 Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(_ALLOWED, COLUMNS[:4])
             elif len(cells) != len(header):
-                raise row.error(f'{len(cells)} fields, the header has {len(header)}')
+                faults.found.append(row.error(f'{len(cells)} fields, the header has {len(header)}'))
             else:
                 yield {
                     name: Cursor(cell.strip(), path, name, reader.line_num)
@@ -135,13 +142,14 @@ def _from_csv(text: str, path: str) -> Iterator[Mapping[str, Cursor]]:
                     if cell.strip()
                 }
     except csv.Error as reason:
-        raise errors.BadFile(path, str(reason), reader.line_num) from None
+        faults.found.append(errors.BadFile(path, str(reason), reader.line_num))
 
 
-def _from_document(document: Cursor) -> Iterator[Mapping[str, Cursor]]:
+def _from_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
     for item in document.items():
-        inside = item.keys(_ALLOWED, _NEEDED)
-        yield {name: at for name, at in inside.items() if at.value not in (None, '')}
+        with faults.collected():
+            inside = item.keys(_ALLOWED, _NEEDED)
+            yield {name: at for name, at in inside.items() if at.value not in (None, '')}
 
 
 def _row(cells: Mapping[str, Cursor]) -> Row | None:
@@ -153,16 +161,13 @@ def _row(cells: Mapping[str, Cursor]) -> Row | None:
             raise errors.BadFile(first.path, f'{name} is empty', first.line)
     if 'to_provider' not in cells:
         return None
-    return Row(
-        cells['consumer_uuid'].uuid(),
-        cells['resource_class'].symbol(),
-        _amount(cells['amount']) if 'amount' in cells else None,
-        cells['to_provider'].text(),
-        cells['evidence'].text() if 'evidence' in cells else None,
-        first.path,
-        first.line,
-        cells[TO_CLASS].symbol() if TO_CLASS in cells else None,
-    )
+    faults, values = Faults(), dict[str, Any]()
+    for name, cursor in cells.items():
+        with faults.collected():
+            values[name] = _READERS[name](cursor)
+    faults.raise_any()
+    values.setdefault('amount', None)
+    return Row(**values, path=first.path, line=first.line)
 
 
 def _amount(cursor: Cursor) -> int:
@@ -170,3 +175,14 @@ def _amount(cursor: Cursor) -> int:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
         value = int(value)
     return Cursor(value, cursor.path, cursor.name, cursor.line).integer(1, UNLIMITED)
+
+
+#: What each field has to be.
+_READERS: Mapping[str, Callable[[Cursor], Any]] = {
+    'consumer_uuid': Cursor.uuid,
+    'resource_class': Cursor.symbol,
+    'amount': _amount,
+    'to_provider': Cursor.text,
+    'evidence': Cursor.text,
+    TO_CLASS: Cursor.symbol,
+}

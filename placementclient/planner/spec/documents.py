@@ -122,7 +122,7 @@ class Faults:
 
         :raises errors.BadFile: with all of them
         """
-        self.found.sort(key=lambda fault: fault.line or 0)
+        self.found.sort(key=lambda fault: (fault.path, fault.line or 0))
         if self.found:
             raise self.found[0] if len(self.found) == 1 else errors.BadFiles(self.found)
 

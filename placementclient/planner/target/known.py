@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from placementclient import errors
 from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label
 from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.documents import Faults, meant
 from placementclient.planner.spec.specification import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import Place, TargetState, Where
@@ -63,57 +65,62 @@ class KnownAssignments:
             self._rows.append(row)
         #: indexes of the rows that were of use
         self._used: set[int] = set()
-        #: every consumer and class on a source of a tree
-        self._seen: set[tuple[str, str]] = set()
+        #: by consumer and class on a source of a tree, where it may be
+        self._seen: dict[tuple[str, str], set[str]] = {}
 
     def match(
         self, overlay: SnapshotOverlay, target_state: TargetState
     ) -> dict[Holding, list[Known]]:
         """The rows that concern one tree.
 
-        :raises errors.BadFile: for a row that does not suit what its consumer holds
+        :raises errors.BadFile: for all rows that do not suit what their consumers hold
         """
         result: dict[Holding, list[Known]] = {}
+        faults = Faults()
         for (source, name), places in target_state.places.items():
             for consumer in overlay.consumers_on(source):
                 amount = consumer.allocations.get(source, {}).get(name)
                 if amount:
-                    self._seen.add((consumer.uuid, name))
+                    targets = self._seen.setdefault((consumer.uuid, name), set())
+                    targets.update(place.provider for place in places)
                     holding = Holding(consumer.uuid, source, name)
-                    pairs = self._pairs(overlay, target_state, holding, places)
-                    if pairs:
-                        result[holding] = self._known(pairs, amount, places)
+                    with faults.collected():
+                        pairs = self._pairs(overlay, target_state, holding, places)
+                        if pairs:
+                            result[holding] = self._known(pairs, amount, places)
+        faults.raise_any()
         return result
 
-    def check(
+    def faults(
         self, overlay: SnapshotOverlay, *, partial: bool, left_out: Sequence[str] = ()
-    ) -> None:
-        """Refuse rows that were of no use in any tree.
+    ) -> Iterator[errors.BadFile]:
+        """What is wrong with the rows that were of no use in any tree.
 
         :param partial: whether only some of the trees that the specification selects are planned,
             so that rows may be about others
         :param left_out: roots of trees that could not be laid out, so that rows may be theirs
-        :raises errors.BadFile: for the first such row
         """
-        for index, row in enumerate(self._rows):
-            if index in self._used:
-                continue
-            consumer = overlay.snapshot.consumers.get(row.consumer_uuid)
-            if consumer is None:
-                if not partial:
-                    raise row.error(f'unknown consumer {row.consumer_uuid}')
-            elif (row.consumer_uuid, row.resource_class) in self._seen:
-                target = row.to_provider
-                if row.to_resource_class is not None:
-                    target += f' as {row.to_resource_class}'
-                raise row.error(
-                    f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}'
+        consumers = overlay.snapshot.consumers
+        unused = [row for index, row in enumerate(self._rows) if index not in self._used]
+        unknown = [row for row in unused if row.consumer_uuid not in consumers]
+        if unknown and not partial:
+            alike = _by_parts(consumers)
+            for row in unknown:
+                near = {uuid for part in _parts(row.consumer_uuid) for uuid in alike.get(part, ())}
+                reason = f'unknown consumer {row.consumer_uuid}'
+                yield row.error(f'{reason}{meant(row.consumer_uuid, near)}')
+        for row in unused:
+            consumer = consumers.get(row.consumer_uuid)
+            targets = self._seen.get((row.consumer_uuid, row.resource_class))
+            if targets:
+                yield row.error(_not_a_target(row, targets))
+            elif consumer and not partial and not _is_in(overlay, consumer.allocations, left_out):
+                moved = [name for uuid, name in self._seen if uuid == consumer.uuid]
+                hint = meant(row.resource_class, moved) or (
+                    '; if that has moved already, plan the other trees with --tree'
                 )
-            elif not partial and not _is_in(overlay, consumer.allocations, left_out):
-                raise row.error(
-                    f'{row.consumer_uuid} holds no {row.resource_class} on a source; if that has '
-                    'moved already, plan the other trees with --tree'
-                )
+                reason = f'{row.consumer_uuid} holds no {row.resource_class} on a source'
+                yield row.error(f'{reason}{hint}')
 
     def _pairs(
         self,
@@ -124,19 +131,20 @@ class KnownAssignments:
     ) -> list[tuple[Row, Place]]:
         """The rows about what a consumer holds, with the place that each means."""
         consumer, _, name = holding
-        pairs: dict[int, Place] = {}
+        meaning: dict[int, Sequence[Place]] = {}
         for index in self._given.get((consumer, name), ()):
             row = self._rows[index]
             there = overlay.find(row.to_provider)  # an exact UUID wins over a name
-            place = _meant(row, there.name if there else row.to_provider, places)
-            if place is not None:
-                pairs[index] = place
+            matching = _matching(row, there.name if there else row.to_provider, places)
+            if matching:
+                meaning[index] = matching
         for flow in target_state.flows if self._inline else ():
             inline = self._inline.get((flow.move, consumer, name))
             if inline is not None and flow.origin == holding.where:
-                pairs[inline] = next(place for place in places if place.where == flow.destination)
-        self._used.update(pairs)
-        return [(self._rows[index], place) for index, place in pairs.items()]
+                meaning[inline] = [place for place in places if place.where == flow.destination]
+        self._used.update(meaning)
+        rows = ((self._rows[index], matching) for index, matching in meaning.items())
+        return [(row, _only(row, matching)) for row, matching in rows]
 
     def _known(
         self, pairs: Sequence[tuple[Row, Place]], amount: int, places: Sequence[Place]
@@ -158,11 +166,10 @@ class KnownAssignments:
         return known
 
 
-def _meant(row: Row, target: str, places: Sequence[Place]) -> Place | None:
-    """The place that a row means, if it is one of these.
+def _matching(row: Row, target: str, places: Sequence[Place]) -> Sequence[Place]:
+    """The places that a row may mean.
 
     :param target: the name of the provider that the row means
-    :raises errors.BadFile: if it may be several: a target gets the class under several names
     """
     matching = [
         place
@@ -170,14 +177,43 @@ def _meant(row: Row, target: str, places: Sequence[Place]) -> Place | None:
         if place.provider == target and row.to_resource_class in (None, place.resource_class)
     ]
     # Of a class that is renamed in place, the new name comes before what stays.
-    matching = [place for place in matching if not place.stays] or matching
+    return [place for place in matching if not place.stays] or matching
+
+
+def _only(row: Row, matching: Sequence[Place]) -> Place:
+    """The place that a row means.
+
+    :raises errors.BadFile: if it may be several: a target gets the class under several names
+    """
     if len(matching) > 1:
         names = ' and as '.join(place.resource_class for place in matching)
         raise row.error(
             f'{row.to_provider} gets {row.resource_class} as {names}: say which in '
             'to_resource_class'
         )
-    return matching[0] if matching else None
+    return matching[0]
+
+
+def _not_a_target(row: Row, targets: Iterable[str]) -> str:
+    target = row.to_provider
+    hint = meant(target, targets)
+    if row.to_resource_class is not None:
+        target += f' as {row.to_resource_class}'
+    return f'{target} is not a target for the {row.resource_class} of {row.consumer_uuid}{hint}'
+
+
+def _parts(uuid: str) -> tuple[str, str]:
+    """What a person gets right of a UUID, at its beginning or at its end."""
+    return uuid[:8], uuid[-12:]
+
+
+def _by_parts(uuids: Iterable[str]) -> dict[str, list[str]]:
+    """Comparing each of many with each of many others would take minutes."""
+    alike: dict[str, list[str]] = {}
+    for uuid in uuids:
+        for part in _parts(uuid):
+            alike.setdefault(part, []).append(uuid)
+    return alike
 
 
 def _is_in(overlay: SnapshotOverlay, allocations: Allocations, roots: Sequence[str]) -> bool:

@@ -153,6 +153,28 @@ def test_bad_assignments(text: str, message: str) -> None:
     assert str(error.value) == message
 
 
+def test_all_faults_of_a_file_at_once() -> None:
+    text = f'consumer_uuid,resource_class,amount,to_provider\nx,vgpu,0,b\n{A},VGPU\n{A},VGPU,1,b\n'
+    with pytest.raises(errors.BadFile) as error:
+        assignments.parse(text + f'{A},VGPU,1,b\n', 'rows.csv')
+    assert [str(fault) for fault in error.value.faults] == [
+        "rows.csv:2: consumer_uuid: 'x' has to be a UUID",
+        "rows.csv:2: resource_class: 'vgpu' has to be A-Z, 0-9 and _ only",
+        'rows.csv:2: amount: has to be from 1 to 2147483647',
+        'rows.csv:3: 2 fields, the header has 4',
+        f'rows.csv:5: the same row as line 4: {A}, VGPU, b',
+    ]
+
+
+def test_all_faults_of_a_document_at_once() -> None:
+    text = (
+        f'- consumer_uuid: {A}\n  resource_class: vgpu\n  to_provider: b\n- resource_clas: VGPU\n'
+    )
+    with pytest.raises(errors.BadFile) as error:
+        assignments.parse(text, 'rows')
+    assert [fault.line for fault in error.value.faults] == [2, 4, 4]
+
+
 def test_the_same_rows_from_every_format() -> None:
     comma = HEADER + f'{A},VGPU,,gpu0,"mdev, read"\n'
     json = (
