@@ -76,7 +76,7 @@ def serve(
     :param started: is told the address, once the first page is there
     :raises errors.PlacementError: if the address cannot be used
     """
-    with contextlib.suppress(_Terminated), _terminable(), _bound(*where) as server:
+    with contextlib.suppress(_Terminated), terminable(), _bound(*where) as server:
         server.page = make().encode()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
@@ -96,7 +96,9 @@ def _bound(host: str, port: int) -> _Server:
 
 
 @contextlib.contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
+    """Have a SIGTERM let go of everything, as Ctrl-C does."""
+
     def stop(number: int, frame: FrameType | None) -> None:
         raise _Terminated
 

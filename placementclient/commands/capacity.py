@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, watching
 from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
@@ -30,7 +30,7 @@ _FLAVORS = Option(
 )
 
 
-class ShowCapacity(base.Lister):
+class ShowCapacity(watching.Lister):
     """Show how much there is, what is used, what is free, and the largest amount that still fits.
 
     Capacity is what can be allocated: (total - reserved) * allocation_ratio. What several trees
@@ -87,6 +87,7 @@ class ShowCapacity(base.Lister):
         ),
         TREE,
         SNAPSHOT,
+        watching.WATCH,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, progress
+from placementclient.commands import base, progress, watching
 from placementclient.commands.base import Option
 from placementclient.commands.reshape import PLAN, journal_of
 from placementclient.commands.snapshot import TREE, workers
@@ -176,7 +176,7 @@ class RollbackReshape(_Run):
         return self.output(outcome)
 
 
-class StatusReshape(_OfPlan):
+class StatusReshape(_OfPlan, watching.Lister):
     """Show where each tree of a plan is: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason that it was left alone for. Ends with exit
@@ -188,7 +188,7 @@ class StatusReshape(_OfPlan):
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = (PLAN, TREE, workers('read'))
+    options = (PLAN, TREE, workers('read'), watching.WATCH)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files

@@ -138,11 +138,12 @@ class DiffSnapshot(base.Lister):
     """Compare two snapshots, or one with what is now.
 
     Prints the differences, and ends with exit status 3 if there are any. Generations are not
-    compared. Either may be live: the Placement as it is now.
+    compared. Either may be live: the Placement as it is now. Consumers come and go; with --kind
+    provider only what operators change is compared: providers, inventories, traits, aggregates.
 
     Example:
 
-      openstack resource provider snapshot diff before.json live
+      openstack resource provider snapshot diff before.json live --kind provider
     """
 
     auth_required = False
@@ -150,6 +151,11 @@ class DiffSnapshot(base.Lister):
     options = (
         Option('before', metavar='<before>', help='The file of a snapshot, or live'),
         Option('after', metavar='<after>', help='The file of another, or live'),
+        Option(
+            '--kind',
+            choices=('provider', 'consumer'),
+            help='Only differences of this kind; both without it',
+        ),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -157,7 +163,8 @@ class DiffSnapshot(base.Lister):
         from placementclient.render import differences as tables
 
         before, after = _read(self, parsed_args.before), _read(self, parsed_args.after)
-        found = list(diff.differences(before, after))
+        kinds = parsed_args.kind or ('provider', 'consumer')
+        found = [each for each in diff.differences(before, after) if each.kind in kinds]
         if found:
             self.exit_status = errors.ExitStatus.DIFFERS
         return tables.rows(found)

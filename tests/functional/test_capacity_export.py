@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,22 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from keystoneauth1.session import Session
-from keystoneauth1.token_endpoint import Token
 from prometheus_client.parser import text_string_to_metric_families
 
-from placementclient import http, microversion
 from placementclient.snapshot import restore
+from tests.functional.away import Service, free_port
 from tests.functional.test_capacity_requests import varied
 
 UP = 'openstack_placement_up'
 CAPACITY = 'openstack_hypervisor_placement_allocatable_capacity'
-
-
-def free_port() -> int:
-    with socket.create_server(('127.0.0.1', 0)) as probe:
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def scraped(port: int) -> dict[str, list[float]]:
@@ -56,35 +47,23 @@ def when(port: int, *, is_up: bool) -> dict[str, list[float]]:
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """A Placement of its own, which may be stopped, with a cloud in it."""
-    port = free_port()
-    script = Path(__file__).with_name('service.py')
-    database = tmp_path / 'placement.sqlite'
-    with subprocess.Popen([sys.executable, str(script), str(port), str(database)]) as process:
-        url = f'http://127.0.0.1:{port}'
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(url).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        session = Session(auth=Token(url, 'admin'))
-        restore.load(http.Client(session, microversion.HIGHEST, endpoint_override=url), varied())
-        yield process, url
-        process.kill()
+def service(tmp_path: Path) -> Iterator[Service]:
+    """A Placement which may be stopped, with a cloud in it."""
+    service = Service(tmp_path)
+    try:
+        service.start()
+        restore.load(service.client, varied())
+        yield service
+    finally:
+        service.stop()
 
 
-def test_served(service: tuple[subprocess.Popen[bytes], str], tmp_path: Path) -> None:
-    process, url = service
+def test_served(service: Service) -> None:
     port = free_port()
-    environment = {
-        **os.environ, 'OS_AUTH_TYPE': 'admin_token', 'OS_ENDPOINT': url, 'OS_TOKEN': 'admin'
-    }  # fmt: skip
     command = ['resource', 'capacity', 'export', '--serve', f'127.0.0.1:{port}', '--interval', '1']
     with subprocess.Popen(
         [sys.executable, '-m', 'placementclient', *command],
-        env=environment,
+        env=os.environ | service.variables,
         stderr=subprocess.PIPE,
         text=True,
     ) as exporter:
@@ -92,9 +71,11 @@ def test_served(service: tuple[subprocess.Popen[bytes], str], tmp_path: Path) ->
         with ThreadPoolExecutor(50) as pool:
             answers = list(pool.map(lambda _: scraped(port), range(50)))
         assert all(answer[CAPACITY] == first[CAPACITY] for answer in answers)
-        process.kill()
+        service.stop()
         away = when(port, is_up=False)
         assert away[CAPACITY] == first[CAPACITY]
+        service.start()
+        assert when(port, is_up=True)[CAPACITY] == first[CAPACITY]
         exporter.send_signal(signal.SIGTERM)
         _, said = exporter.communicate(timeout=60)
         assert exporter.returncode == 0

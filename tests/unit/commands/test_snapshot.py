@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from placementclient.commands import snapshot
+from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import changed, save, small
 from tests.unit.conftest import Placement, Result, Service
 
@@ -66,6 +68,17 @@ def test_what_differs_is_told_with_exit_status_3(placement: Placement, tmp_path:
     table = placement(f'{SNAPSHOT} diff {before} {after} -c name -c before -c after').stdout
     assert '| host2 |' in table
     assert '| CUSTOM_NEW |' in table
+
+
+@pytest.mark.parametrize('kind', ['provider', 'consumer'])
+def test_differences_of_one_kind(placement: Placement, tmp_path: Path, kind: str) -> None:
+    before, after = save(tmp_path, 'a.json', small()), save(tmp_path, 'b.json', changed())
+    result = placement(f'{SNAPSHOT} diff {before} {after} --kind {kind} -f json')
+    assert {row['kind'] for row in json.loads(result.stdout)} == {kind}
+    [held] = small().consumers.values()
+    other = Snapshot(small().providers.values(), [replace(held, user_id='other')])
+    only = placement(f'{SNAPSHOT} diff {before} {save(tmp_path, "c.json", other)} --kind {kind}')
+    assert only.status == (3 if kind == 'consumer' else 0)
 
 
 def test_either_may_be_live(placement: Placement, service: Service, tmp_path: Path) -> None:
