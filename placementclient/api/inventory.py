@@ -8,7 +8,7 @@ from typing import Any
 from placementclient import endpoints
 from placementclient.http import Client
 from placementclient.model.freshness import Read
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import FIELDS, Inventory
 
 Inventories = Mapping[str, Inventory]
 
@@ -105,11 +105,14 @@ def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
 
 
 def _inventories(body: Mapping[str, Any], last_modified: str | None) -> Read[Inventories]:
-    inventories = {
-        name: Inventory.from_json(record) for name, record in body['inventories'].items()
-    }
+    inventories = {name: _read(record) for name, record in body['inventories'].items()}
     return Read(inventories, body['resource_provider_generation'], last_modified)
 
 
 def _inventory(body: Mapping[str, Any], last_modified: str | None) -> Read[Inventory]:
-    return Read(Inventory.from_json(body), body['resource_provider_generation'], last_modified)
+    return Read(_read(body), body['resource_provider_generation'], last_modified)
+
+
+def _read(record: Mapping[str, Any]) -> Inventory:
+    """An inventory of an answer; what is beside its fields, as its generation, is passed over."""
+    return Inventory(**{name: record[name] for name in FIELDS if name in record})

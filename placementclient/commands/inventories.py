@@ -270,7 +270,7 @@ def _complete(given: Mapping[str, Fields]) -> dict[str, dict[str, int | float]]:
 
 def _with_defaults(fields: Fields) -> dict[str, int | float]:
     """All fields, as the service will have them; without a total it will refuse them."""
-    return Inventory.from_json(fields).to_json() if 'total' in fields else dict(fields)
+    return Inventory(0).with_fields(fields).as_fields() if 'total' in fields else dict(fields)
 
 
 def _rows(provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -281,4 +281,4 @@ def _rows(provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]) -> l
 
 
 def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
-    return {name: item.to_json() for name, item in inventories.items()}
+    return {name: item.as_fields() for name, item in inventories.items()}

@@ -90,7 +90,7 @@ class ListInventory(base.Lister):
         inventories = api.inventory.list(self.client, uuid).value
         used = api.usage.of_provider(self.client, uuid).value
         return columns.USED_INVENTORY_OF_CLASS.rows(
-            {'resource_class': name, 'used': used.get(name), **item.to_json()}
+            {'resource_class': name, 'used': used.get(name), **item.as_fields()}
             for name, item in inventories.items()
         )
 
@@ -111,7 +111,7 @@ class ShowInventory(base.ShowOne):
         name = parsed_args.resource_class
         shown = api.inventory.show(self.client, uuid, name)
         used = api.usage.of_provider(self.client, uuid).value
-        output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.to_json()})
+        output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
         return base.with_last_modified(output, shown) if parsed_args.long else output
 
 
@@ -147,11 +147,11 @@ class CreateInventory(base.ShowOne):
 
         def is_done() -> bool:
             there = api.inventory.list(self.client, uuid).value
-            return there.get(name) == Inventory.from_json(fields)
+            return there.get(name) == Inventory(**fields)
 
         written = self.confirmed(write, is_done, given)
         written = written or api.inventory.show(self.client, uuid, name)
-        return columns.INVENTORY.fields(written.value.to_json())
+        return columns.INVENTORY.fields(written.value.as_fields())
 
 
 class SetInventory(CreateInventory):

@@ -65,8 +65,8 @@ class SetInventories:
         ]
         return (
             'inventories',
-            {name: self.before[name].to_json() for name in names if name in self.before},
-            {name: self.after[name].to_json() for name in names if name in self.after},
+            {name: self.before[name].as_fields() for name in names if name in self.before},
+            {name: self.after[name].as_fields() for name in names if name in self.after},
         )
 
 
@@ -222,8 +222,7 @@ def _content(name: str, declared: Declared, state: ProviderState | None) -> Iter
             was = before.get(resource_class)
             if was is None and 'total' not in fields:
                 raise errors.BadArgument(f'{name}: {resource_class} has no total')
-            known = was.to_json() if was is not None else {}
-            after[resource_class] = Inventory.from_json({**known, **fields})
+            after[resource_class] = (was or Inventory(0)).with_fields(fields)
         if after != before:
             yield SetInventories(name, before, after)
     for kind, wanted in (('traits', declared.traits), ('aggregates', declared.aggregates)):

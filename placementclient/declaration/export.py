@@ -17,7 +17,7 @@ def _provider(state: ProviderState, snapshot: Snapshot) -> dict[str, Any]:
         'name': state.name,
         'uuid': state.uuid,
         'inventories': {
-            name: inventory.to_json() for name, inventory in sorted(state.inventories.items())
+            name: inventory.as_fields() for name, inventory in sorted(state.inventories.items())
         },
         'traits': sorted(state.traits),
         'aggregates': sorted(state.aggregates),

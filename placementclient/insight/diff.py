@@ -92,7 +92,7 @@ def _of_provider(snapshot: Snapshot, state: ProviderState) -> Facts:
         'aggregates': sorted(state.aggregates),
     }
     for resource_class, inventory in sorted(state.inventories.items()):
-        for field, value in sorted(inventory.to_json().items()):
+        for field, value in sorted(inventory.as_fields().items()):
             facts[f'inventories.{resource_class}.{field}'] = value
     listed: Counter[str] = Counter()
     for consumer in snapshot.consumers_on(state.uuid):

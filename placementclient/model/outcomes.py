@@ -106,16 +106,6 @@ class Deviation:
     facts: Mapping[str, Any] = field(default_factory=dict)
     is_damage: bool = True
 
-    def to_json(self) -> dict[str, Any]:
-        """All of it, for a file or a program."""
-        return {
-            'tree': self.tree,
-            'kind': self.kind,
-            'message': self.message,
-            'facts': dict(self.facts),
-            'is_damage': self.is_damage,
-        }
-
 
 class Status(enum.StrEnum):
     """Where a tree is."""

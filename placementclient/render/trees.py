@@ -147,7 +147,7 @@ def _record(state: ProviderState) -> dict[str, Any]:
         'generation': state.provider.generation,
         'inventories': {
             name: {
-                **inventory.to_json(),
+                **inventory.as_fields(),
                 'capacity': inventory.capacity,
                 'used': state.usages.get(name, 0),
             }

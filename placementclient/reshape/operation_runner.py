@@ -192,7 +192,7 @@ class OperationRunner:
                         change.provider_uuid
                     ],
                     'inventories': {
-                        name: value.to_json() for name, value in sorted(change.after.items())
+                        name: value.as_fields() for name, value in sorted(change.after.items())
                     },
                 }
                 for change in operation.inventories

@@ -78,9 +78,9 @@ def _said(inventory: Inventory | None, other: Inventory | None) -> str:
         return 'gone'
     if other is None:
         return f'total {inventory.total}'
-    there = other.to_json()
+    there = other.as_fields()
     return ', '.join(
-        f'{name} {value}' for name, value in inventory.to_json().items() if value != there[name]
+        f'{name} {value}' for name, value in inventory.as_fields().items() if value != there[name]
     )
 
 

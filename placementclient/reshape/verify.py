@@ -206,7 +206,7 @@ def _of_inventories(tree: TreePlan, providers: Mapping[str, LiveProvider]) -> It
 
 
 def _fields(inventory: Inventory | None) -> dict[str, int | float] | None:
-    return None if inventory is None else inventory.to_json()
+    return None if inventory is None else inventory.as_fields()
 
 
 def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iterator[Deviation]:

@@ -253,7 +253,7 @@ def _make(client: Client, state: ProviderState, found: ProviderState | None) -> 
 
 
 def _set_inventories(client: Client, state: ProviderState, generation: int) -> int:
-    fields = {name: item.to_json() for name, item in state.inventories.items()}
+    fields = {name: item.as_fields() for name, item in state.inventories.items()}
     written = inventory.set_all(client, state.uuid, fields, generation).generation
     assert written is not None
     return written

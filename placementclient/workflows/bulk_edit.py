@@ -215,5 +215,5 @@ def _read(client: Client, provider_uuid: str) -> Read[Inventories]:
 
 
 def _shown(there: Read[inventory.Inventories]) -> Read[Inventories]:
-    fields = {name: item.to_json() for name, item in there.value.items()}
+    fields = {name: item.as_fields() for name, item in there.value.items()}
     return Read(fields, there.generation, there.last_modified)

@@ -103,7 +103,7 @@ class _Writer:
                 self._generations[change.provider] = generation
             case SetInventories():
                 self._ensure('class', change.after)
-                fields = {name: each.to_json() for name, each in change.after.items()}
+                fields = {name: each.as_fields() for name, each in change.after.items()}
                 uuid, generation = self._at(change.provider)
                 self._moved(change, inventory.set_all(client, uuid, fields, generation).generation)
             case SetNames(kind='traits'):

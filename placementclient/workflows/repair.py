@@ -55,7 +55,7 @@ def _lower_reserved(client: Client, repair: LowerReserved) -> None:
     found = there.value
     assert there.generation is not None
     if found.reserved > found.total:
-        fields = replace(found, reserved=found.total).to_json()
+        fields = replace(found, reserved=found.total).as_fields()
         inventory.set(client, repair.provider_uuid, repair.resource_class, fields, there.generation)
 
 

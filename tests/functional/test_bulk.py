@@ -182,7 +182,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
 
     def intervene() -> None:
         there = inventory.list(client, COMPUTE0)
-        fields = {name: item.to_json() for name, item in there.value.items()}
+        fields = {name: item.as_fields() for name, item in there.value.items()}
         fields['VCPU']['reserved'] = 1
         assert there.generation is not None
         inventory.set_all(client, COMPUTE0, fields, there.generation)

@@ -106,7 +106,7 @@ def test_submit_sends_the_body_as_it_is(
 ) -> None:
     host = cloud.find('compute2')
     assert host is not None
-    inventories = {name: item.to_json() for name, item in host.inventories.items()}
+    inventories = {name: item.as_fields() for name, item in host.inventories.items()}
     inventories['VGPU']['total'] = 16
     body = {
         'inventories': {

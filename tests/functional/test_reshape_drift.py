@@ -33,7 +33,7 @@ def add_trait(client: Client) -> None:
 def touch(client: Client) -> None:
     read = inventory.list(client, ROOT)
     assert read.generation is not None
-    same = {name: value.to_json() for name, value in read.value.items()}
+    same = {name: value.as_fields() for name, value in read.value.items()}
     inventory.set_all(client, ROOT, same, read.generation)
 
 
@@ -48,7 +48,7 @@ def allocate(name: str, vgpus: int) -> Disturb:
 def grow(client: Client) -> None:
     read = inventory.show(client, ROOT, 'VCPU')
     assert read.generation is not None
-    fields = replace(read.value, total=64).to_json()
+    fields = replace(read.value, total=64).as_fields()
     inventory.set(client, ROOT, 'VCPU', fields, read.generation)
 
 
@@ -218,7 +218,8 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
     plan = clouds.plan_of(before)
     read = inventory.show(client, ROOT, 'VGPU')
     assert read.generation is not None
-    inventory.set(client, ROOT, 'VGPU', replace(read.value, reserved=3).to_json(), read.generation)
+    fields = replace(read.value, reserved=3).as_fields()
+    inventory.set(client, ROOT, 'VGPU', fields, read.generation)
     outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert 'reserves 3 VGPU' in outcome.trees[0].reason
@@ -240,7 +241,7 @@ def resize(total: int, **fields: int) -> Disturb:
     def disturb(client: Client) -> None:
         read = inventory.show(client, ROOT, 'VGPU')
         assert read.generation is not None
-        changed = replace(read.value, total=total, **fields).to_json()
+        changed = replace(read.value, total=total, **fields).as_fields()
         inventory.set(client, ROOT, 'VGPU', changed, read.generation)
 
     return disturb

@@ -44,7 +44,7 @@ def grow(client: Client, uuid: str) -> None:
     read = inventory.list(client, uuid)
     assert read.generation is not None
     more = {name: replace(value, total=value.total + 1) for name, value in read.value.items()}
-    changed = {name: value.to_json() for name, value in more.items()}
+    changed = {name: value.as_fields() for name, value in more.items()}
     inventory.set_all(client, uuid, changed, read.generation)
 
 

@@ -88,7 +88,7 @@ def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -
     gpu = plan.trees[0].providers[1].uuid
     read = inventory.show(client, gpu, 'VGPU')
     assert read.generation is not None
-    inventory.set(client, gpu, 'VGPU', replace(read.value, total=16).to_json(), read.generation)
+    inventory.set(client, gpu, 'VGPU', replace(read.value, total=16).as_fields(), read.generation)
     now = capture.capture(client)
     outcome = executor.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS

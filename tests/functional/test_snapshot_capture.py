@@ -119,7 +119,7 @@ def test_a_tree_that_never_holds_still(client: Client) -> None:
     def churn() -> None:
         read = inventory.list(client, uuid_of('compute0'))
         assert read.generation is not None
-        same = {name: value.to_json() for name, value in read.value.items()}
+        same = {name: value.as_fields() for name, value in read.value.items()}
         inventory.set_all(client, uuid_of('compute0'), same, read.generation)
 
     with (

@@ -86,7 +86,7 @@ def state(client: Client, names: Names) -> State:
         for provider in resource_provider.list(client, name=name):
             found[name] = {
                 'inventories': {
-                    known: value.to_json()
+                    known: value.as_fields()
                     for known, value in inventory.list(client, provider.uuid).value.items()
                 },
                 'traits': sorted(trait.list_of_provider(client, provider.uuid).value),

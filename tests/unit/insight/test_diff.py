@@ -81,7 +81,7 @@ def test_what_comes_and_goes_is_told_as_a_whole() -> None:
         {
             'name': 'host_0',
             'parent': 'host',
-            **{f'inventories.VGPU.{k}': v for k, v in Inventory(4).to_json().items()},
+            **{f'inventories.VGPU.{k}': v for k, v in Inventory(4).as_fields().items()},
         },
     )  # fmt: skip
     assert server == (

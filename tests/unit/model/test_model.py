@@ -55,7 +55,7 @@ def test_units_say_how_large_one_allocation_may_be(amount: int, admitted: bool) 
 
 
 def test_the_defaults_of_an_inventory_are_the_services() -> None:
-    assert Inventory.from_json({'total': 8, 'resource_provider_generation': 1}).to_json() == {
+    assert Inventory(8).as_fields() == {
         'total': 8,
         'reserved': 0,
         'min_unit': 1,
@@ -65,10 +65,11 @@ def test_the_defaults_of_an_inventory_are_the_services() -> None:
     }
 
 
-def test_an_inventory_survives_json() -> None:
+def test_an_inventory_is_its_fields() -> None:
     inventory = Inventory(8, 1, 2, 6, 2, 1.5)
-    assert Inventory.from_json(inventory.to_json()) == inventory
-    assert sorted(FIELDS) == sorted(inventory.to_json())
+    assert Inventory(**inventory.as_fields()) == inventory
+    assert Inventory(8).with_fields({'reserved': 1}) == Inventory(8, reserved=1)
+    assert sorted(FIELDS) == sorted(inventory.as_fields())
 
 
 def test_uuids_are_read_in_small_letters() -> None:

@@ -94,7 +94,7 @@ def _expect_plan(case: Case) -> None:
     for name, inventories in expect.get('inventories', {}).items():
         assert after[name].inventories.keys() == inventories.keys()
         for resource_class, fields in inventories.items():
-            got = after[name].inventories[resource_class].to_json()
+            got = after[name].inventories[resource_class].as_fields()
             assert {field: got[field] for field in fields} == fields
     for name, traits in expect.get('traits', {}).items():
         assert sorted(after[name].traits) == traits

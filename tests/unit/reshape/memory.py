@@ -87,7 +87,7 @@ class Placement(BaseAdapter):
                 state.provider.parent_provider_uuid,
                 state.provider.root_provider_uuid or uuid,
                 0,
-                {name: value.to_json() for name, value in state.inventories.items()},
+                {name: value.as_fields() for name, value in state.inventories.items()},
                 set(state.traits),
                 set(state.aggregates),
             )

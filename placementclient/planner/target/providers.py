@@ -1,0 +1,198 @@
+"""The providers of one tree while it is laid out: those that are there, and those to be made."""
+
+from __future__ import annotations
+
+import fnmatch
+import uuid
+from collections.abc import Iterator
+
+from placementclient.model.providers import SHARING_TRAIT, is_uuid
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner import infeasibility
+from placementclient.planner.infeasibility import Cause
+from placementclient.planner.spec import specification as specs
+from placementclient.planner.spec.specification import Addition, Move, ProviderSpec, Spec
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import TargetProvider, TargetState
+
+
+class TargetProviders:
+    """Finds the providers that a specification names for one tree, and makes what is missing.
+
+    :param overlay: what is there, and what the trees planned before this one make
+    :param spec: the specification
+    :param target_state: gets each provider that is asked for
+    :param causes: gets whatever is impossible
+    """
+
+    def __init__(
+        self,
+        overlay: SnapshotOverlay,
+        spec: Spec,
+        target_state: TargetState,
+        causes: list[Cause],
+    ) -> None:
+        self._overlay, self._root = overlay, target_state.root
+        self._target_state, self._causes = target_state, causes
+        uuids = [state.uuid for state in overlay.snapshot.tree(self._root.uuid)]
+        self._members = {state.uuid: state for state in map(overlay.state, uuids) if state}
+        self._made: dict[str, TargetProvider] = {}
+        self._pending: set[str] = set()
+        #: what the specification says of providers, by the names that it has for this tree
+        self.entries = {self.named(entry.name): entry for entry in spec.providers}
+        #: the additions of this tree, by their indexes; they are entries like the others
+        self.additions = dict(self._own_additions(spec))
+
+    def _own_additions(self, spec: Spec) -> Iterator[tuple[int, Addition]]:
+        for index, addition in enumerate(spec.additions):
+            name = self.named(addition.name)
+            parent = self.named(addition.parent or specs.ROOT)
+            there = self._overlay.find(name) or self._overlay.find(parent)
+            if there.uuid in self._members if there else parent in self.entries:
+                self.entries[name] = addition
+                yield index, addition
+
+    def named(self, template: str, source: ProviderState | None = None) -> str:
+        """The name or UUID that a template means; a root may be named like another's UUID.
+
+        :param source: of the move that says so
+        """
+        sources = {'source': source.name} if source else {}
+        exact = {specs.ROOT: self._root.uuid, **({'{source}': source.uuid} if source else {})}
+        return exact.get(template) or specs.filled(template, root=self._root.name, **sources)
+
+    def sources(self, move: Move) -> Iterator[ProviderState]:
+        """The providers of this tree that a move starts from."""
+        name = self.named(move.source)
+        exact = self._overlay.find(name)
+        if exact is not None and exact.uuid in self._members:
+            yield exact
+        elif exact is None and specs.is_pattern(name):
+            for state in self._members.values():
+                if fnmatch.fnmatchcase(state.name, name) and any(
+                    resource_class in state.inventories for resource_class in move.resources
+                ):
+                    yield state
+        elif exact is None or move.source != name:
+            self._causes.append(infeasibility.NoSource(self._root.name, name))
+
+    def provide(self, name: str, source: ProviderState | None = None) -> TargetProvider | None:
+        """The provider of a name or UUID, to be made if there is none.
+
+        :param source: of the move that leads to it
+        :returns: ``None`` if that is impossible
+        """
+        there = self._overlay.find(name)
+        entry = self._entry(name, there, source)
+        key = there.uuid if there else name
+        provider = self._made.get(key)
+        if provider is None:
+            provider = self._existing(there, entry) if there else self._new(name, entry, source)
+        if provider is not None:
+            self._made[key] = self._target_state.providers[provider.uuid] = provider
+            if entry is not None:
+                self._target_state.entries.add(entry.name)
+                provider.traits.update(entry.traits)
+                provider.aggregates.update(entry.aggregates)
+                provider.stated.update(entry.inventories)
+        return provider
+
+    def check_length(self, name: str, *keys: str | int) -> None:
+        """Refuse a name that the service would not take.
+
+        :param keys: what leads to it in the specification
+        """
+        if len(name) > specs.LONGEST_NAME:
+            self._causes.append(
+                infeasibility.LongName(self._root.name, keys, name, specs.LONGEST_NAME)
+            )
+
+    def put_parents_first(self) -> None:
+        """Order the providers of the target state as they can be made."""
+        providers = self._target_state.providers
+
+        def depth(provider: TargetProvider) -> int:
+            parent = providers.get(provider.parent_provider_uuid or '')
+            return 0 if parent is None else 1 + depth(parent)
+
+        self._target_state.providers = {
+            provider.uuid: provider for provider in sorted(providers.values(), key=depth)
+        }
+
+    def _entry(
+        self, name: str, there: ProviderState | None, source: ProviderState | None
+    ) -> ProviderSpec | None:
+        """What the specification says of a provider, by its UUID or its name."""
+        for own in (there.uuid, there.name) if there else (name,):
+            if own in self.entries:
+                return self.entries[own]
+            if source is not None:
+                for template, entry in self.entries.items():
+                    if self.named(template, source) == own:
+                        return entry
+        return None
+
+    def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
+        if state.uuid in self._members:
+            if entry is not None and entry.parent is not None:
+                self._check_parent(state, entry.parent)
+        elif SHARING_TRAIT not in state.traits:
+            root = self._overlay.root_of(state)
+            owner = self._overlay.state(root)
+            self._refuse_foreign(state.name, owner.name if owner else root)
+            return None
+        return TargetProvider(
+            state.uuid,
+            state.name,
+            state.provider.parent_provider_uuid,
+            self._overlay.root_of(state),
+            state,
+            dict(state.inventories),
+            set(state.traits),
+            set(state.aggregates),
+        )
+
+    def _refuse_foreign(self, name: str, root: str) -> None:
+        self._causes.append(infeasibility.ForeignTarget(self._root.name, name, root))
+
+    def _check_parent(self, state: ProviderState, template: str) -> None:
+        wanted = self.named(template)
+        parent = self._members.get(state.provider.parent_provider_uuid or '')
+        if specs.has_placeholder(wanted) or parent is None:
+            return
+        if self._overlay.find(wanted) != parent:
+            self._causes.append(
+                infeasibility.WrongParent(self._root.name, state.name, parent.name, wanted)
+            )
+
+    def _new(
+        self, name: str, entry: ProviderSpec | None, source: ProviderState | None
+    ) -> TargetProvider | None:
+        if is_uuid(name):
+            self._causes.append(infeasibility.NoTarget(self._root.name, name))
+            return None
+        if (owner := self._overlay.created_in(name)) is not None:
+            self._refuse_foreign(name, owner)
+            return None
+        template = specs.ROOT if entry or source is None else '{source}'
+        if entry is not None and entry.parent is not None:
+            template = entry.parent
+        parent_name = self.named(template, source)
+        self._pending.add(name)
+        parent = self._parent_uuid(parent_name, source)
+        if parent is None:
+            self._causes.append(infeasibility.NoParent(self._root.name, name, parent_name))
+            return None
+        own = uuid.uuid5(uuid.UUID(self._root.uuid), name)
+        return TargetProvider(str(own), name, parent, self._root.uuid, None)
+
+    def _parent_uuid(self, name: str, source: ProviderState | None) -> str | None:
+        there = self._overlay.find(name)
+        if there is not None:
+            return there.uuid if there.uuid in self._members else None
+        if name in self._made:
+            return self._made[name].uuid
+        if name in self._pending or self._entry(name, None, source) is None:
+            return None
+        parent = self.provide(name, source)
+        return parent.uuid if parent else None
