@@ -6,8 +6,8 @@ import copy
 import logging
 import time
 import urllib.parse
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -270,10 +270,8 @@ class Client:
         body: Any,
         version: Microversion | None,
     ) -> Any:
-        """The response to a request; what keystoneauth raises ends here."""
-        from keystoneauth1 import exceptions
-
-        try:
+        """The response to a request."""
+        with translated():
             return self.session.request(
                 path,
                 endpoint.method,
@@ -287,15 +285,31 @@ class Client:
                 raise_exc=False,
                 timeout=self.timeout or endpoint.timeout,
             )
-        except exceptions.SSLError as failure:
-            raise errors.NoAnswer(str(failure)) from failure
-        except exceptions.ConnectionError as failure:
-            raise errors.Unreachable(str(failure)) from failure
-        except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
-            # Of Keystone: the service's own answers raise nothing.
-            raise errors.Unreachable(f'No token: {failure}') from failure
-        except exceptions.ClientException as failure:
-            raise errors.AuthenticationFailed(str(failure)) from failure
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """What keystoneauth raises over a request ends here, as an error of this package.
+
+    The request must not raise for what the service itself answers (``raise_exc=False``).
+
+    :raises errors.NoAnswer: if the connection is not to be trusted
+    :raises errors.Unreachable: if there is no connection, or Keystone gives no answer
+    :raises errors.AuthenticationFailed: if Keystone refuses
+    """
+    from keystoneauth1 import exceptions
+
+    try:
+        yield
+    except exceptions.SSLError as failure:
+        raise errors.NoAnswer(str(failure)) from failure
+    except exceptions.ConnectionError as failure:
+        raise errors.Unreachable(str(failure)) from failure
+    except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
+        # Of Keystone: the service's own answers raise nothing.
+        raise errors.Unreachable(f'No token: {failure}') from failure
+    except exceptions.ClientException as failure:
+        raise errors.AuthenticationFailed(str(failure)) from failure
 
 
 def _is_not_of_headers(record: logging.LogRecord) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from placementclient import errors
-from placementclient.http import USER_AGENT, Client
+from placementclient.http import USER_AGENT, Client, translated
 
 #: From here on migrations have UUIDs, and are listed in pages.
 _MICROVERSION = '2.59'
@@ -79,21 +79,25 @@ def _pages(client: Client, path: str, key: str, microversion: str = _MICROVERSIO
 
 
 def _page(client: Client, page: str, microversion: str) -> Any:
-    from keystoneauth1 import exceptions
-
     try:
-        return client.session.get(
-            page,
-            endpoint_filter={**client.endpoint_filter, 'service_type': 'compute'},
-            microversion=microversion,
-            microversion_service_type='compute',
-            user_agent=USER_AGENT,
-            connect_retries=client.max_retries,
-            status_code_retries=client.max_retries,
-            retriable_status_codes=[429, 500, 502, 503, 504],
-            timeout=client.timeout or TIMEOUT,
-        ).json()
-    except exceptions.ClientException as refusal:
-        raise NoCompute(str(refusal)) from None
+        with translated():
+            response = client.session.get(
+                page,
+                endpoint_filter={**client.endpoint_filter, 'service_type': 'compute'},
+                microversion=microversion,
+                microversion_service_type='compute',
+                user_agent=USER_AGENT,
+                raise_exc=False,
+                connect_retries=client.max_retries,
+                status_code_retries=client.max_retries,
+                retriable_status_codes=[429, 500, 502, 503, 504],
+                timeout=client.timeout or TIMEOUT,
+            )
+    except errors.PlacementError as failure:
+        raise NoCompute(str(failure)) from None
+    if response.status_code != 200:
+        raise NoCompute(f'{response.reason} (HTTP {response.status_code})')
+    try:
+        return response.json()
     except ValueError:
         raise NoCompute('What answers is not a compute service') from None

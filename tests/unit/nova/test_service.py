@@ -15,6 +15,7 @@ class Answer:
     """What a request is answered."""
 
     def __init__(self, body: Any) -> None:
+        self.status_code, self.reason = (body, 'No') if isinstance(body, int) else (200, 'OK')
         self.json = lambda: body
 
 
@@ -82,7 +83,8 @@ def test_flavors_are_asked_for_with_their_extra_specs() -> None:
     ('answer', 'reason'),
     [
         (exceptions.EndpointNotFound('no compute here'), 'no compute here'),
-        (exceptions.Forbidden('for admins'), 'for admins'),
+        (exceptions.Unauthorized('no such user'), 'no such user'),
+        (403, r'No \(HTTP 403\)'),
         ({}, 'not a compute service'),
         ([], 'not a compute service'),
         ({'servers': None}, 'not a compute service'),
