@@ -36,6 +36,10 @@ class Consumer:
     type: str | None = None
     provider_generations: Mapping[str, int] = field(default_factory=dict, compare=False)
 
+    def amount(self, provider_uuid: str, resource_class: str) -> int:
+        """How much of a class it holds on a provider; 0 where it holds nothing."""
+        return self.allocations.get(provider_uuid, {}).get(resource_class, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Holding:

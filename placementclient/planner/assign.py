@@ -24,7 +24,7 @@ from placementclient.planner.target.assignment import (
     ConsumerItem,
     Transfer,
 )
-from placementclient.planner.target.known import Holding, Known
+from placementclient.planner.target.known import HoldingKey, Known
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
 
@@ -33,7 +33,7 @@ def assign(
     overlay: SnapshotOverlay,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[Holding, Sequence[Known]],
+    known: Mapping[HoldingKey, Sequence[Known]],
     timeout: float = TIMEOUT,
 ) -> Assignment:
     """Find a place for all that the consumers of a tree hold on its sources.
@@ -55,7 +55,7 @@ def prepared(
     overlay: SnapshotOverlay,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[Holding, Sequence[Known]],
+    known: Mapping[HoldingKey, Sequence[Known]],
 ) -> tuple[AssignmentProblem, list[Item]]:
     """The assignment problem of a tree, and its items.
 
@@ -98,10 +98,7 @@ def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
             continue
         state = overlay.state(source)
         assert state is not None
-        listed = sum(
-            consumer.allocations.get(source, {}).get(name, 0)
-            for consumer in overlay.consumers_on(source)
-        )
+        listed = sum(consumer.amount(source, name) for consumer in overlay.consumers_on(source))
         usage = state.usages.get(name, 0)
         if usage > listed:
             hidden.append(

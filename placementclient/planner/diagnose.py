@@ -44,12 +44,12 @@ class _Diagnosis:
     def slack(self, free: Sequence[int]) -> Iterator[Slack]:
         """The room of each place."""
         for (provider_uuid, name), left in zip(self._problem.wheres, free, strict=True):
-            target_provider = self._target_state.providers[provider_uuid]
+            provider = self._target_state.providers[provider_uuid]
             yield Slack(
                 self._tree,
-                target_provider.name,
+                provider.name,
                 name,
-                target_provider.inventories[name].capacity,
+                provider.inventories[name].capacity,
                 left,
             )
 

@@ -32,9 +32,7 @@ def compose(
     :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
     :raises invariants.BadPlan: if the planner has made a mistake
     """
-    providers = tuple(
-        target_provider.change() for target_provider in target_state.providers.values()
-    )
+    providers = tuple(provider.change() for provider in target_state.providers.values())
     tree = TreePlan(
         target_state.root.uuid,
         target_state.root.name,

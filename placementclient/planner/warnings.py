@@ -64,17 +64,17 @@ def _totals(target_state: TargetState) -> Iterator[Notice]:
         target = (flow.target, flow.target_class)
         received[target] = received.get(target, 0) + flow.amount
     for (target_uuid, name), moved in received.items():
-        target_provider = target_state.providers[target_uuid]
-        total = target_provider.inventories[name].total
-        there = target_provider.before.inventories.get(name) if target_provider.before else None
+        provider = target_state.providers[target_uuid]
+        total = provider.inventories[name].total
+        there = provider.before.inventories.get(name) if provider.before else None
         moved += there.total if there and (target_uuid, name) not in target_state.places else 0
         if moved != total and (target_uuid, name) not in target_state.places:
             yield Notice(
                 'target-total-differs',
-                f'{target_provider.name} gets {total} {name} in all, '
+                f'{provider.name} gets {total} {name} in all, '
                 f'what is there and moved in is {moved}',
                 {
-                    'provider': target_provider.name,
+                    'provider': provider.name,
                     'resource_class': name,
                     'moved': moved,
                     'total': total,
@@ -96,13 +96,9 @@ def _capacity(target_state: TargetState) -> Iterator[Notice]:
         }
         after = total = 0
         for target, target_class in targets | ({(source, name)} & target_state.places.keys()):
-            target_provider = target_state.providers[target]
-            new = target_provider.inventories.get(target_class)
-            was = (
-                target_provider.before.inventories.get(target_class)
-                if target_provider.before
-                else None
-            )
+            provider = target_state.providers[target]
+            new = provider.inventories.get(target_class)
+            was = provider.before.inventories.get(target_class) if provider.before else None
             if (target, target_class) == (source, name):
                 was = None
             after += (new.capacity if new else 0) - (was.capacity if was else 0)
@@ -202,11 +198,11 @@ def _unowned(target_state: TargetState) -> Iterator[Notice]:
     targets = {flow.target for flow in target_state.flows}
     targets |= {each.uuid for each in target_state.providers.values() if each.before is None}
     unowned = [
-        target_provider.name
-        for target_provider in target_state.providers.values()
-        if target_provider.uuid in targets
-        and target_provider.root_provider_uuid == target_state.root.uuid
-        and OWNER_NOVA not in target_provider.traits
+        provider.name
+        for provider in target_state.providers.values()
+        if provider.uuid in targets
+        and provider.root_provider_uuid == target_state.root.uuid
+        and OWNER_NOVA not in provider.traits
     ]
     if unowned:
         yield Notice(
@@ -223,9 +219,9 @@ def _foreign_names(target_state: TargetState) -> Iterator[Notice]:
     if COMPUTE_NODE not in root.traits:
         return
     foreign = [
-        target_provider.name
-        for target_provider in target_state.providers.values()
-        if target_provider.before is None and not is_child_name(target_provider.name, root.name)
+        provider.name
+        for provider in target_state.providers.values()
+        if provider.before is None and not is_child_name(provider.name, root.name)
     ]
     if foreign:
         forms = ', '.join(f'{root.name}_{form}' for form in CHILD_FORMS)
@@ -247,9 +243,9 @@ def _siblings(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[N
         children = {
             state.uuid: set(state.inventories) for state in overlay.snapshot.children(parent)
         }
-        for target_provider in target_state.providers.values():
-            if target_provider.parent_provider_uuid == parent:
-                children[target_provider.uuid] = set(target_provider.inventories)
+        for provider in target_state.providers.values():
+            if provider.parent_provider_uuid == parent:
+                children[provider.uuid] = set(provider.inventories)
         for name in sorted(names):
             count = sum(name in classes for classes in children.values())
             if count >= MANY_SIBLINGS:

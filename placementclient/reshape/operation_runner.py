@@ -44,8 +44,15 @@ class Names:
 
 
 class OperationRunner:
-    """Carries out operations for one tree, each noted in the journal.
+    """Carries out operations for one tree, each noted in the journal: intent, request, outcome.
 
+    Nothing is retried here, and nothing is read: whoever runs operations decides what a refusal
+    or a lost answer means.
+
+    :param client: of the service; its microversion is at least 1.30
+    :param journal: gets the intent before the request is sent, and the outcome after it
+    :param names: the custom classes and traits that this run has seen to, of all trees
+    :param root_uuid: of the tree, for the journal
     :param conditions: what is known of the tree; kept up to date with every answer
     """
 
@@ -66,6 +73,9 @@ class OperationRunner:
         """Make one transaction of all operations until the end, where the service can do that.
 
         Then one sync of the journal is enough for them: nothing is done before it.
+
+        :raises errors.PlacementError: what an operation raised; then all of them are taken back,
+            which the journal says
         """
         if self._client.transaction is None:
             yield
@@ -84,7 +94,8 @@ class OperationRunner:
     def run(self, operation: Operation) -> None:
         """Carry out an operation, unless it is done already.
 
-        :raises errors.HTTPError: if the service refuses
+        :raises errors.HTTPError: if the service refuses, which the journal says
+        :raises errors.NoAnswer: if it is not known whether it was done
         """
         if self._is_done(operation):
             return

@@ -1,4 +1,4 @@
-"""A plan on a stage: the same requests, to a scratch Placement in this process."""
+"""Rehearse a plan: the same requests, sent to a scratch Placement in this process."""
 
 from __future__ import annotations
 
@@ -40,6 +40,8 @@ def rehearse(
 
     Loaded are the trees that the plan is about, and what their consumers hold elsewhere.
 
+    :param plan: the plan; its generations may be older than the snapshot's
+    :param snapshot: the cloud, as a file or a service has it
     :param report: told how each tree ended, on the way there and on the way back
     :param trees: names or UUIDs of roots; none: all
     :raises errors.Differs: if the snapshot lacks a tree of the plan
@@ -86,8 +88,8 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
     return Snapshot(states.values(), consumers.values())
 
 
-def _refreshed(plan: Plan, snapshot: Snapshot, stage: Snapshot) -> Plan:
-    """A plan with the generations of the stage where it was made for those of the snapshot.
+def _refreshed(plan: Plan, snapshot: Snapshot, scratch: Snapshot) -> Plan:
+    """A plan with the generations of the scratch Placement, where it was made for the snapshot's.
 
     So it is carried out as it would be there; what the plan was not made for still shows.
     """
@@ -98,14 +100,14 @@ def _refreshed(plan: Plan, snapshot: Snapshot, stage: Snapshot) -> Plan:
             return change
         if there.provider.generation != change.before.generation:
             return change
-        generation = stage.providers[change.uuid].provider.generation
+        generation = scratch.providers[change.uuid].provider.generation
         return replace(change, before=replace(change.before, generation=generation))
 
     def consumer(change: ConsumerChange) -> ConsumerChange:
         there = snapshot.consumers.get(change.uuid)
         if there is None or there.generation != change.generation:
             return change
-        return replace(change, generation=stage.consumers[change.uuid].generation)
+        return replace(change, generation=scratch.consumers[change.uuid].generation)
 
     return replace(
         plan,

@@ -13,7 +13,7 @@ from placementclient.planner.infeasibility import OpenRow
 from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.spec.specification import Spec
-from placementclient.planner.target.known import Holding, Known
+from placementclient.planner.target.known import HoldingKey, Known
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import (
     Place,
@@ -95,7 +95,7 @@ class AssignmentProblem:
         consumer: Consumer,
         source: TargetProvider,
         names: Sequence[str],
-        known: Mapping[Holding, Sequence[Known]],
+        known: Mapping[HoldingKey, Sequence[Known]],
     ) -> None:
         """Make items of what a consumer holds of classes that go together."""
         amounts = self._amounts(consumer, source, names)
@@ -104,7 +104,7 @@ class AssignmentProblem:
         open_amounts = dict(amounts)
         targets: set[frozenset[str]] = set()
         for name in amounts:
-            rows = known.get(Holding(consumer.uuid, source.uuid, name))
+            rows = known.get(HoldingKey(consumer.uuid, source.uuid, name))
             if rows:
                 del open_amounts[name]
                 targets.add(frozenset(row.place.provider_uuid for row in rows))
@@ -145,17 +145,17 @@ class AssignmentProblem:
         places = self._target_state.places
         moved = {where.resource_class for where in places}
         moved.update(place.resource_class for own in places.values() for place in own)
-        for target_provider in self._target_state.providers.values():
-            before = target_provider.before.inventories if target_provider.before else {}
-            for name, inventory in target_provider.inventories.items():
+        for provider in self._target_state.providers.values():
+            before = provider.before.inventories if provider.before else {}
+            for name, inventory in provider.inventories.items():
                 if inventory == before.get(name):
                     continue
-                used, room = self.static(Where(target_provider.uuid, name)), inventory.capacity
+                used, room = self.static(Where(provider.uuid, name)), inventory.capacity
                 was = before[name].capacity if name in before else 0
                 is_short = name in moved and used > room + max(0, used - was)
                 if is_short or room < 0:
                     yield infeasibility.Overfull(
-                        self._target_state.root.name, target_provider.name, name, used, room
+                        self._target_state.root.name, provider.name, name, used, room
                     )
 
     def static(self, where: Where) -> int:
@@ -184,7 +184,7 @@ class AssignmentProblem:
 
     def held(self, consumer: Consumer, where: Where) -> int:
         """What a consumer has at a place and keeps there, in units of the class."""
-        held = consumer.allocations.get(where.provider_uuid, {}).get(where.resource_class, 0)
+        held = consumer.amount(*where)
         if where in self._target_state.limited:
             return held - self._target_state.limited[where].get(consumer.uuid, 0)
         return 0 if where in self._target_state.places else held

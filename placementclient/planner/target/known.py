@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from placementclient import errors
 from placementclient.model.consumers import Allocations
-from placementclient.planner.plan.plan import Label
+from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.documents import Faults, meant
 from placementclient.planner.spec.specification import Spec
@@ -16,8 +16,8 @@ from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import Place, TargetState, Where
 
 
-class Holding(NamedTuple):
-    """What a consumer holds on a source of a class."""
+class HoldingKey(NamedTuple):
+    """Names what a consumer holds of a class on a provider."""
 
     consumer_uuid: str
     provider_uuid: str
@@ -25,7 +25,7 @@ class Holding(NamedTuple):
 
     @property
     def where(self) -> Where:
-        """The source and the class."""
+        """The provider and the class."""
         return Where(self.provider_uuid, self.resource_class)
 
 
@@ -70,20 +70,20 @@ class KnownAssignments:
 
     def match(
         self, overlay: SnapshotOverlay, target_state: TargetState
-    ) -> dict[Holding, list[Known]]:
+    ) -> dict[HoldingKey, list[Known]]:
         """The rows that concern one tree.
 
         :raises errors.BadFile: for all rows that do not suit what their consumers hold
         """
-        result: dict[Holding, list[Known]] = {}
+        result: dict[HoldingKey, list[Known]] = {}
         faults = Faults()
         for (source, name), places in target_state.places.items():
             for consumer in overlay.consumers_on(source):
-                amount = consumer.allocations.get(source, {}).get(name)
+                amount = consumer.amount(source, name)
                 if amount:
                     targets = self._seen.setdefault((consumer.uuid, name), set())
                     targets.update(place.provider for place in places)
-                    holding = Holding(consumer.uuid, source, name)
+                    holding = HoldingKey(consumer.uuid, source, name)
                     with faults.collected():
                         pairs = self._pairs(overlay, target_state, holding, places)
                         if pairs:
@@ -126,7 +126,7 @@ class KnownAssignments:
         self,
         overlay: SnapshotOverlay,
         target_state: TargetState,
-        holding: Holding,
+        holding: HoldingKey,
         places: Sequence[Place],
     ) -> list[tuple[Row, Place]]:
         """The rows about what a consumer holds, with the place that each means."""
@@ -219,3 +219,29 @@ def _by_parts(uuids: Iterable[str]) -> dict[str, list[str]]:
 def _is_in(overlay: SnapshotOverlay, allocations: Allocations, roots: Sequence[str]) -> bool:
     states = (overlay.state(provider_uuid) for provider_uuid in allocations)
     return any(overlay.root_of(state) in roots for state in states if state is not None)
+
+
+def rows_by_key(tree: TreePlan, *, backwards: bool) -> dict[HoldingKey, list[PlannedRow]]:
+    """The rows of a plan by whose amount they move; those that are added come from nowhere.
+
+    :param backwards: by what is moved on the way back
+    """
+    uuids = {change.name: change.uuid for change in tree.providers}
+    rows: dict[HoldingKey, list[PlannedRow]] = {}
+    for row in tree.rows:
+        if row.from_provider is None or row.to_provider is None:
+            continue
+        origin = (row.from_provider, row.resource_class)
+        if backwards:
+            if origin == (row.to_provider, row.to_resource_class):
+                continue
+            origin = (row.to_provider, row.to_resource_class)
+        key = HoldingKey(row.consumer_uuid, uuids[origin[0]], origin[1])
+        rows.setdefault(key, []).append(row)
+    return rows
+
+
+def held(overlay: SnapshotOverlay, key: HoldingKey) -> int:
+    """How much that is now, in units of the class; 0 too where the consumer is gone."""
+    consumer = overlay.snapshot.consumers.get(key.consumer_uuid)
+    return consumer.amount(*key.where) if consumer else 0
