@@ -26,7 +26,7 @@ from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Selection, Spec, is_pattern
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import Holding, Known, KnownAssignments
+from placementclient.planner.target.known import HoldingKey, Known, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 from placementclient.planner.tree_plan import compose
@@ -155,7 +155,7 @@ class _Maker:
         self,
         root: ProviderState,
         target_state: TargetState | None = None,
-        known: Mapping[Holding, Sequence[Known]] | None = None,
+        known: Mapping[HoldingKey, Sequence[Known]] | None = None,
         assignment: Assignment | None = None,
     ) -> _Outcome:
         """Plan a tree on top of those before it.
