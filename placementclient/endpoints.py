@@ -13,6 +13,9 @@ from urllib.parse import quote
 from placementclient import errors
 from placementclient.microversion import LOWEST, Microversion
 
+#: How often a read is repeated that was not answered.
+MAX_RETRIES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 #: What may steer a terminal, or cannot be printed at all.
-_UNPRINTABLE = re.compile(r'[^ -~\u00a0-\ud7ff\ue000-\U0010ffff]')
+_UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 #: How many characters of a reason are told.
 _LONGEST = 600
 

@@ -26,8 +26,6 @@ USER_AGENT = 'python-placementclient'
 
 LOG = logging.getLogger(__name__)
 
-#: How often a read is repeated that was not answered.
-MAX_RETRIES = 5
 #: How much longer each pause between two attempts is than the one before, what chance adds to it,
 #: and the longest that is waited where Retry-After asks for it; in seconds.
 BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
@@ -71,7 +69,7 @@ class Client:
         version: Microversion | None = None,
         *,
         endpoint_override: str | None = None,
-        max_retries: int = MAX_RETRIES,
+        max_retries: int = endpoints.MAX_RETRIES,
         timeout: float | None = None,
         **endpoint_filter: str | None,
     ) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from placementclient import endpoints, http, microversion
+from placementclient import endpoints, microversion
 from placementclient.cli import coexistence
-from placementclient.http import Client
+
+if TYPE_CHECKING:
+    from placementclient.http import Client
 
 API_NAME = 'placement'
 API_VERSION_OPTION = 'os_placement_api_version'
@@ -54,9 +56,9 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
         '--os-placement-retries',
         metavar='<number>',
         type=retries,
-        default=os.environ.get('OS_PLACEMENT_RETRIES') or str(http.MAX_RETRIES),
+        default=os.environ.get('OS_PLACEMENT_RETRIES') or str(endpoints.MAX_RETRIES),
         help='How often what only reads is asked again where no answer comes; '
-        f'default={http.MAX_RETRIES} (Env: OS_PLACEMENT_RETRIES)',
+        f'default={endpoints.MAX_RETRIES} (Env: OS_PLACEMENT_RETRIES)',
     )
     parser.add_argument(
         '--os-placement-timeout',
@@ -95,6 +97,8 @@ def make_client(instance: Any) -> Client:
         :class:`placementclient.cli.connection.Connection`
     :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
     """
+    from placementclient.http import Client
+
     if not hasattr(instance, 'session'):
         # OpenStackClient has authenticated nobody, as the command can do without.
         instance._auth_required = True
@@ -105,7 +109,7 @@ def make_client(instance: Any) -> Client:
         session,
         microversion.requested(instance._api_version[API_NAME]),
         endpoint_override=settings.get('placement_endpoint_override'),
-        max_retries=settings.get('placement_retries', http.MAX_RETRIES),
+        max_retries=settings.get('placement_retries', endpoints.MAX_RETRIES),
         timeout=settings.get('placement_seconds'),
         interface=instance.interface,
         region_name=instance.region_name,

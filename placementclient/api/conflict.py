@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from placementclient import errors
-from placementclient.http import MAX_RETRIES, asked_pause
+from placementclient.endpoints import MAX_RETRIES
+from placementclient.http import asked_pause
 
 if TYPE_CHECKING:
     from placementclient.model.freshness import Read

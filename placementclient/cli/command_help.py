@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import util
 from importlib.metadata import EntryPoint
+from types import CodeType
 from typing import Any
 
 #: How many words of a command's name make its subject.
@@ -51,16 +53,22 @@ def _docstring(point: EntryPoint) -> str:
     It is taken from the compiled module, which is not run: that would load all that it stands on,
     for every command there is.
     """
-    spec = util.find_spec(point.module)
-    code = spec.loader.get_code(point.module) if spec and spec.loader else None  # type: ignore[attr-defined]
-    bodies = (each for each in code.co_consts if inspect.iscode(each)) if code else ()
-    body = next((each for each in bodies if each.co_name == point.attr), None)
+    body = _bodies(point.module).get(point.attr)
     text = None
     for instruction in dis.get_instructions(body) if body else ():
         if instruction.opname == 'STORE_NAME' and instruction.argval == '__doc__':
             return str(text)
         text = instruction.argval
     return ''
+
+
+@functools.cache
+def _bodies(module: str) -> dict[str, CodeType]:
+    """What is compiled of the classes and functions of a module, by their names."""
+    spec = util.find_spec(module)
+    code = spec.loader.get_code(module) if spec and spec.loader else None  # type: ignore[attr-defined]
+    constants = code.co_consts if code else ()
+    return {each.co_name: each for each in constants if isinstance(each, CodeType)}
 
 
 def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:

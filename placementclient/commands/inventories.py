@@ -11,12 +11,12 @@ from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.filters import whole
-from placementclient.commands.inventory import ratio
+from placementclient.commands.inventory import FIELDS, ratio
 from placementclient.microversion import Microversion
-from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.render import columns
 
 if TYPE_CHECKING:
+    from placementclient.model.inventories import Inventory
     from placementclient.render.columns import Output
     from placementclient.workflows.bulk_edit import Edit
 
@@ -233,7 +233,7 @@ def _field_value(field: str, text: str) -> int | float:
 
 
 def _check(parsed_args: argparse.Namespace, selected: bool) -> None:
-    """Style whether it is clear which providers are meant.
+    """See whether it is clear which providers are meant.
 
     :raises errors.UsageError: if it is not
     """
@@ -270,6 +270,8 @@ def _complete(given: Mapping[str, Fields]) -> dict[str, dict[str, int | float]]:
 
 def _with_defaults(fields: Fields) -> dict[str, int | float]:
     """All fields, as the service will have them; without a total it will refuse them."""
+    from placementclient.model.inventories import Inventory
+
     return Inventory(0).with_fields(fields).as_fields() if 'total' in fields else dict(fields)
 
 

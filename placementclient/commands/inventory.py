@@ -10,11 +10,11 @@ from placementclient import api, endpoints
 from placementclient.api.conflict import is_gone
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.model.inventories import FIELDS, Inventory
 from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.model.freshness import Read
+    from placementclient.model.inventories import Inventory
     from placementclient.render.columns import Output
 
 
@@ -28,6 +28,9 @@ def ratio(text: str) -> float:
         raise ValueError(text)
     return ratio
 
+
+#: What there is to say of the inventory of a class.
+FIELDS = columns.INVENTORY.names
 
 _FIELD_OPTIONS = (
     Option(
@@ -146,6 +149,8 @@ class CreateInventory(base.ShowOne):
             return self.write(uuid, name, fields, generation)
 
         def is_done() -> bool:
+            from placementclient.model.inventories import Inventory
+
             there = api.inventory.list(self.client, uuid).value
             return there.get(name) == Inventory(**fields)
 

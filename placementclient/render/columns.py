@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from cliff.columns import FormattableColumn
 
 from placementclient.microversion import LOWEST, Microversion
-from placementclient.model.inventories import FIELDS
 from placementclient.render.facts import Amounts, Held
 
 if TYPE_CHECKING:
@@ -202,7 +201,14 @@ PROVIDER = Columns(
     Column('parent_provider_uuid', since=_TREES),
 )
 #: Items are mappings of an inventory's fields; '' where one has not been given.
-INVENTORY = Columns(*(_field(name) for name in FIELDS))
+INVENTORY = Columns(
+    _field('allocation_ratio'),
+    _field('min_unit'),
+    _field('max_unit'),
+    _field('reserved'),
+    _field('step_size'),
+    _field('total'),
+)
 INVENTORY_OF_CLASS = Columns(_field('resource_class')) + INVENTORY
 INVENTORY_OF_PROVIDER = Columns(_field('resource_provider')) + INVENTORY_OF_CLASS
 USED_INVENTORY = INVENTORY + Columns(_field('used'))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cliff import columns
 
-from placementclient.model.consumers import Allocations, Resources
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Allocations, Resources
 
 
 class Facts(columns.FormattableColumn[Any]):

@@ -12,13 +12,14 @@ from threading import Thread
 
 import pytest
 
-#: Other services' clients, the interactive shell, the SDK, servers, solvers, what draws progress.
+#: Other services' clients, the interactive shell, the SDK, servers, solvers, what draws progress,
+#: what reads files.
 NEVER = {
     'alembic', 'cinderclient', 'cmd2', 'dogpile', 'highspy', 'hypothesis', 'jsonschema', 'networkx',
-    'novaclient', 'numpy', 'openstack', 'openstackclient', 'os_traits', 'oslo_config', 'oslo_db',
-    'osc_lib.clientmanager', 'osc_lib.shell', 'pip', 'pkg_resources', 'placement',
-    'prompt_toolkit', 'pygments', 'pytest', 'readline', 'rich', 'scipy', 'setuptools', 'sqlalchemy',
-    'webob', 'yaml',
+    'msgspec', 'netaddr', 'novaclient', 'numpy', 'openstack', 'openstackclient', 'os_traits',
+    'oslo_config', 'oslo_db', 'osc_lib.clientmanager', 'osc_lib.shell', 'pip', 'pkg_resources',
+    'placement', 'prompt_toolkit', 'pygments', 'pytest', 'readline', 'rich', 'scipy', 'setuptools',
+    'sqlalchemy', 'webob', 'yaml',
 }  # fmt: skip
 #: What it takes to reach a service, and to print a table.
 NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
@@ -32,6 +33,17 @@ stderr = sys.stderr
 atexit.register(lambda: print_(json.dumps(sorted(sys.modules)), file=stderr))
 from placementclient.__main__ import main
 sys.exit(main())
+"""
+
+#: Loads what OpenStackClient does of the plugin, and prints what is loaded then.
+LOAD = """
+import json, sys
+from importlib.metadata import distribution
+import placementclient.plugin
+points = distribution('python-placementclient').entry_points
+for point in points.select(group='openstack.placement.v1'):
+    point.load()
+print(json.dumps(sorted(sys.modules)))
 """
 
 
@@ -118,6 +130,23 @@ def test_the_overview_does_without_the_network_and_the_work() -> None:
     assert 'resource provider list' in output
     assert modules & (NEVER | {'keystoneauth1', 'requests', 'urllib3'}) == set()
     assert ours(modules) & (OURS_NEVER - {'completion'}) == set()
+
+
+def test_openstackclient_which_loads_all_commands_to_run_one_loads_nothing_that_works() -> None:
+    """What they stand on is what the plugin costs every command of every other service."""
+    ended = subprocess.run(
+        [sys.executable, '-c', LOAD], capture_output=True, text=True, timeout=60, check=True
+    )
+    modules = set(json.loads(ended.stdout))
+    assert len(commands(modules)) > 20
+    assert modules & (NEVER - {'yaml'}) == set()
+    assert ours(modules) <= {
+        'api', 'cli', 'commands', 'endpoints', 'errors', 'http', 'microversion', 'model', 'plugin',
+        'render',
+    }  # fmt: skip
+    assert {module for module in modules if module.startswith('placementclient.model.')} == {
+        'placementclient.model.providers'
+    }
 
 
 def test_the_clouds_of_a_file_are_not_looked_for_without_need() -> None:
