@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from placementclient import errors, serving
+from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.render.printable import printable
@@ -52,11 +52,13 @@ class Lister(base.Lister):
         return self._watch(parsed_args, first.table) if first.table else first.status
 
     def _watch(self, parsed_args: argparse.Namespace, table: str) -> int:
+        from placementclient.serving import terminable
+
         read_at, said = _now(), ''
         about = f'{self._parser.prog}, every {parsed_args.watch} s until Ctrl-C'
         # Whatever ends it, the terminal is as it was.
         on_screen = _screen(self.app.stdout)
-        with contextlib.suppress(KeyboardInterrupt), serving.terminable(), on_screen as draw:
+        with contextlib.suppress(KeyboardInterrupt), terminable(), on_screen as draw:
             while True:
                 draw([f'{read_at}  {about}', *said.splitlines(), '', *table.splitlines()])
                 time.sleep(parsed_args.watch)
