@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes what libvirt and mdevctl know of this host to standard output, as a tar archive:
+# Writes what libvirt and mdevctl know of this host as a tar archive, to standard output or to a file:
 #   ssh gpu1 sh < collect.sh > facts/gpu1.tar
+#   gpu1# sh collect.sh gpu1.tar
 # It changes nothing. Secrets are left out: virsh prints them only where it is asked to.
 # LIBVIRT_URI names another connection than qemu:///system.
 set -eu
@@ -62,5 +63,4 @@ if command -v mdevctl > /dev/null 2>&1; then
     mdevctl list --defined --dumpjson > "$work/mdevctl-defined.json"
 fi
 
-cd "$work"
-tar -cf - ./*
+tar -C "$work" -cf "${1:--}" .

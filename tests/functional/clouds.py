@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from placementclient.api import allocation, resource_provider
 from placementclient.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -68,6 +69,16 @@ def loaded(client: Client, snapshot: Snapshot) -> Snapshot:
     """A cloud as it is once it has been made."""
     restore.load(client, snapshot)
     return capture.capture(client)
+
+
+def emptied(client: Client) -> None:
+    """Take away what another test has left."""
+    snapshot = capture.capture(client)
+    for consumer_uuid in snapshot.consumers:
+        allocation.delete(client, consumer_uuid)
+    for root in snapshot.roots():
+        for state in reversed(list(snapshot.tree(root.uuid))):
+            resource_provider.delete(client, state.uuid)
 
 
 def plan_of(

@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from placementclient import files
+from placementclient.hosts import archive, assignments
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
+#: What the guides of the hosts look at.
+HOSTS = SOURCE / 'examples' / 'hosts'
 RESHAPE = (SOURCE / 'reshape.rst').read_text()
 FILES = (SOURCE / 'reshape-files.rst').read_text()
 
@@ -107,25 +111,15 @@ def _lines(text: str) -> list[str]:
 # The clouds
 
 
-def vgpu_hosts() -> Snapshot:
-    """The hosts of the guide, and one that it is not about."""
-    servers = {
-        '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8': ('gpu1', 1),
-        '77aa0f3e-9a55-4a43-9a0c-0d5c8f3f7e21': ('gpu1', 2),
-        '9e1b54d2-6c0e-4b5c-8a52-3f2a7d9c4b10': ('gpu1', 1),
-        'b3d0c9a4-1f8e-4c76-9d3b-5a6e7f809112': ('gpu2', 1),
-        'd41f6c57-7be2-4d0c-a6f9-c2b81e05d734': ('gpu2', 1),
-    }
-    return Snapshot(
-        [_host('gpu1', VGPU=8), _host('gpu2', VGPU=8), _host('plain1')],
-        [
-            *(
-                _consumer(server, {host: {**_SERVER, 'VGPU': vgpus}})
-                for server, (host, vgpus) in servers.items()
-            ),
-            _consumer(_uuid_of('plain'), {'plain1': _SERVER}),
-        ],
-    )
+def hosts() -> Snapshot:
+    """The hosts of the guides, as they are shipped with them."""
+    return files.read_snapshot(str(HOSTS / 'before.json'))
+
+
+def write_map(path: Path) -> None:
+    """The assignments of the upgrade guide, from the facts that are shipped with it."""
+    facts = [archive.read(str(HOSTS / name)) for name in ('gpu1', 'gpu2')]
+    path.write_text(assignments.written(assignments.of_mediated_devices(facts, hosts()).rows))
 
 
 def other_hosts(servers: Mapping[str, Iterable[str]]) -> Snapshot:

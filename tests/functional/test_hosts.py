@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional import clouds, test_pages
+from tests.functional import clouds, guide, test_pages
 from tests.functional.conftest import Placement
 from tests.unit.hosts.libvirt_output import (
     CAPABILITIES,
@@ -271,34 +271,11 @@ def test_devices_of_three_hosts(placement: Placement, tmp_path: Path) -> None:
     assert run(*command, 'rollback', plan, '--tree', 'pci3', '--yes').status == 3
 
 
-A, B = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8', '77aa2b0e-5a3c-4c5b-9d8f-0d5f6f0d8b11'
-
-
-def guide_cloud(run: Placement) -> None:
-    """What the guides look at: a host with cards, one with pinned servers, one with PCI devices."""
-    held = {
-        A: 'rp=gpu1,VGPU=1',
-        B: 'rp=gpu1,VGPU=2',
-        A.replace('1c6c', '2c6c'): 'rp=pci1,VCPU=1',
-        A.replace('1c6c', '3c6c'): 'rp=pin1,VCPU=4',
-        A.replace('1c6c', '4c6c'): 'rp=pin1,VCPU=4',
-    }
-    for name, inventory in (('gpu1', 'VGPU=8'), ('pci1', 'VCPU=8'), ('pin1', 'VCPU=16')):
-        run('resource', 'provider', 'create', name)
-        run('resource', 'provider', 'inventory', 'set', name, '--resource', inventory)
-    for uuid, allocation in held.items():
-        run(
-            *('resource', 'provider', 'allocation', 'set', uuid, '--allocation', allocation),
-            *('--project-id', 'p', '--user-id', 'u'),
-        )
-
-
 def test_the_guides(placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(test_pages.DOC / 'examples' / 'hosts', tmp_path / 'work')
+    shutil.copytree(guide.HOSTS, tmp_path / 'work')
     monkeypatch.chdir(tmp_path / 'work')
-    guide_cloud(placement)
     shown = list(test_pages.steps('hosts'))
-    assert len(shown) == 10
+    assert len(shown) == 11
     for command, printed in shown:
         result = placement(*shlex.split(command))
         assert result.stdout.rstrip() == printed.rstrip(), f'{command}\n{result}'

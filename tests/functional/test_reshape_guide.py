@@ -8,6 +8,7 @@ import inspect
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,7 @@ from placementclient.snapshot import capture, restore
 from tests.documents import document
 from tests.functional import guide
 from tests.functional.conftest import Placement, Result
+from tests.functional.nodes import Nodes
 
 GUIDE = guide.section(guide.RESHAPE, 'Upgrade guide: vGPU')
 OFFLINE = guide.section(guide.RESHAPE, 'While the control plane is down')
@@ -84,22 +86,36 @@ def follow(text: str, run: Placement) -> int:
     return typed
 
 
-def test_the_upgrade_guide(placement: Placement, client: http.Client) -> None:
-    restore.load(client, _of_the_guide())
+def test_the_upgrade_guide(placement: Placement, client: http.Client, tmp_path: Path) -> None:
+    restore.load(client, guide.hosts())
+    nodes = Nodes(tmp_path / 'nodes', ())
+    script = placement(f'{RESHAPE} collector').stdout
+    for name in ('gpu1', 'gpu2'):
+        shutil.copytree(guide.HOSTS / name, nodes.folder / name)
+        with open(f'{name}.tar', 'wb') as archive:
+            subprocess.run(
+                ['sh'], input=script.encode(), stdout=archive, env=nodes.on(name), check=True
+            )
     assert follow(GUIDE, placement) > 15
+
+
+def test_the_files_of_the_guide_are_shipped(tmp_path: Path) -> None:
+    guide.written(GUIDE, tmp_path)
+    assert Path('vgpu.yaml').read_text() == (guide.HOSTS / 'vgpu.yaml').read_text()
 
 
 def test_straight_on_the_database(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Direct() as service:
-        restore.load(http.Client(Session(auth=service), microversion.HIGHEST), _of_the_guide())
+        restore.load(http.Client(Session(auth=service), microversion.HIGHEST), guide.hosts())
     database = tmp_path / 'data' / 'placementclient' / 'placement.sqlite'
     conf = tmp_path / 'placement.conf'
     conf.write_text(f'[placement_database]\nconnection = sqlite:///{database}\n')
     for name in ('OS_AUTH_TYPE', 'OS_PLACEMENT_CONF'):
         monkeypatch.setenv(name, 'set by the text')
     guide.written(GUIDE, tmp_path)
+    guide.write_map(tmp_path / 'gpu-map.csv')
 
     def run(*argv: str) -> Result:
         capsys.readouterr()
@@ -108,46 +124,6 @@ def test_straight_on_the_database(
 
     text = OFFLINE.replace('/etc/placement/placement.conf', str(conf))
     assert follow(text, run) >= 5
-
-
-def test_the_script_for_the_host(tmp_path: Path) -> None:
-    guide.written(GUIDE, tmp_path)
-    rows = [row for row in _rows('gpu-map.csv') if row['to_provider'].startswith('gpu1_')]
-    devices, commands = tmp_path / 'devices', tmp_path / 'bin'
-    devices.mkdir()
-    commands.mkdir()
-    domains: dict[str, str] = {}
-    for row in rows:
-        mdev = row['evidence'].removeprefix('mdev ')
-        address = row['to_provider'].removeprefix('gpu1_pci_').replace('_', ':', 2)
-        parent = tmp_path / 'pci' / address.replace('_', '.')
-        (parent / mdev).mkdir(parents=True)
-        (devices / mdev).symlink_to(parent / mdev)
-        domains.setdefault(row['consumer_uuid'], '')
-        domains[row['consumer_uuid']] += (
-            f"<hostdev mode='subsystem' type='mdev' managed='no' model='vfio-pci'>\n"
-            f"  <source>\n    <address uuid='{mdev}'/>\n  </source>\n"
-            "  <address type='pci' domain='0x0000' bus='0x00' slot='0x05' function='0x0'/>\n"
-            '</hostdev>\n'
-        )
-    domains['e6a2f0b8-4d17-4b93-8c5e-90f1d2a3b4c5'] = "<hostdev type='pci'></hostdev>\n"
-    for uuid, text in domains.items():
-        (tmp_path / uuid).write_text(text)
-    (tmp_path / 'all').write_text('\n'.join(domains))
-    _program(commands / 'virsh', f'[ $1 = list ] && cat {tmp_path}/all || cat {tmp_path}/$2')
-    _program(commands / 'hostname', 'echo gpu1')
-    script = Path('mdev-map.sh')
-    script.write_text(script.read_text().replace('/sys/bus/mdev/devices', str(devices)))
-    printed = subprocess.run(
-        ['sh', 'mdev-map.sh'],
-        env={'PATH': f'{commands}:{os.environ["PATH"]}'},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    lines = Path('gpu-map.csv').read_text().splitlines()[1:]
-    assert sorted(printed.stdout.splitlines()) == sorted(line for line in lines if 'gpu1_' in line)
-    assert not printed.stderr
 
 
 # The specifications
@@ -204,7 +180,7 @@ def test_a_specification(
 def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
     guide.written(guide.FILES, tmp_path)
     plan = planner.make(
-        _of_the_guide(), files.read_spec(name), allow_inferred=name.startswith('long')
+        guide.hosts(), files.read_spec(name), allow_inferred=name.startswith('long')
     )
     assert plan.trees
 
@@ -233,7 +209,8 @@ def test_the_forms_of_assignments(tmp_path: Path) -> None:
 
 def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
     guide.written(GUIDE, tmp_path)
-    snapshot = _of_the_guide()
+    guide.write_map(tmp_path / 'gpu-map.csv')
+    snapshot = guide.hosts()
     plan = planner.make(
         snapshot, files.read_spec('vgpu.yaml'), files.read_assignments('gpu-map.csv')
     )
@@ -355,17 +332,8 @@ def _rows(path: str | Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def _program(path: Path, text: str) -> None:
-    path.write_text(f'#!/bin/sh\n{text}\n')
-    path.chmod(0o755)
-
-
 def _client(session: Session) -> http.Client:
     return http.Client(session, microversion.HIGHEST)
-
-
-def _of_the_guide() -> Snapshot:
-    return guide.vgpu_hosts()
 
 
 def _content(snapshot: Snapshot) -> dict[str, dict[str, Any]]:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,81 +17,22 @@ from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
 from placementclient.reshape import executor, journal, verify
 from placementclient.snapshot import capture
-from tests.functional import clouds
+from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
+from tests.functional.stopping import Service, start
 from tests.functional.writing import TRAIT
-
-HERE = Path(__file__).parents[2]
-
-
-class Service:
-    """A Placement in a process of its own that stops where it is told to."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.create_server(('127.0.0.1', 0)) as probe:
-            port = probe.getsockname()[1]
-        self.folder, self.url = folder, f'http://127.0.0.1:{port}'
-        self.process = start('unreliable', str(port), str(folder / 'db.sqlite'), str(folder))
-
-    def stop_at(self, number: int, when: str) -> None:
-        for name in ('reached', 'go'):
-            (self.folder / name).unlink(missing_ok=True)
-        part = self.folder / 'stop.new'
-        part.write_text(f'{number} {when}')
-        part.rename(self.folder / 'stop')
-
-    def wait_until_reached(self, process: subprocess.Popen[str]) -> bool:
-        while process.poll() is None:
-            if (self.folder / 'reached').exists():
-                return True
-            time.sleep(0.005)
-        return (self.folder / 'reached').exists()
-
-    def go_on(self) -> None:
-        (self.folder / 'stop').unlink()
-        (self.folder / 'go').touch()
-
-
-def start(module: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, '-m', f'tests.functional.{module}', *arguments],
-        cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope='module')
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    running = Service(tmp_path_factory.mktemp('unreliable'))
-    try:
-        for _ in range(300):
-            assert running.process.poll() is None, 'the service has ended'
-            try:
-                socket.create_connection(('127.0.0.1', int(running.url.rpartition(':')[2]))).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield running
-    finally:
-        running.process.kill()
-        running.process.wait()
-
-
-def emptied(client: Client) -> None:
-    """Take away what another test has left."""
-    from placementclient.api import allocation, resource_provider
-
-    snapshot = capture.capture(client)
-    for uuid in snapshot.consumers:
-        allocation.delete(client, uuid)
-    for root in snapshot.roots():
-        for state in reversed(list(snapshot.tree(root.uuid))):
-            resource_provider.delete(client, state.uuid)
+    with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
+        yield service
 
 
 @pytest.fixture
 def client(service: Service) -> Client:
     result = client_of(service.url)
-    emptied(result)
+    clouds.emptied(result)
     return result
 
 

@@ -1,0 +1,245 @@
+"""The playbooks of the documentation, on nodes that are not there, and a Placement over HTTP."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from placementclient.api import allocation
+from placementclient.snapshot import capture, restore
+from tests.functional import clouds, guide, stopping
+from tests.functional.applying import client_of
+from tests.functional.nodes import Nodes
+from tests.functional.stopping import HERE, Service
+
+EXAMPLES = guide.SOURCE / 'examples'
+#: The servers of the guide: on one card or the other, and on both; one that is shut off.
+ONE, OTHER = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8', '9e1b54d2-6c0e-4b5c-8a52-3f2a7d9c4b10'
+BOTH, ON = '77aa0f3e-9a55-4a43-9a0c-0d5c8f3f7e21', 'b3d0c9a4-1f8e-4c76-9d3b-5a6e7f809112'
+OFF = 'd41f6c57-7be2-4d0c-a6f9-c2b81e05d734'
+#: What the playbooks take from the inventory or from -e.
+SETTING = re.compile(
+    r'\b(?:reshape|nova_compute|libvirt)_[a-z_]+|\b(?:reviewed|installed)\b(?=.* default)'
+)
+DONE = ('-e', 'reviewed=true', '-e', 'installed=true')
+RUNNING, STOPPED = ('active enabled', 'enabled'), ('inactive masked', 'disabled reshape')
+
+
+@pytest.fixture(scope='module')
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with stopping.running(tmp_path_factory.mktemp('unreliable')) as service:
+        yield service
+
+
+class Night:
+    """The guide's hosts, with one server that is shut off, and who runs playbooks on them."""
+
+    def __init__(self, folder: Path, service: Service) -> None:
+        self.folder, self.service = folder, service
+        self.work = folder / 'reshape'
+        self.nodes = Nodes(folder / 'nodes', ('gpu1', 'gpu2'))
+        for name in self.nodes.names:
+            shutil.copytree(guide.HOSTS / name, folder / 'nodes' / name)
+        domain = folder / 'nodes' / 'gpu2' / 'domains' / f'{OFF}.xml'
+        text = domain.read_text()
+        start, end = text.index('    <hostdev'), text.index('  </devices>')
+        domain.write_text(text[:start] + text[end:])
+        shutil.copy(guide.HOSTS / 'vgpu.yaml', folder)
+        self.client = client_of(service.url)
+        clouds.emptied(self.client)
+        restore.load(self.client, guide.hosts())
+
+        self.environment = {
+            **os.environ,
+            'PATH': f'{self.nodes.programs}:{os.environ["PATH"]}',
+            'PWD': str(folder),
+            'PYTHONPATH': str(HERE),
+            'ANSIBLE_HOME': str(folder / 'ansible'),
+            'ANSIBLE_PIPELINING': '1',
+            'OS_AUTH_TYPE': 'none',
+            'OS_ENDPOINT': service.url,
+        }
+
+    def placement(self, *arguments: str) -> None:
+        """What somebody types beside the playbooks."""
+        command = [self.nodes.programs / 'placement', 'resource', 'provider', *arguments]
+        subprocess.run(command, cwd=self.folder, env=self.environment, check=True)
+
+    def started(self, playbook: str, *arguments: str) -> subprocess.Popen[str]:
+        """A playbook that runs."""
+        return subprocess.Popen(
+            [
+                *(Path(sys.executable).parent / 'ansible-playbook', EXAMPLES / playbook),
+                *('-i', self.nodes.inventory, '-e', 'reshape_spec=vgpu.yaml', *arguments),
+            ],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, playbook: str, *arguments: str) -> tuple[int, str]:
+        """How a playbook ends, and what it prints."""
+        running = self.started(playbook, *arguments)
+        printed, _ = running.communicate(timeout=300)
+        return running.returncode, printed
+
+    def killed(self, playbook: str, *arguments: str, at: int) -> None:
+        """Let a playbook run up to a write of the service, and kill all that belongs to it."""
+        self.service.stop_at(at, 'after')
+        running = self.started(playbook, *arguments)
+        assert self.service.wait_until_reached(running), running.communicate()[0]
+        # A worker of Ansible is in a session of its own, so the group is not all of it.
+        for pid in [*descendants(running.pid), running.pid]:
+            os.kill(pid, signal.SIGKILL)
+        running.wait()
+        self.service.go_on()
+
+    def content(self) -> dict[str, bytes]:
+        """The files of the reshape."""
+        return {
+            str(path.relative_to(self.work)): path.read_bytes()
+            for path in self.work.rglob('*')
+            if path.is_file()
+        }
+
+    def vgpus(self) -> dict[str, dict[str, int]]:
+        """Who has how many VGPU, by the provider's name."""
+        snapshot = capture.capture(self.client)
+        return {
+            state.name: {
+                consumer.uuid: consumer.allocations[state.uuid]['VGPU']
+                for consumer in clouds.holders(snapshot, state.uuid)
+            }
+            for state in snapshot.providers.values()
+            if 'VGPU' in state.inventories
+        }
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that a process has started, and those that they have."""
+    children = [
+        int(each)
+        for task in Path(f'/proc/{pid}/task').iterdir()
+        for each in (task / 'children').read_text().split()
+    ]
+    return children + [below for child in children for below in descendants(child)]
+
+
+@pytest.fixture
+def night(tmp_path: Path, service: Service) -> Night:
+    return Night(tmp_path, service)
+
+
+def test_every_setting_is_documented() -> None:
+    page = (guide.SOURCE / 'playbooks.rst').read_text()
+    files = [*EXAMPLES.glob('*.yml'), *(EXAMPLES / 'tasks').glob('*.yml')]
+    used = {name for path in files for name in SETTING.findall(path.read_text())}
+    assert len(used) > 8
+    assert used == set(re.findall(r'^   \* - ``([a-z_]+)``$', page, re.MULTILINE))
+
+
+def changed(printed: str) -> int:
+    """How many tasks have changed anything, by the recap."""
+    return sum(int(number) for number in re.findall(r'changed=(\d+)', printed))
+
+
+def test_a_night_that_is_interrupted(night: Night) -> None:
+    """There and back, with a kill on the way each time, and once more when all is done."""
+    before = night.vgpus()
+    status, printed = night.run('upgrade.yml')
+    assert (status, night.nodes.state()) == (2, {'gpu1': STOPPED, 'gpu2': STOPPED}), printed
+    assert 'plan: exit status 5' in printed
+    assert f'gpu2: 1 VGPU of {OFF} may go to' in printed
+    assert 'it may be shut off' in printed
+    assert set(night.nodes.calls()) == {
+        f'{did} {what}'
+        for name in night.nodes.names
+        for did, what in (
+            ('disable', name),
+            ('stop', f'nova-compute-{name}'),
+            ('mask', f'nova-compute-{name}'),
+        )
+    }
+    rows = night.work / 'undecided.csv'
+    row = f'{OFF},VGPU,1,'
+    rows.write_text(rows.read_text().replace(row, f'{row}gpu2_pci_0000_85_00_0'))
+    found = night.content()
+
+    # Between the request that reshapes the second tree and its answer.
+    night.killed('upgrade.yml', '-e', 'reviewed=true', at=12)
+    assert night.vgpus() == {
+        'gpu1_pci_0000_84_00_0': {ONE: 1, BOTH: 1},
+        'gpu1_pci_0000_85_00_0': {OTHER: 1, BOTH: 1},
+        'gpu2_pci_0000_84_00_0': {ON: 1},
+        'gpu2_pci_0000_85_00_0': {OFF: 1},
+    }
+    planned = night.content()
+    assert planned.items() >= found.items()
+    assert night.nodes.state() == {'gpu1': STOPPED, 'gpu2': STOPPED}
+    assert night.nodes.calls() == []
+
+    done = night.vgpus()
+    status, printed = night.run('upgrade.yml', *DONE)
+    assert (status, night.nodes.state()) == (0, {'gpu1': RUNNING, 'gpu2': RUNNING}), printed
+    kept = night.content()
+    assert {name for name in planned if kept[name] != planned[name]} == {'plan.json.journal'}
+    assert kept['plan.json.journal'].startswith(planned['plan.json.journal'])
+    night.nodes.calls()
+
+    status, printed = night.run('upgrade.yml', *DONE)
+    assert (status, changed(printed), night.nodes.calls()) == (0, 0, []), printed
+    assert (night.content(), night.vgpus()) == (kept, done)
+
+    night.killed('rollback.yml', at=2)
+    assert night.nodes.state() == {'gpu1': STOPPED, 'gpu2': STOPPED}
+    status, printed = night.run('rollback.yml', '-e', 'installed=true')
+    assert (status, night.nodes.state()) == (0, {'gpu1': RUNNING, 'gpu2': RUNNING}), printed
+    assert night.vgpus() == before
+    night.nodes.calls()
+
+    status, printed = night.run('rollback.yml', '-e', 'installed=true')
+    assert (status, changed(printed), night.nodes.calls()) == (0, 0, []), printed
+
+
+def test_what_cannot_be_and_what_has_changed(night: Night) -> None:
+    spec = night.folder / 'vgpu.yaml'
+    good = spec.read_text()
+    spec.write_text(good.replace('total: 4, max_unit: 4', 'total: 1, max_unit: 1'))
+    # Somebody has disabled this one before, for a reason of their own.
+    (night.nodes.folder / 'services' / 'gpu2').write_text('disabled broken fan\n')
+    status, printed = night.run('upgrade.yml')
+    assert (status, 'plan: exit status 4' in printed) == (2, True), printed
+    assert 'No assignment satisfies the specification' in printed
+
+    spec.write_text(good)
+    night.placement(
+        *('reshape', 'plan', '--spec', 'vgpu.yaml', '--snapshot', 'reshape/cloud.json'),
+        *('--assignments', 'reshape/map.csv', '--allow-inferred', '-o', 'reshape/plan.json'),
+    )
+    plan = (night.work / 'plan.json').read_bytes()
+    newcomer = capture.capture(night.client).consumers[ONE]
+    uuid = clouds.uuid_of('newcomer')
+    allocation.set(night.client, replace(newcomer, uuid=uuid, generation=None))
+    status, printed = night.run('upgrade.yml', '-e', 'reviewed=true')
+    assert (status, 'apply: exit status 3' in printed) == (2, True), printed
+    assert f'consumer {uuid} holds VGPU on gpu1 that it did not' in printed
+    assert "--limit 'computes:!HOST'" in printed
+
+    status, printed = night.run('upgrade.yml', '--limit', 'computes:!gpu1', *DONE)
+    assert status == 0, printed
+    assert night.nodes.state() == {
+        'gpu1': STOPPED,
+        'gpu2': ('active enabled', 'disabled broken fan'),
+    }
+    assert (night.work / 'plan.json').read_bytes() == plan
