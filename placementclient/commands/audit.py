@@ -9,13 +9,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, compute
 from placementclient.commands.base import Option
+from placementclient.commands.compute import NOVA
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
+    from placementclient.http import Client
     from placementclient.insight.audit.findings import Finding
     from placementclient.model.servers import Server, ServerMigration
+    from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
 
 T = TypeVar('T')
@@ -32,6 +35,9 @@ class AuditProvider(base.Lister):
       openstack server list --all-projects --long -f json > servers.json
       openstack server migration list -f json > migrations.json
 
+    Servers that hold nothing, though they are on a host, are found too; what they should hold is
+    told where the list is what GET /servers/detail answers.
+
     Without files the compute service is asked, where the session's catalog has one. --fix runs what
     is safe: nobody loses anything that it uses, and what a migration holds is left alone.
 
@@ -45,8 +51,16 @@ class AuditProvider(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'something was found, and is not mended'),)
     options = (
         SNAPSHOT,
-        Option('--servers', metavar='<file>', help='The list of all servers, as JSON'),
-        Option('--migrations', metavar='<file>', help='The list of all migrations, as JSON'),
+        Option(
+            '--servers',
+            metavar='<file>|nova',
+            help='The list of all servers, as JSON, or nova: the compute service is asked',
+        ),
+        Option(
+            '--migrations',
+            metavar='<file>|nova',
+            help='The list of all migrations, as JSON, or nova: the compute service is asked',
+        ),
         TREE,
         Option(
             '--ignore',
@@ -67,7 +81,8 @@ class AuditProvider(base.Lister):
         self._check_ids(parsed_args.ignore, [check.id for check in checks.CHECKS])
         snapshot = taken(self, parsed_args)
         # After the snapshot, so that a server that is new in it is in the list.
-        cloud = Cloud(snapshot, *self._known(parsed_args))
+        servers, migrations = self._known(parsed_args)
+        cloud = Cloud(snapshot, servers, migrations, _unsettled(snapshot, servers))
         roots = {self._root(cloud, name) for name in parsed_args.tree}
         findings = list(checks.audit(cloud, roots, parsed_args.ignore))
         if not findings and parsed_args.formatter == self.formatter_default:
@@ -76,7 +91,7 @@ class AuditProvider(base.Lister):
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
         if any((done or {}).get(place) != _FIXED for place in range(len(findings))):
             self.exit_status = errors.ExitStatus.DIFFERS
-        return tables.rows(findings, self.program, done)
+        return tables.rows(findings, self.program, done, _heal_lists(parsed_args, servers))
 
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
         for id in given:
@@ -96,19 +111,27 @@ class AuditProvider(base.Lister):
         """The servers and the migrations, as far as somebody says which there are."""
         from placementclient.nova import records, service
 
-        paths = parsed_args.servers, parsed_args.migrations
-        if any(paths) or parsed_args.snapshot:
-            return _read(paths[0], records.servers), _read(paths[1], records.migrations)
+        sources = parsed_args.servers, parsed_args.migrations
+        is_told = any(sources) or parsed_args.snapshot
+        servers, migrations = sources if is_told else (NOVA, NOVA)
         try:
-            listed = service.servers(self.client), service.migrations(self.client)
+            return (
+                self._listed(servers, service.servers, records.servers),
+                self._listed(migrations, service.migrations, records.migrations),
+            )
         except service.NoCompute as reason:
+            if is_told:
+                raise
             self.log.warning(
-                f'Without the compute service ({reason}) nothing is said of orphans; '
-                'give --servers and --migrations'
+                f'Without the compute service ({reason}) nothing is said of orphans, nor of '
+                'servers that hold nothing; give --servers and --migrations'
             )
             return None, None
-        source = 'the compute service'
-        return records.servers(listed[0], source), records.migrations(listed[1], source)
+
+    def _listed(
+        self, source: str | None, ask: Callable[[Client], list[Any]], parse: Callable[[Any, str], T]
+    ) -> T | None:
+        return parse(*compute.document(self, source, ask)) if source else None
 
     def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
         """Run what is safe; what came of it, by the finding's place."""
@@ -137,15 +160,34 @@ class AuditProvider(base.Lister):
         return done
 
 
-def _read(path: str | None, parse: Callable[[Any, str], T]) -> T | None:
-    from placementclient import files
+def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:
+    """The servers that Nova has changed since the snapshot, or just before: some are new."""
+    from placementclient.workflows import repair
 
-    return parse(files.read_document(path), path) if path else None
+    if snapshot.origin is None or snapshot.origin.captured_at is None:
+        return set()
+    settled = datetime.fromisoformat(snapshot.origin.captured_at) - repair.MARGIN
+    return {
+        server.uuid
+        for server in (servers or {}).values()
+        if server.changed_at and datetime.fromisoformat(server.changed_at) > settled
+    }
+
+
+def _heal_lists(
+    parsed_args: argparse.Namespace, servers: Mapping[str, Server] | None
+) -> dict[str, str]:
+    """The files that ``allocation heal`` can read too, by its option for each."""
+    if not all(server.detail for server in (servers or {}).values()):
+        return {}
+    given = {'--servers': parsed_args.servers, '--migrations': parsed_args.migrations}
+    return {option: path for option, path in given.items() if path and path != NOVA}
 
 
 def _listed(parsed_args: argparse.Namespace) -> datetime | None:
     """When the older of the lists was finished; ``None`` if they are younger than the snapshot."""
-    lists = [path for path in (parsed_args.servers, parsed_args.migrations) if path]
+    given = parsed_args.servers, parsed_args.migrations
+    lists = [path for path in given if path and path != NOVA]
     if not lists:
         # Asked of the service itself, after the snapshot was taken.
         return None

@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
-from placementclient.commands import base, watching
+from placementclient.commands import base, compute, watching
 from placementclient.commands.base import Option
+from placementclient.commands.compute import NOVA
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
 
-#: Stands for the compute service, where a file is expected.
-NOVA = 'nova'
 _FLAVORS = Option(
     '--flavors',
     metavar='<file>',
@@ -233,12 +232,9 @@ class _Page:
 
 def _flavors(command: base._Placement, source: str) -> list[Flavor]:
     """The flavors of a file, or all that Nova has."""
-    from placementclient import files
     from placementclient.nova import records, service
 
-    if source == NOVA:
-        return records.flavors(service.flavors(command.client), 'the compute service')
-    return records.flavors(files.read_document(source), source)
+    return records.flavors(*compute.document(command, source, service.flavors))
 
 
 def _requests(

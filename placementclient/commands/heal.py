@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, compute
 from placementclient.commands.base import Option
+from placementclient.commands.compute import NOVA
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.providers import normalized
 from placementclient.render import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from placementclient.http import Client
     from placementclient.model.servers import ServerDetail
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
@@ -24,9 +22,9 @@ if TYPE_CHECKING:
 class HealAllocation(base.Lister):
     """Give servers that hold nothing what they should hold on their host.
 
-    The amounts are those that Nova computes of the flavor. What cannot be known is named and not
-    guessed: virtual GPUs, PCI devices, what several providers of the host have. A server that is
-    under way is left alone.
+    What a server holds as another project's or user's becomes its own, too. The amounts are those
+    that Nova computes of the flavor. What cannot be known is named and not guessed: virtual GPUs,
+    PCI devices, what several providers of the host have. A server that is under way is left alone.
 
     Without files the compute service is asked, as an administrator. The files are what it answers
     to GET /servers/detail, /flavors/detail and /os-migrations, just before.
@@ -45,13 +43,23 @@ class HealAllocation(base.Lister):
             default=[],
             help='Only this server; may be repeated',
         ),
-        Option('--servers', metavar='<file>', help='The list of all servers, with details'),
+        Option(
+            '--servers',
+            metavar='<file>|nova',
+            help='The list of all servers, with details; without it, or with nova, the compute '
+            'service is asked',
+        ),
         Option(
             '--flavors',
             metavar='<file>',
             help='The list of all flavors, where servers have but the ID: below compute API 2.47',
         ),
-        Option('--migrations', metavar='<file>', help='The list of all migrations'),
+        Option(
+            '--migrations',
+            metavar='<file>|nova',
+            help='The list of all migrations, or nova: the compute service is asked, as it is '
+            'where no list of servers is given',
+        ),
         Option(
             '--dry-run', action='store_true', help='Print what would be done, and do nothing else'
         ),
@@ -59,7 +67,7 @@ class HealAllocation(base.Lister):
     )
     prints = columns.HEAL.names
     statuses = (
-        (errors.ExitStatus.DIFFERS, 'a dry run has found servers without allocations'),
+        (errors.ExitStatus.DIFFERS, 'a dry run has found servers to heal'),
         (errors.ExitStatus.PARTIAL, 'some servers are healed, some could not be'),
     )
 
@@ -72,7 +80,11 @@ class HealAllocation(base.Lister):
 
         servers, migrating = self._asked(parsed_args)
         # After the list, so that a server that is new since is not in question.
-        heals = list(healing.missing(self._there(servers, parsed_args.server), servers, migrating))
+        there = self._there(servers, parsed_args.server)
+        heals = [
+            *healing.missing(there, servers, migrating),
+            *healing.disowned(there, servers, migrating),
+        ]
         planned = sum(each.state == healing.PLANNED for each in heals)
         if planned and not parsed_args.dry_run:
             self.confirm(f'Write the allocations of {planned} servers?', parsed_args)
@@ -85,20 +97,21 @@ class HealAllocation(base.Lister):
         from placementclient import files
         from placementclient.nova import records, service
 
-        def document(
-            path: str | None, ask: Callable[[Client], list[Any]] | None
-        ) -> tuple[Any, str]:
-            if path:
-                return files.read_document(path), path
-            listed = ask(self.client) if ask and not parsed_args.servers else []
-            return listed, 'the compute service'
-
-        flavors = records.flavors_by_id(*document(parsed_args.flavors, None))
+        flavors = {}
+        if path := parsed_args.flavors:
+            flavors = records.flavors_by_id(files.read_document(path), path)
+        listed = parsed_args.servers or NOVA
+        # With a file of servers nobody is asked, but where that is said.
+        moving = parsed_args.migrations or (None if parsed_args.servers else NOVA)
         try:
             servers = records.server_details(
-                *document(parsed_args.servers, service.servers), flavors
+                *compute.document(self, listed, service.servers), flavors
             )
-            migrations = records.migrations(*document(parsed_args.migrations, service.migrations))
+            migrations = (
+                records.migrations(*compute.document(self, moving, service.migrations))
+                if moving
+                else []
+            )
         except service.NoCompute as reason:
             raise errors.BadArgument(f'{reason}: give --servers') from None
         migrating = {each.server_uuid for each in migrations if not each.is_over}
@@ -106,7 +119,7 @@ class HealAllocation(base.Lister):
 
     def _there(self, servers: list[ServerDetail], chosen: list[str]) -> Snapshot:
         """The trees of the hosts; the whole cloud, where all servers are asked for."""
-        from placementclient.api import resource_provider
+        from placementclient.api import allocation, resource_provider
         from placementclient.model.snapshots import Snapshot
         from placementclient.snapshot import capture
 
@@ -118,7 +131,10 @@ class HealAllocation(base.Lister):
             for node in sorted(nodes)
             for provider in resource_provider.list(self.client, name=node)
         ]
-        return capture.capture(self.client, found) if found else Snapshot((), ())
+        trees = capture.capture(self.client, found) if found else Snapshot((), ())
+        # What they hold, wherever it is.
+        held = [allocation.show(self.client, server.uuid).value for server in servers]
+        return Snapshot(trees.providers.values(), [*trees.consumers.values(), *held])
 
 
 def _chosen(servers: list[ServerDetail], chosen: list[str]) -> list[ServerDetail]:

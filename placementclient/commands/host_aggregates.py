@@ -6,8 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, compute
 from placementclient.commands.base import Option
+from placementclient.commands.compute import NOVA
 from placementclient.microversion import Microversion
 from placementclient.render import columns
 
@@ -29,7 +30,10 @@ class SyncAggregate(base.Lister):
 
     options = (
         Option(
-            '--aggregates', metavar='<file>', help='The list of all host aggregates, with UUIDs'
+            '--aggregates',
+            metavar='<file>|nova',
+            help='The list of all host aggregates, with UUIDs; without it, or with nova, the '
+            'compute service is asked',
         ),
         Option(
             '--remove',
@@ -64,12 +68,9 @@ class SyncAggregate(base.Lister):
         return columns.SYNC.rows(changes)
 
     def _aggregates(self, path: str | None) -> list[HostAggregate]:
-        from placementclient import files
         from placementclient.nova import records, service
 
-        if path:
-            return records.aggregates(files.read_document(path), path)
         try:
-            return records.aggregates(service.aggregates(self.client), 'the compute service')
+            return records.aggregates(*compute.document(self, path or NOVA, service.aggregates))
         except service.NoCompute as reason:
             raise errors.BadArgument(f'{reason}: give --aggregates') from None

@@ -1,9 +1,9 @@
-"""What servers without allocations should hold."""
+"""What servers should hold that hold nothing, and to whom it should belong."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.nova import INSTANCE
@@ -18,11 +18,13 @@ HEALED, FAILED = 'healed', 'failed'
 
 @dataclass(frozen=True, slots=True)
 class Heal:
-    """A server that holds nothing.
+    """A server that holds nothing, or what belongs to somebody else.
 
-    :param consumer: with what it should hold; ``None`` where nothing is to be written
     :param state: one of the constants of this module
-    :param reason: why it is left alone, or not known, or has failed
+    :param reason: why it is left alone, or not known, or has failed; of what is to be healed, what
+        is wrong, if not that it holds nothing
+    :param consumer: as it should be; ``None`` where nothing is to be written
+    :param resources: what it should hold and does not, on its host
     """
 
     server: ServerDetail
@@ -54,6 +56,28 @@ def missing(
             yield _judged(snapshot, server, server.node)
 
 
+def disowned(
+    snapshot: Snapshot, servers: Iterable[ServerDetail], migrating: Collection[str]
+) -> Iterator[Heal]:
+    """The servers whose allocations belong to another project or user, as Placement has it.
+
+    So do those from before allocations had owners: the service has given them one that nobody is.
+    As ``nova-manage placement heal_allocations`` (34.0); arguments as of :func:`missing`.
+    """
+    for server in servers:
+        held = snapshot.consumers.get(server.uuid)
+        owner = server.project_id, server.user_id
+        if held is None or not held.allocations or (held.project_id, held.user_id) == owner:
+            continue
+        reason = _under_way(server, migrating)
+        if reason:
+            yield Heal(server, LEFT_ALONE, reason)
+        else:
+            own = replace(held, project_id=server.project_id, user_id=server.user_id)
+            belongs = f'it belongs to project {held.project_id}, user {held.user_id}'
+            yield Heal(server, PLANNED, belongs, own)
+
+
 def _under_way(server: ServerDetail, migrating: Collection[str]) -> str:
     if server.task:
         return f'it is under way: {server.task}'
@@ -72,6 +96,12 @@ def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
     host = snapshot.named(node)
     if host is None:
         return Heal(server, UNKNOWN, f'there is no resource provider {node}')
+    root = host.provider.root_provider_uuid or host.uuid
+    if any(snapshot.unlisted(state.uuid) for state in snapshot.tree(root)):
+        # Allocations from before consumers were recorded, which no request for them shows.
+        return Heal(
+            server, UNKNOWN, f'{node} has usage that no consumer answers for: it may be its'
+        )
     held = resources(flavor, boots_from_volume=server.boots_from_volume)
     if not held:
         return Heal(server, UNKNOWN, 'its flavor asks for nothing')

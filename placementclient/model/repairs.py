@@ -90,6 +90,13 @@ class PurgeProvider:
 
 
 @dataclass(frozen=True, slots=True)
+class HealServer:
+    """Give a server what it should hold, as its own."""
+
+    server_uuid: str
+
+
+@dataclass(frozen=True, slots=True)
 class LookAtMigrations:
     """Ask Nova what becomes of a server."""
 
@@ -114,6 +121,7 @@ Advice = (
     | LeaveAggregate
     | Rename
     | PurgeProvider
+    | HealServer
     | LookAtMigrations
     | Administration
 )

@@ -16,10 +16,17 @@ class Server:
     """A server.
 
     :param hosts: the names of the host that it is on: of the compute service, of the hypervisor
+    :param task: what is being done with it
+    :param changed_at: when Nova has changed it last, UTC, as ISO 8601; ``None`` where the list does
+        not say it
+    :param detail: what decides what it holds; ``None`` where the list does not say it
     """
 
     uuid: str
     hosts: tuple[str, ...] = ()
+    task: str | None = None
+    changed_at: str | None = None
+    detail: ServerDetail | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,14 @@ class Snapshot:
         """The consumers that hold something on a provider, by UUID."""
         return self._consumers_on.get(provider_uuid, [])
 
+    def unlisted(self, provider_uuid: str) -> Resources:
+        """What is used of a provider beyond what its consumers hold: from before there were any."""
+        left = dict(self.providers[provider_uuid].usages)
+        for consumer in self.consumers_on(provider_uuid):
+            for name, amount in consumer.allocations[provider_uuid].items():
+                left[name] = left.get(name, 0) - amount
+        return {name: amount for name, amount in sorted(left.items()) if amount > 0}
+
 
 class SnapshotReader(Protocol):
     """What reads many trees at once, all of them as they were at one moment."""

@@ -23,6 +23,8 @@ _UUID = ('uuid',)
 _SERVER = ('serveruuid', 'serverid', 'instanceuuid')
 _SOURCES = ('sourcecompute', 'sourcenode')
 _NODE, _TASK, _STATE = 'osextsrvattrhypervisorhostname', 'osextststaskstate', 'osextstsvmstate'
+_TASKS = (_TASK, 'taskstate')
+_CHANGED = ('updated', 'updatedat')
 #: What ``GET /servers/detail`` answers an administrator, as the API spells it.
 _DETAILS = {
     _NODE: 'OS-EXT-SRV-ATTR:hypervisor_hostname',
@@ -40,9 +42,10 @@ _EXTRA_SPECS = ('extraspecs', 'properties')
 
 
 def servers(document: Any, path: str) -> dict[str, Server]:
-    """The servers by UUID.
+    """The servers by UUID; with details where the list has them.
 
-    :param document: what ``openstack server list --all-projects --long -f json`` prints
+    :param document: what ``openstack server list --all-projects --long -f json`` prints, or what
+        ``GET /servers/detail`` answers an administrator
     :param path: where it came from, for the error
     :raises errors.BadFile: if it is something else
     """
@@ -51,7 +54,14 @@ def servers(document: Any, path: str) -> dict[str, Server]:
         if any(_texts(record, _SERVER)):
             raise errors.BadFile(path, 'a list of migrations, not of servers')
         uuid = _required(record, _ID, 'ID', path).lower()
-        found[uuid] = Server(uuid, tuple(_texts(record, _HOSTS)))
+        is_detailed = record.keys() >= _DETAILS.keys() and isinstance(record['flavor'], Mapping)
+        found[uuid] = Server(
+            uuid,
+            tuple(_texts(record, _HOSTS)),
+            next(_texts(record, _TASKS), None),
+            next(_texts(record, _CHANGED), None),
+            _server_detail(record, path, {}) if is_detailed else None,
+        )
     return found
 
 

@@ -41,15 +41,19 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
 
 
 def rows(
-    findings: Iterable[Finding], program: str, done: Mapping[int, str] | None = None
+    findings: Iterable[Finding],
+    program: str,
+    done: Mapping[int, str] | None = None,
+    lists: Mapping[str, str] | None = None,
 ) -> Output:
     """What was found, and what to type against it.
 
     :param program: the name of the one that is running
     :param done: what came of mending it, by the finding's place, where that was tried
+    :param lists: the files of servers and migrations, by the option of ``allocation heal`` for each
     """
     columns = _FINDING + Columns(
-        Column('command', lambda finding: command(finding.fault.remedy, program))
+        Column('command', lambda finding: command(finding.fault.remedy, program, lists))
     )
     names, values = columns.rows(findings)
     if done is None:

@@ -10,6 +10,7 @@ from placementclient.model.repairs import (
     Administration,
     AmendInventory,
     Free,
+    HealServer,
     JoinAggregate,
     LeaveAggregate,
     LookAtMigrations,
@@ -28,10 +29,11 @@ _ADMINISTRATION = {
 }
 
 
-def command(remedy: Remedy, program: str) -> str:
+def command(remedy: Remedy, program: str, lists: Mapping[str, str] | None = None) -> str:
     """The command line, or a word to the operator where there is none.
 
     :param program: the name of the one that is running, ``openstack`` or ``placement``
+    :param lists: the files that the compute service is known by, by the option for each
     """
     match remedy:
         case Administration():
@@ -39,6 +41,11 @@ def command(remedy: Remedy, program: str) -> str:
         case LookAtMigrations():
             # Nova's command: the program placement has none for it.
             return f'openstack server migration list --server {remedy.server_uuid}'
+        case HealServer(server):
+            files = ''.join(
+                f' {option} {shlex.quote(path)}' for option, path in (lists or {}).items()
+            )
+            return f'{program} resource provider allocation heal --server {server}{files}'
         case _:
             return f'{program} resource provider {_of_provider(remedy)}'
 

@@ -1,4 +1,4 @@
-"""Give servers what they should hold, where they hold nothing."""
+"""Give servers what they should hold, where they hold nothing, and as their own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from placementclient.api import allocation, conflict
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.insight.healing import FAILED, HEALED, PLANNED, UNKNOWN, Heal
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Allocations, Consumer
 
 
 def exit_status(heals: Sequence[Heal], *, dry_run: bool) -> ExitStatus:
-    """3: a dry run has found servers without allocations; 1: no such server is healed; 6: some."""
+    """3: a dry run has found servers to heal; 1: no such server is healed; 6: some."""
     states = {heal.state for heal in heals}
     if dry_run:
         return ExitStatus.DIFFERS if states & {PLANNED, UNKNOWN} else ExitStatus.DONE
@@ -41,11 +41,18 @@ def carry_out(client: Client, heals: Iterable[Heal]) -> Iterator[Heal]:
 
 
 def _write(client: Client, consumer: Consumer) -> None:
-    """Only if it holds nothing: the generation of a consumer that does not exist guards that."""
+    """Only while it is as it was when that was decided; the generation guards what is between."""
 
-    def is_done() -> bool:
-        return allocation.show(client, consumer.uuid).value.allocations == consumer.allocations
+    def attempt() -> None:
+        there = allocation.show(client, consumer.uuid).value
+        if _content(there) == _content(consumer):
+            return
+        if there.generation != consumer.generation:
+            raise errors.PlacementError('what it holds has changed meanwhile')
+        allocation.set(client, consumer)
 
-    conflict.confirmed(
-        lambda: allocation.set(client, consumer), is_done, max_retries=client.max_retries
-    )
+    conflict.retried(attempt, max_retries=client.max_retries)
+
+
+def _content(consumer: Consumer) -> tuple[Allocations, str | None, str | None]:
+    return consumer.allocations, consumer.project_id, consumer.user_id

@@ -110,7 +110,7 @@ def planted(hosts: int) -> Planted:
     for number in range(hosts):
         _host(cloud, number)
     _sound(cloud)
-    for plant in (_inventories, _names, _sharing, _consumers, _moving):
+    for plant in (_inventories, _names, _sharing, _consumers, _moving, _healing):
         plant(cloud)
     return cloud
 
@@ -219,3 +219,18 @@ def _moving(cloud: Planted) -> None:
     cloud.migration('moved away', moved, 'source', 'completed', 'live-migration')
     left = cloud.consumer('moved away', 'MIGRATION', source=SERVER)
     cloud.expected.append(('left-by-migration', left))
+
+
+def _healing(cloud: Planted) -> None:
+    """Of two servers, as the API lists them, one holds nothing, and one what is another's."""
+    cloud.provider('healing')
+    cloud.expected.append(('without-allocations', uuid_of('lost')))
+    cloud.expected.append(('foreign-owner', cloud.consumer('sold', healing=SERVER)))
+    for name in ('lost', 'sold'):
+        record = {
+            'id': uuid_of(name), 'tenant_id': 'buyer', 'user_id': 'user', 'image': 'image',
+            'OS-EXT-SRV-ATTR:hypervisor_hostname': 'healing', 'OS-EXT-STS:task_state': None,
+            'OS-EXT-STS:vm_state': 'active',
+            'flavor': {'original_name': 'm', 'vcpus': 4, 'ram': 8192, 'disk': 0, 'extra_specs': {}},
+        }  # fmt: skip
+        cloud.servers.append(record)

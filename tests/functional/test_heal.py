@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,11 @@ import pytest
 
 from placementclient.api import allocation
 from placementclient.http import Client
+from placementclient.insight.healing import PLANNED, Heal
+from placementclient.model.consumers import Consumer
+from placementclient.model.servers import ServerDetail
 from placementclient.nova import service as compute
+from placementclient.workflows import heal
 from tests.functional.clouds import cloud, loaded, uuid_of
 from tests.functional.conftest import Placement
 
@@ -122,3 +128,67 @@ def test_without_a_compute_service(placement: Placement, client: Client, tmp_pat
     servers = file(tmp_path, 's.json', [])
     unknown = placement(*HEAL, '--servers', servers, '--server', LOST)
     assert unknown.stderr == f'There is no server {LOST} in the list\n'
+
+
+def test_what_belongs_to_another_becomes_the_servers(
+    placement: Placement, client: Client, source: list[str]
+) -> None:
+    loaded(client, cloud())
+    mine = allocation.show(client, uuid_of('server0.0')).value
+    allocation.set(client, replace(mine, project_id='nobody'))
+    dry = placement(*HEAL, *source, '--server', mine.uuid, '--dry-run', '-f', 'json')
+    reason = f'it belongs to project nobody, user {mine.user_id}'
+    assert (dry.status, states(dry)) == (3, {mine.uuid: ('would heal', reason)})
+    done = placement(*HEAL, *source, '--server', mine.uuid, '--yes', '-f', 'json')
+    assert (done.status, states(done)) == (0, {mine.uuid: ('healed', reason)})
+    healed = allocation.show(client, mine.uuid).value
+    assert (healed.project_id, healed.user_id) == (uuid_of('project'), uuid_of('user'))
+    assert (healed.allocations, healed.type) == (mine.allocations, mine.type)
+    again = placement(*HEAL, *source, '--server', mine.uuid, '--yes', '-f', 'json')
+    assert (again.status, states(again)) == (0, {})
+
+
+def test_a_server_that_holds_something_elsewhere_is_not_in_question(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    loaded(client, cloud())
+    mine = uuid_of('server0.0')
+    away = SERVER | {'id': mine, 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1'}
+    chosen = [*HEAL, '--servers', file(tmp_path, 's.json', [away]), '--server', mine]
+    assert states(placement(*chosen, '--dry-run', '-f', 'json')) == {}
+
+
+def test_a_server_that_is_claimed_for_meanwhile(client: Client) -> None:
+    loaded(client, cloud())
+    wanted = Consumer(LOST, {uuid_of('compute0'): {'VCPU': 2}}, 'p', 'u', type='INSTANCE')
+    planned = Heal(ServerDetail(LOST, 'compute0', None, 'p', 'u'), PLANNED, consumer=wanted)
+    allocation.set(client, replace(wanted, allocations={uuid_of('compute0'): {'VCPU': 1}}))
+    [failed] = heal.carry_out(client, [planned])
+    assert (failed.state, failed.reason) == ('failed', 'what it holds has changed meanwhile')
+    # What is there already is no failure: an answer may have been lost.
+    allocation.delete(client, LOST)
+    assert [each.state for each in heal.carry_out(client, [planned, planned])] == ['healed'] * 2
+
+
+def test_an_audit_finds_what_is_mended(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    """Each command that it prints, as it is printed; nothing is left that heal could mend."""
+    loaded(client, cloud())
+    mine = allocation.show(client, uuid_of('server0.0')).value
+    allocation.set(client, replace(mine, user_id='nobody'))
+    lists = ['--servers', file(tmp_path, 's.json', SERVERS)]
+    lists += ['--migrations', file(tmp_path, 'm.json', MIGRATIONS)]
+
+    def found() -> dict[str, dict[str, Any]]:
+        audit = placement('resource', 'provider', 'audit', *lists, '-f', 'json')
+        ids = ('without-allocations', 'foreign-owner')
+        return {row['subject']: row for row in json.loads(audit.stdout) if row['id'] in ids}
+
+    first = found()
+    assert {uuid: row['evidence'].get('unknown', '') for uuid, row in first.items()} == {
+        LOST: '', mine.uuid: '', GPU: STATES[GPU][1], STRAY: STATES[STRAY][1],
+    }  # fmt: skip
+    for row in first.values():
+        placement(*shlex.split(row['command'])[1:], '--yes')
+    assert found().keys() == {GPU, STRAY}

@@ -30,6 +30,8 @@ from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of
 HOSTS = 200
 #: What takes servers and migrations to tell apart.
 TOLD_APART = {'doubled', 'left-by-evacuation', 'in-migration'}
+#: What takes them to be found at all.
+UNHEARD = {'orphan', 'left-by-migration', 'without-allocations', 'foreign-owner'}
 SAFE = {'orphan', 'doubled', 'left-by-evacuation', 'reserved-above-total', 'missing-owner'}
 
 
@@ -110,7 +112,7 @@ def test_what_is_on_several_trees_is_not_judged_unheard(large: Site, placement: 
     told = {
         (id if id not in TOLD_APART else 'on-several-trees', subject)
         for id, subject in large.cloud.expected
-        if id not in ('orphan', 'left-by-migration')
+        if id not in UNHEARD
     }
     assert found(result) == Counter(told)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from placementclient.insight.audit import consumers, inventories, providers
+from placementclient.insight.audit import consumers, inventories, providers, servers
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Check, Finding, Severity
 
@@ -55,6 +55,14 @@ CHECKS = (
     Check(
         'in-migration', _INFO, 'servers on several hosts while a migration is under way',
         consumers.in_migration,
+    ),
+    Check(
+        'without-allocations', _ERROR, 'servers on a host, and whether they hold anything',
+        servers.without_allocations,
+    ),
+    Check(
+        'foreign-owner', _WARNING, 'the project and the user of each server, here and in Nova',
+        servers.foreign_owner,
     ),
     Check(
         'doubled-host', _ERROR, 'roots whose names are the short and the full name of one host',

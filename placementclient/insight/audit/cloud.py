@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Consumer
@@ -16,6 +15,7 @@ class Cloud:
 
     :param servers: all servers by UUID; ``None`` if they are not known
     :param migrations: all migrations; ``None`` if they are not known
+    :param unsettled: the UUIDs of servers that have changed since the snapshot, or just before
     """
 
     def __init__(
@@ -23,10 +23,12 @@ class Cloud:
         snapshot: Snapshot,
         servers: Mapping[str, Server] | None = None,
         migrations: Sequence[ServerMigration] | None = None,
+        unsettled: Collection[str] = (),
     ) -> None:
         self.snapshot = snapshot
         self.topology = Topology(snapshot)
         self.servers, self.migrations = servers, migrations
+        self.migrating = {m.server_uuid for m in migrations or () if not m.is_over} | {*unsettled}
         self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
         self._migrations_of: dict[str, list[ServerMigration]] = {}
         for migration in migrations or ():
@@ -44,13 +46,6 @@ class Cloud:
     def name(self, provider_uuid: str) -> str:
         """The name of a provider."""
         return self.snapshot.providers[provider_uuid].name
-
-    def listed(self, state: ProviderState) -> Counter[str]:
-        """What the consumers of a provider hold of it together."""
-        held: Counter[str] = Counter()
-        for consumer in self.snapshot.consumers_on(state.uuid):
-            held.update(consumer.allocations[state.uuid])
-        return held
 
     def roots_of(self, consumer: Consumer) -> list[str]:
         """The roots of all trees that a consumer holds something on; sharing ones too."""

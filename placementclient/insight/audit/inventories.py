@@ -33,14 +33,7 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
 def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
     """The service counts more than the consumers hold that it lists."""
     for state in cloud.states():
-        listed = cloud.listed(state)
-        unlisted = {
-            name: used - listed[name]
-            for name, used in sorted(state.usages.items())
-            if used > listed[name]
-        }
-        if unlisted:
-            # From before consumers were recorded.
+        if unlisted := cloud.snapshot.unlisted(state.uuid):
             yield Fault(
                 state.name,
                 (cloud.root_of(state),),

@@ -11,6 +11,7 @@ import pytest
 
 from placementclient.http import Client
 from placementclient.insight.audit.checks import CHECKS
+from placementclient.model.origin import Origin
 from placementclient.nova import service as compute
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
@@ -123,8 +124,8 @@ def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service
     assert placement('resource provider audit -f json') == Result(
         0,
         '[]\n',
-        'Without the compute service (The session has no catalog) nothing is said of orphans; '
-        'give --servers and --migrations\n',
+        'Without the compute service (The session has no catalog) nothing is said of orphans, nor '
+        'of servers that hold nothing; give --servers and --migrations\n',
     )
 
 
@@ -145,3 +146,61 @@ def test_the_compute_service_is_asked_after_the_snapshot(
     service.always({'resource_providers': []})
     assert placement('resource provider audit -f json') == Result(0, '[]\n', '')
     assert asked == [('servers', 1), ('migrations', 1)]
+
+
+DETAILED = {
+    'id': 'new', 'tenant_id': 'p', 'user_id': 'u', 'image': 'i', 'updated': '2026-11-02T09:00:00Z',
+    'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 0, 'disk': 0, 'extra_specs': {}},
+    'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1', 'OS-EXT-STS:task_state': None,
+    'OS-EXT-STS:vm_state': 'active',
+}  # fmt: skip
+WITHOUT = AUDIT + '--tree host1 --ignore orphan --ignore doubled --ignore on-several-trees -f json '
+
+
+def test_what_heal_needs_is_in_its_command(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    servers, migrations = save(tmp_path, 's.json', [DETAILED]), save(tmp_path, 'm.json', [])
+    heal = 'placement resource provider allocation heal --server new'
+    for lists, options in (
+        (f'--servers {servers}', f' --servers {servers}'),
+        (
+            f'--servers {servers} --migrations {migrations}',
+            f' --servers {servers} --migrations {migrations}',
+        ),
+        # Which heal could not read: it asks the compute service.
+        (f'--servers {save(tmp_path, "x.json", [{"ID": "new", "Host": "host1"}])}', ''),
+    ):
+        [row] = json.loads(placement(WITHOUT.format(file) + lists).stdout)
+        assert (row['id'], row['command']) == ('without-allocations', f'{heal}{options}')
+
+
+def test_the_compute_service_is_asked_beside_a_snapshot(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compute, 'servers', lambda client: [DETAILED])
+    command = WITHOUT.format(save(tmp_path, 'cloud.json', small())) + '--servers nova'
+    [row] = json.loads(placement(command).stdout)
+    assert row['evidence'] == {'host': 'host1', 'should_hold': {'VCPU': 1}}
+    assert row['command'].endswith('heal --server new')
+    monkeypatch.undo()
+    refused = placement(command)
+    assert (refused.status, refused.stderr) == (1, 'The session has no catalog\n')
+
+
+@pytest.mark.parametrize(
+    ('captured_at', 'count'),
+    [
+        ('2026-11-02T09:09:59+00:00', 0),
+        ('2026-11-02T09:10:00+00:00', 1),
+        ('2026-11-02T08:00:00+00:00', 0),
+        (None, 1),
+    ],
+)
+def test_servers_that_may_be_new_are_left_out(
+    placement: Placement, tmp_path: Path, captured_at: str | None, count: int
+) -> None:
+    cloud = small()
+    cloud.origin = Origin(captured_at)
+    servers = save(tmp_path, 's.json', [DETAILED])
+    command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
+    assert len(json.loads(placement(command).stdout)) == count

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from placementclient.insight.healing import LEFT_ALONE, PLANNED, UNKNOWN, Heal, missing
+from placementclient.insight.healing import (
+    LEFT_ALONE,
+    PLANNED,
+    UNKNOWN,
+    Heal,
+    disowned,
+    missing,
+)
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import ServerDetail
@@ -23,6 +30,8 @@ CLOUD = cloud(
         provider('host2_numa0', 'host2', VCPU=8),
         provider('host3', VCPU=8, MEMORY_MB=65536, DISK_GB=1000),
         provider('host3_numa0', 'host3', VCPU=8),
+        provider('host4', VCPU=8),
+        replace(provider('host4_numa0', 'host4', VCPU=8), usages={'VCPU': 1}),
     ],
     [consumer('other', host1={'VCPU': 1}), consumer('elsewhere', host2_numa0={'VCPU': 1})],
 )
@@ -77,6 +86,7 @@ def test_the_amounts(changes: dict[str, Any], resources: dict[str, int]) -> None
         ({'node': 'host9'}, 'there is no resource provider host9'),
         ({'node': 'host2'}, 'host2 itself has no VCPU'),
         ({'node': 'host3'}, '2 providers of host3 have VCPU'),
+        ({'node': 'host4'}, 'host4 has usage that no consumer answers for: it may be its'),
         ({'flavor': Flavor('m', 0, 0)}, 'its flavor asks for nothing'),
     ],
 )  # fmt: skip
@@ -107,3 +117,24 @@ def test_who_holds_something_or_is_nowhere_is_not_in_question() -> None:
         replace(SERVER, node=None),
     ]
     assert not list(missing(CLOUD, servers, ()))
+
+
+@pytest.mark.parametrize('owner', [('other', 'u'), ('p', 'other'), (None, None)])
+def test_what_belongs_to_another_becomes_the_servers(owner: tuple[str | None, ...]) -> None:
+    held = Consumer('s', {'host2': {'VCPU': 1}}, *owner, generation=4, type='INSTANCE')
+    [found] = disowned(cloud([], [held]), [replace(SERVER, flavor=None)], ())
+    assert (found.state, found.resources) == (PLANNED, {})
+    assert found.reason == f'it belongs to project {owner[0]}, user {owner[1]}'
+    assert found.consumer == replace(held, project_id='p', user_id='u')
+
+
+def test_what_belongs_to_a_server_under_way_is_left_alone() -> None:
+    held = Consumer('s', {'host2': {'VCPU': 1}}, 'other', 'u')
+    [found] = disowned(cloud([], [held]), [SERVER], {'s'})
+    assert (found.state, found.consumer) == (LEFT_ALONE, None)
+
+
+def test_what_is_a_servers_own_or_nothing_is_not_in_question() -> None:
+    held = [Consumer('s', {'host2': {'VCPU': 1}}, 'p', 'u'), Consumer('empty', {}, 'x', 'y')]
+    servers = [SERVER, replace(SERVER, uuid='empty'), replace(SERVER, uuid='nobody')]
+    assert not list(disowned(cloud([], held), servers, ()))

@@ -27,6 +27,26 @@ def test_a_server_in_any_form(record: dict[str, Any]) -> None:
         assert records.servers(document, 'x.json') == {'ab': Server('ab', ('h1',))}
 
 
+def test_a_server_with_all_that_the_api_says() -> None:
+    record = {
+        'id': 'S', 'tenant_id': 'p', 'user_id': 'u', 'image': '', 'updated': '2026-11-02T09:00:00Z',
+        'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 64, 'extra_specs': {}},
+        'OS-EXT-SRV-ATTR:host': 'h', 'OS-EXT-SRV-ATTR:hypervisor_hostname': 'h.a',
+        'OS-EXT-STS:task_state': 'rebuilding', 'OS-EXT-STS:vm_state': 'active',
+    }  # fmt: skip
+    detail = ServerDetail('s', 'h.a', Flavor('m', 1, 64), 'p', 'u', True, 'rebuilding')
+    found = records.servers([record], 'x.json')
+    expected = Server('s', ('h', 'h.a'), 'rebuilding', '2026-11-02T09:00:00Z', detail)
+    assert found == {'s': expected}
+
+
+@pytest.mark.parametrize('task', [None, 'None', 'spawning'])
+def test_a_server_as_the_client_lists_it(task: str | None) -> None:
+    record = {'ID': 'a', 'Task State': task, 'Host': 'h', 'Flavor': 'm', 'Image': 'i'}
+    expected = Server('a', ('h',), 'spawning' if task == 'spawning' else None)
+    assert records.servers([record], 'x.json') == {'a': expected}
+
+
 @pytest.mark.parametrize('host', [None, '', 'None'])
 def test_a_server_without_a_host(host: str | None) -> None:
     assert records.servers([{'ID': 'a', 'Host': host}], 'x.json') == {'a': Server('a')}

@@ -118,7 +118,8 @@ def test_a_list_that_knows_next_to_nobody_makes_no_orphan_safe() -> None:
 @pytest.mark.parametrize('kind', ['MIGRATION', None, 'INSTANCE'])
 def test_what_a_migration_holds(status: str, found: bool, command: str, kind: str | None) -> None:
     held = consumer('m', kind, a={'VCPU': 1})
-    result = findings(HOSTS, [held], {'s': 'b'}, [migration('resize', status)])
+    server = consumer('s', b={'VCPU': 1})
+    result = findings(HOSTS, [held, server], {'s': 'b'}, [migration('resize', status)])
     assert [finding.id for finding in result] == ['left-by-migration'] * found
     for finding in result:
         assert finding.fault.repair is None
