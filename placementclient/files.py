@@ -28,6 +28,7 @@ from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, documents, specification
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.specification import Spec
+from placementclient.render.printable import printable
 
 #: Stands for standard input or standard output.
 STANDARD = '-'
@@ -61,10 +62,12 @@ def read_text(path: str, most: int = _TYPED) -> str:
 
 
 def write_text(path: str, text: str, mode: int = _OWN) -> None:
-    """Write a text, as :func:`write_snapshot` does.
+    """Write a text, as :func:`write_snapshot` does; a terminal gets it printable.
 
     :param mode: who may read a file that is new
     """
+    if path == STANDARD and sys.stdout.isatty():
+        text = printable(text)
     with _writing(path, mode) as stream:
         stream.write(text.encode())
 

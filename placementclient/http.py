@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import re
 import time
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -388,10 +389,12 @@ def _check(
 
 def _pairs(query: Query) -> Iterable[tuple[str, str]]:
     for key, value in query.items():
-        if isinstance(value, list):
-            yield from ((key, element) for element in value)
-        elif value is not None:
-            yield key, str(value)
+        elements = value if isinstance(value, list) else [] if value is None else [str(value)]
+        for element in elements:
+            if not element.isascii() and re.search('[\ud800-\udfff]', element):
+                # What Python makes of a byte of an argument that is no UTF-8.
+                raise errors.BadArgument(f'{element!r} is not UTF-8 text')
+            yield key, element
 
 
 class Document(dict[str, Any]):

@@ -193,6 +193,9 @@ class _Placement(command.Command):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         # Keeps the examples of the docstrings as they are.
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        # What it does not know it repeats as it was given: a name of somebody else, maybe.
+        error = parser.error
+        vars(parser)['error'] = lambda message: error(printable(message))
         for option in self.options:
             option.add_to(parser)
         self._parser = parser

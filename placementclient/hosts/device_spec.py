@@ -106,7 +106,8 @@ def parse(text: str, path: str) -> list[DeviceSpec]:
 def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
     """The values of the option, each with its line; the key repeats, a value may go on."""
     text = text.lstrip('\ufeff')
-    if text.lstrip()[:1] in ('{', '[') and not re.match(r'\s*\[\w+\]\s*$', text.split('\n')[0]):
+    first_line = text.lstrip().partition('\n')[0]
+    if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
         yield from _objects(text, path)
         return
     section, key, value, start = '', '', '', 0

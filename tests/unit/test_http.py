@@ -293,3 +293,12 @@ def test_the_service_is_named_without_a_password(session: Session, service: Serv
     assert Client(session).service == URL
     url = 'http://user:secret@other.test:8778/p?password=secret'
     assert Client(session, endpoint_override=url).service == 'http://other.test:8778/p'
+
+
+@pytest.mark.parametrize('query', [{'name': '\udcff'}, {'required': ['A', 'a\ud800']}])
+def test_a_parameter_that_is_no_text_is_refused(
+    client: Client, service: Service, query: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
+        client.send(endpoints.LIST_PROVIDERS, query=query)
+    assert service.requests == []

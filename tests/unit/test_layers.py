@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'insight.audit': {'insight.topology', 'insight.healing'},
     'insight': {'insight.capacity', 'insight.healing', 'nova.resource_request'},
     'codec': {'planner.plan'},
-    'files': {'codec'},
+    'files': {'codec', 'render.printable'},
     'hosts': {'model'},
     'snapshot': {'api'},
     'reshape': {'snapshot', 'planner', 'files', 'direct'},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
 
+from placementclient import files
 from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import RP, fault, get, provider
 
@@ -56,3 +58,31 @@ def test_a_line_of_the_log_has_nothing_that_steers(
     assert not set(said) & {'\x1b', '\x07', '\x9b', '\r'}
     service.answer(LIST)
     assert '\x1b' not in placement('--debug resource provider list -f json').stderr
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('resource', 'class', 'list', HOSTILE),
+        ('resource', 'provider', 'inventory', 'set', RP, '--generation', HOSTILE),
+        ('--os-placement-retries', HOSTILE, 'resource', 'class', 'list'),
+        (HOSTILE,),
+    ],
+)
+def test_wrong_usage_repeats_what_it_was_given_as_text(
+    placement: Placement, words: tuple[str, ...]
+) -> None:
+    said = placement(*words)
+    assert said.status == 2
+    assert not set(said.stderr) & set(HOSTILE) - set(READABLE)
+
+
+@pytest.mark.parametrize('is_terminal', [False, True])
+def test_a_document_on_a_terminal_has_nothing_that_steers(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    out = io.TextIOWrapper(io.BytesIO())
+    out.isatty = lambda: is_terminal  # type: ignore[method-assign]
+    monkeypatch.setattr('sys.stdout', out)
+    files.write_text(files.STANDARD, HOSTILE)
+    assert out.buffer.getvalue().decode() == (READABLE if is_terminal else HOSTILE)  # type: ignore[attr-defined]

@@ -75,8 +75,9 @@ device_spec = {"address": "nor this"}
 """
 
 
-def test_nova_conf() -> None:
-    found = device_spec.parse(NOVA, 'nova.conf')
+@pytest.mark.parametrize('before', ['', '\n', '\ufeff \n\n[pci]\n'])
+def test_nova_conf(before: str) -> None:
+    found = device_spec.parse(before + NOVA, 'nova.conf')
     assert [entry.vendor_id for entry in found] == ['8086', '10de', '15b3', '1137']
 
 

@@ -1,0 +1,266 @@
+"""Command lines of every command that is registered, and what may become of them."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import itertools
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from keystoneauth1.session import Session
+
+from placementclient import errors, files, http, microversion, serving
+from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
+from placementclient.cli import shell
+from placementclient.direct import Direct
+from placementclient.model.consumers import Consumer
+from placementclient.render.printable import printable
+from placementclient.snapshot import restore
+from tests.fuzzing import TEXTS
+from tests.good_files import GOOD
+from tests.unit.codec.test_plans import BEFORE
+from tests.unit.commands.test_registry import examples_of, name
+
+POINTS = sorted(
+    itertools.chain(
+        *(
+            distribution(shell.DISTRIBUTION).entry_points.select(group=group)
+            for group in (shell.COMMANDS, 'placementclient.program')
+        )
+    )
+)
+#: What the examples of the help name, and what a service may hold that is no name at all.
+HOSTS = ('compute1', 'compute2', 'storage', '\x1b[2J\u202eevil\n')
+CONSUMER = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
+#: The files that the examples name, by kind.
+FILES = {
+    'cloud.json': 'snapshot', 'before.json': 'snapshot', 'plan.json': 'plan',
+    'vgpu.yaml': 'specification', 'gpu-map.csv': 'assignments', 'trees.yaml': 'declaration',
+    'servers.json': 'servers', 'details.json': 'server details', 'migrations.json': 'migrations',
+    'aggregates.json': 'aggregates', 'flavors.json': 'flavors', 'pci.csv': 'devices',
+    'nova.conf': 'device spec', 'facts/gpu1.tar': 'host facts', 'body.json': 'document',
+    'allocations.json': 'document',
+}  # fmt: skip
+#: Of the commands that only the program has.
+EXAMPLES = {'batch': [['commands', '--keep-going']], 'complete': [['bash']]}
+COMMANDS = """
+trait list --name startswith:CUSTOM_
+placement resource provider show compute1 --os-placement-api-version 1.10
+openstack resource provider set compute1 --name "\x1b[2J"
+"""
+#: What says what there is; the rest is bookkeeping, such as the projects that were ever named.
+TABLES = {
+    'resource_providers': 'uuid, name, parent_provider_id',
+    'inventories': 'resource_provider_id, resource_class_id, total, reserved, allocation_ratio',
+    'allocations': 'resource_provider_id, consumer_id, resource_class_id, used',
+    'resource_provider_traits': 'resource_provider_id, trait_id',
+    'resource_provider_aggregates': 'resource_provider_id, aggregate_id',
+    'traits': 'name',
+    'resource_classes': 'name',
+    'consumers': 'uuid, project_id, user_id, consumer_type_id',
+}
+
+
+@st.composite
+def command_lines(draw: st.DrawFn, point: EntryPoint) -> list[str]:
+    """An example of a command's help, in which something is something else."""
+    command = point.load()
+    parser = command(None, None).get_parser(name(point))
+    options = [action for action in parser._actions if '--help' not in action.option_strings]
+    words = list(draw(st.sampled_from(EXAMPLES.get(point.name) or examples_of(point))))
+    for _ in range(draw(st.integers(1, 3))):
+        places = [i for i, word in enumerate(words) if not word.startswith('-')]
+        what = draw(
+            st.sampled_from(['value', 'value', 'value', 'option', 'option', 'gone', 'more'])
+        )
+        if what == 'option' and options:
+            words += draw(given_option(draw(st.sampled_from(options))))
+        elif what == 'more' or not places:
+            words.append(draw(values()))
+        else:
+            place = draw(st.sampled_from(places))
+            words[place : place + 1] = [draw(values())] if what == 'value' else []
+    return words
+
+
+@st.composite
+def given_option(draw: st.DrawFn, option: argparse.Action) -> list[str]:
+    """An option or an argument with its value, which is mostly none that it can have."""
+    flag = option.option_strings[-1:]
+    if option.nargs == 0:
+        return flag
+    if option.choices and draw(st.booleans()):
+        return [*flag, str(draw(st.sampled_from(sorted(option.choices))))]
+    value = draw(values())
+    # As argparse wants it of a value that begins with a hyphen.
+    return [f'{flag[0]}={value}' if flag and flag[0].startswith('--') else value]
+
+
+#: What stands for something that there is.
+SOUND = [*FILES, *HOSTS, CONSUMER, 'VCPU', 'VGPU', 'CUSTOM_FPGA', 'VCPU=1', 'HW_CPU_X86_AVX2']
+
+
+def values() -> st.SearchStrategy[str]:
+    """A word; no absolute path but those that do no harm."""
+    return st.sampled_from(SOUND) | TEXTS.map(_inside)
+
+
+def _inside(text: str) -> str:
+    harmless = ('/', '/dev/full', '/nonexistent/x')
+    return f'.{text}' if text.startswith('/') and text not in harmless else text
+
+
+class Output(io.TextIOWrapper):
+    """Standard output, which is a terminal, or standard error, which is none: without progress."""
+
+    def __init__(self, errors: str) -> None:
+        super().__init__(io.BytesIO(), encoding='utf-8', errors=errors, newline='')
+
+    def isatty(self) -> bool:
+        return self.errors == 'strict'
+
+    def shown(self) -> str:
+        """What was written to it."""
+        self.flush()
+        assert isinstance(self.buffer, io.BytesIO)
+        return self.buffer.getvalue().decode()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended.
+
+    :param cause: what it did not expect, and what became a line at the last moment
+    """
+
+    status: int
+    stdout: str
+    stderr: str
+    cause: BaseException | None
+
+
+class Program:
+    """The program on a service of its own, in a folder of its own; both are always as they were.
+
+    :param session: of the embedded service, which must be empty
+    """
+
+    def __init__(self, session: Session, folder: Path) -> None:
+        self._session, self._folder = session, folder
+        self._fill(session)
+        self._files = folder / 'files'
+        for file, kind in FILES.items():
+            (self._files / file).parent.mkdir(parents=True, exist_ok=True)
+            (self._files / file).write_bytes(GOOD[kind][1][0])
+        (self._files / 'commands').write_text(COMMANDS)
+        path = session.auth.database.removeprefix('sqlite:///')
+        self._database = sqlite3.connect(path)
+        self._copy = sqlite3.connect(folder / 'copy')
+        self._database.backup(self._copy)
+        self._held = self._state()
+        self._round = 0
+
+    def close(self) -> None:
+        self._database.close()
+        self._copy.close()
+
+    def _fill(self, session: Session) -> None:
+        url = session.get_endpoint(service_type='placement')
+        client = http.Client(session, microversion.HIGHEST, endpoint_override=url)
+        for host in HOSTS:
+            made = resource_provider.create(client, host)
+            fields = {kind: {'total': 8} for kind in ('VCPU', 'MEMORY_MB', 'VGPU', 'DISK_GB')}
+            inventory.set_all(client, made.uuid, fields, made.generation)
+            consumer = CONSUMER if host == HOSTS[0] else made.uuid
+            held = {made.uuid: {'VCPU': 1, 'VGPU': 1}}
+            allocation.set(client, Consumer(consumer, held, host, host, None, 'INSTANCE'))
+        resource_class.create(client, 'CUSTOM_FPGA')
+        for known in ('CUSTOM_NVIDIA_A40', 'CUSTOM_FAST_DISK'):
+            trait.create(client, known)
+        restore.load(client, files.read_snapshot(str(BEFORE / 'cloud.json')))
+
+    def _state(self) -> dict[str, list[Any]]:
+        return {
+            table: sorted(map(repr, self._database.execute(f'SELECT {columns} FROM {table}')))
+            for table, columns in TABLES.items()
+        }
+
+    def run(self, words: list[str]) -> Ended:
+        """Run a command; where it fails it has changed nothing."""
+        folder = self._folder / str(self._round) / 'a' / 'b'
+        if not folder.exists():
+            shutil.copytree(self._files, folder)
+        before = _contents(folder)
+        with chdir(folder):
+            ended = self._run(words)
+        held, after = self._state(), _contents(folder)
+        is_changed = held != self._held or after != before
+        if after != before:
+            self._round += 1
+        if held != self._held:
+            self._copy.backup(self._database)
+        if ended.status in (1, 2):
+            assert not is_changed, (words, ended)
+        return ended
+
+    def _run(self, words: list[str]) -> Ended:
+        causes: list[BaseException | None] = []
+        out, err = Output('strict'), Output('backslashreplace')
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setenv('NO_COLOR', '1')
+            patch.setenv('TERM', 'dumb')
+            stdin = io.BufferedReader(io.BytesIO(b'{}'))
+            patch.setattr(sys, 'stdin', io.TextIOWrapper(stdin))
+            patch.setattr(shell.Shell, 'clean_up', lambda *args: causes.append(args[-1]))
+            patch.setattr(serving, 'serve', lambda where, make, *_: make())
+            try:
+                status = shell.main(words, session=self._session)
+            except SystemExit as exit:
+                status = int(exit.code or 0)
+        cause = next((cause for cause in causes if cause), None)
+        is_meant = isinstance(cause, errors.PlacementError | SystemExit) or _is_of_columns(cause)
+        return Ended(int(status), out.shown(), err.shown(), None if is_meant else cause)
+
+
+def _is_of_columns(cause: BaseException | None) -> bool:
+    """Whether cliff says, when all is read, that -c or --sort-column names no column."""
+    return isinstance(cause, ValueError) and 'No recognized column names' in str(cause)
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob('*'))
+        if path.is_file()
+    }
+
+
+def check(words: list[str], ended: Ended) -> None:
+    """What holds of every command, whatever it was given and answered."""
+    assert ended.cause is None, (words, ended)
+    assert ended.status in tuple(errors.ExitStatus), (words, ended)
+    assert 'Traceback' not in ended.stderr
+    if ended.status in (1, 2):
+        # Of a batch every line says what it says, on standard output as JSON.
+        assert (ended.stderr or ended.stdout).strip(), words
+    assert printable(ended.stderr) == ended.stderr, (words, ended)
+    if not any(word.startswith(('-f', '--format')) for word in words):
+        assert printable(ended.stdout) == ended.stdout, (words, ended)
+
+
+@pytest.fixture(scope='module')
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    with Direct.scratch() as service:
+        program = Program(Session(auth=service), tmp_path_factory.mktemp('fuzz'))
+        with closing(program):
+            yield program

@@ -1,0 +1,24 @@
+"""Every command with arguments that are none: an error that says so, and nothing done."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.functional.fuzzed import POINTS, Program, check, command_lines, name, program
+from tests.fuzzing import examples
+
+__all__ = ['program']
+
+
+@pytest.mark.parametrize('point', POINTS, ids=name)
+@examples(8)
+@given(data=st.data())
+def test_whatever_a_command_is_given(
+    program: Program, point: EntryPoint, data: st.DataObject
+) -> None:
+    words = [*name(point).split(), *data.draw(command_lines(point))]
+    check(words, program.run(words))

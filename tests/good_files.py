@@ -1,0 +1,157 @@
+"""A good file of every kind that is read, and what reads it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tarfile
+from collections.abc import Callable
+from typing import Any
+
+from placementclient import files
+from placementclient.declaration import declared
+from placementclient.hosts import archive, device_spec, devices
+from placementclient.nova import records
+from placementclient.reshape import journal
+from tests.unit.codec.test_plans import BEFORE, SPEC
+from tests.unit.hosts.test_archive import FILES as FACTS
+
+SERVER = '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
+ROW = {'consumer_uuid': SERVER, 'resource_class': 'VGPU', 'amount': 1, 'to_provider': 'gpu'}
+ROWS = (
+    'consumer_uuid,resource_class,amount,to_provider,evidence\n'
+    f'{SERVER},VGPU,1,gpu,"looked, it up"\n'
+)
+YAML = """
+trees: {class: [VGPU]}
+providers:
+- &gpu {name: "{root}_gpu", traits: [CUSTOM_A40], inventories: {VGPU: {total: 4}}}
+moves:
+- from_resource_provider: "{root}"
+  to_resource_provider: "{root}_gpu"
+  moved_resources: {VGPU: all}
+"""
+DECLARED = """
+name: compute1
+inventories: {VCPU: {total: 16, allocation_ratio: 4.0}}
+traits: [HW_CPU_X86_AVX2]
+children:
+- {name: compute1_gpu0, aggregates: [7aa3a1a2-7ac2-4b1d-a0c2-0c2e1c8f6a11]}
+"""
+PROVIDERS = {
+    'meta': {'schema_version': '1.0'},
+    'providers': [
+        {
+            'identification': {'name': 'compute1'},
+            'inventories': {'additional': [{'CUSTOM_X': {'total': 2}}]},
+            'traits': {'additional': ['CUSTOM_A40']},
+        }
+    ],
+}
+FLAVOR = {
+    'id': '1', 'name': 'm1', 'vcpus': 2, 'ram': 512, 'disk': 1, 'swap': '',
+    'OS-FLV-EXT-DATA:ephemeral': 0, 'os-flavor-access:is_public': True,
+    'extra_specs': {'resources:VGPU': '1', 'trait:CUSTOM_A40': 'required'},
+}  # fmt: skip
+SERVERS = [
+    {
+        'id': SERVER, 'tenant_id': 'p', 'user_id': 'u', 'image': '', 'name': 's',
+        'OS-EXT-SRV-ATTR:host': 'compute1',
+        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1',
+        'OS-EXT-STS:task_state': None,
+        'OS-EXT-STS:vm_state': 'active',
+        'flavor': {name: value for name, value in FLAVOR.items() if name != 'id'},
+    }
+]  # fmt: skip
+MIGRATIONS = [
+    {
+        'uuid': '8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11', 'instance_uuid': SERVER,
+        'source_compute': 'compute1', 'source_node': 'compute1', 'status': 'running',
+        'migration_type': 'live-migration',
+    }
+]  # fmt: skip
+AGGREGATES = [{'uuid': '7aa3a1a2-7ac2-4b1d-a0c2-0c2e1c8f6a11', 'name': 'az', 'hosts': ['compute1']}]
+DEVICE = {
+    'hypervisor_hostname': 'compute1', 'address': '0000:81:00.1', 'parent_addr': '0000:81:00.0',
+    'vendor_id': '8086', 'product_id': '1572', 'dev_type': 'type-VF', 'status': 'allocated',
+    'instance_uuid': SERVER,
+}  # fmt: skip
+XML = '<resultset><row>{}</row></resultset>'.format(
+    ''.join(f'<field name="{name}">{value}</field>' for name, value in DEVICE.items())
+)
+CONF = """
+[pci]
+device_spec = {"vendor_id": "8086", "product_id": "1572", "address": "0000:81:*.*"}
+device_spec = [{"vendor_id": "10de", "traits": "CUSTOM_A40",
+  "address": {"domain": "0000", "bus": ".*", "slot": "0[0-9]", "function": "1"}}]
+"""
+PLAN = files.read_plan(str(BEFORE / 'plan.json'))
+
+
+def tar() -> bytes:
+    """The archive of a host."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode='w') as stream:
+        for name, text in FACTS.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
+            stream.addfile(entry, io.BytesIO(text.encode()))
+    return content.getvalue()
+
+
+def text_with(parse: Callable[[str, str], Any]) -> Callable[[str], Any]:
+    """What reads a file by its text."""
+    return lambda path: parse(files.read_text(path), path)
+
+
+def document_with(parse: Callable[[Any, str], Any]) -> Callable[[str], Any]:
+    """What reads a file by what its JSON or YAML says."""
+    return lambda path: parse(files.read_document(path), path)
+
+
+def separated(by: str) -> bytes:
+    """Rows of devices, as CSV or of ``mysql --batch``."""
+    return ''.join(f'{by.join(row)}\n' for row in (DEVICE, DEVICE.values())).encode()
+
+
+def of_json(document: Any) -> bytes:
+    """A document in a file."""
+    return json.dumps(document).encode()
+
+
+Reader = Callable[[str], Any]
+GOOD: dict[str, tuple[Reader, list[bytes]]] = {
+    'snapshot': (files.read_snapshot, [(BEFORE / 'cloud.json').read_bytes()]),
+    'plan': (files.read_plan, [(BEFORE / 'plan.json').read_bytes()]),
+    'journal': (
+        lambda path: journal.read(path, PLAN),
+        [(BEFORE / 'plan.json.journal').read_bytes()],
+    ),
+    'specification': (files.read_spec, [YAML.encode(), of_json(SPEC)]),
+    'assignments': (files.read_assignments, [ROWS.encode(), of_json([ROW])]),
+    'document': (files.read_document, [YAML.encode(), of_json(SPEC)]),
+    'declaration': (text_with(declared.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
+    'servers': (document_with(records.servers), [of_json({'servers': SERVERS})]),
+    'server details': (
+        document_with(lambda document, path: records.server_details(document, path, {})),
+        [of_json(SERVERS)],
+    ),
+    'migrations': (document_with(records.migrations), [of_json(MIGRATIONS)]),
+    'aggregates': (document_with(records.aggregates), [of_json({'aggregates': AGGREGATES})]),
+    'flavors': (document_with(records.flavors), [of_json({'flavors': [FLAVOR]})]),
+    'devices': (
+        text_with(devices.parse),
+        [separated(','), separated('\t'), XML.encode(), of_json([DEVICE])],
+    ),
+    'device spec': (
+        text_with(device_spec.parse),
+        [CONF.encode(), of_json({'vendor_id': '8086', 'address': '0000:81:00.0'})],
+    ),
+    'host facts': (
+        archive.read,
+        [tar(), gzip.compress(tar(), mtime=0), bz2.compress(tar()), lzma.compress(tar())],
+    ),
+}
