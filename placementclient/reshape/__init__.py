@@ -1,1 +1,1 @@
-"""A plan carried out: applied, verified, taken back, on the live service or on a stage."""
+"""A plan carried out: applied, verified, taken back, on the live service or in a rehearsal."""
