@@ -14,7 +14,8 @@ from typing import Any
 from placementclient import errors
 from placementclient.commands import base
 
-_FILES = ('vgpu.yaml', 'gpu-map.csv')
+#: The cloud, which is loaded; the rest of the files is for the commands.
+_CLOUD = 'cloud.json'
 _HOST = 'compute1'
 _PREFIX = 'resource provider reshape'
 
@@ -70,7 +71,12 @@ class _Demo:
             'Which card a server uses is a fact that Placement does not know. Nothing is guessed:'
         )
         self._type(plan, errors.ExitStatus.UNDECIDED)
-        self._say('So it is looked up on the host, in the mdevs of its servers:')
+        self._say('The host knows it. What "reshape collector" has found there is in a folder:')
+        self._type(
+            f'{_PREFIX} assignments --host-facts compute1 --snapshot cloud.json -o gpu-map.csv',
+            errors.ExitStatus.DIFFERS,
+        )
+        self._say('All but the migration, of which the specification says where it belongs:')
         self._cat('gpu-map.csv')
         self._type(f'{plan} --assignments gpu-map.csv')
         self._type(f'{_PREFIX} show plan.json')
@@ -85,9 +91,8 @@ class _Demo:
 
         data = resources.files('placementclient.reshape') / 'demo'
         with resources.as_file(data) as folder:
-            for name in _FILES:
-                shutil.copy(folder / name, name)
-            cloud = files.read_snapshot(str(folder / 'cloud.json'))
+            shutil.copytree(folder, '.', ignore=shutil.ignore_patterns(_CLOUD), dirs_exist_ok=True)
+            cloud = files.read_snapshot(str(folder / _CLOUD))
         self._client = http.Client(self._session, microversion.HIGHEST)
         restore.load(self._client, cloud)
 
@@ -116,6 +121,8 @@ class _Demo:
         print(f'$ {self._program} {command}', file=self._stdout, flush=True)
         with contextlib.redirect_stderr(self._stdout):
             ended = shell.main(shlex.split(command), session=self._session)
+        if ended == shell.BROKEN_PIPE:
+            raise BrokenPipeError
         if ended != status:
             raise errors.PlacementError(f'the demo has failed: exit status {ended}')
         print(f'(exit status {int(status)})\n' if status else '', file=self._stdout, flush=True)

@@ -58,6 +58,12 @@ class _Fitting(base.Lister):
             self.exit_status = errors.ExitStatus.DIFFERS
         return self.prints, rows
 
+    def uncompared(self, what: str) -> None:
+        """Say what was not looked for, where there is no snapshot."""
+        self.log.warning(
+            f'Without --snapshot nothing is compared with what is allocated: not found are {what}'
+        )
+
 
 class AssignmentsReshape(_Fitting):
     """Write the file of assignments that hosts, or the compute service, give evidence for.
@@ -134,6 +140,11 @@ class AssignmentsReshape(_Fitting):
         from placementclient.hosts import archive, assignments
 
         hosts = [archive.read(path) for path in parsed_args.host_facts]
+        if snapshot is None:
+            missed = 'classes other than VCPU and MEMORY_MB'
+            if not parsed_args.numa:
+                missed = 'other amounts, and consumers without a device'
+            self.uncompared(f'servers that Placement does not know, {missed}')
         if parsed_args.numa:
             return assignments.of_cells(hosts, snapshot)
         pairs = [text.rpartition('=') for text in parsed_args.classes]
@@ -222,6 +233,10 @@ class DevicesReshape(_Fitting):
             specs[host] = device_spec.parse(files.read_text(path), path)
         path = parsed_args.snapshot
         snapshot = files.read_snapshot(path) if path else None
+        if snapshot is None:
+            self.uncompared(
+                'hosts that Placement does not know, and instances that hold nothing on theirs'
+            )
         found = additions.of_devices(rows, specs, snapshot)
         document = {'additions': [dict(entry) for entry in found.entries]}
         files.write_text(parsed_args.output, yaml.safe_dump(document, sort_keys=False))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from keystoneauth1 import noauth
 from keystoneauth1.session import Session
 
 from placementclient import http, microversion
@@ -74,7 +75,16 @@ def placement(session: Session, capsys: pytest.CaptureFixture[str]) -> Placement
 
     A single string is split as a shell does.
     """
+    return _program(session, capsys)
 
+
+@pytest.fixture
+def placement_over_http(service_url: str, capsys: pytest.CaptureFixture[str]) -> Placement:
+    """The same, with a service in another process, which has what other tests have left."""
+    return _program(Session(auth=noauth.NoAuth(endpoint=service_url)), capsys)
+
+
+def _program(session: Session, capsys: pytest.CaptureFixture[str]) -> Placement:
     def run(*argv: str, microversion: str = '1') -> Result:
         arguments = shlex.split(argv[0]) if len(argv) == 1 else list(argv)
         capsys.readouterr()

@@ -150,12 +150,13 @@ def test_from_two_hosts_to_a_plan(placement: Placement, tmp_path: Path) -> None:
     cloud, rows, spec = (str(tmp_path / name) for name in ('cloud.json', 'map.csv', 'spec.yaml'))
     run('resource', 'provider', 'snapshot', 'save', cloud)
     facts = [('--host-facts', str(tmp_path / f'{name}.tar')) for name in servers]
-    told = run(
-        *('resource', 'provider', 'reshape', 'assignments', '-f', 'json'),
+    assignments = (
+        *('resource', 'provider', 'reshape', 'assignments', '-f', 'json', '-o', rows),
         *(part for pair in facts for part in pair),
-        *('--snapshot', cloud, '-o', rows),
     )
-    assert json.loads(told.stdout) == []
+    assert 'nothing is compared with what is allocated' in run(*assignments).stderr
+    told = run(*assignments, '--snapshot', cloud)
+    assert (json.loads(told.stdout), told.stderr) == ([], '')
     Path(spec).write_text(
         f"""
 trees: {{class: [VGPU]}}
@@ -207,11 +208,13 @@ device_spec = [{"vendor_id": "10de", "resource_class": "PGPU", "traits": "a40"},
 """
 
 
-def test_devices_of_three_hosts(placement: Placement, tmp_path: Path) -> None:
+@pytest.mark.parametrize('where', ['placement', 'placement_over_http'])
+def test_devices_of_three_hosts(where: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Physical and virtual functions, a physical network, a device for one use, a migration."""
-    run, command = placement, ('resource', 'provider', 'reshape')
+    run: Placement = request.getfixturevalue(where)
+    command = ('resource', 'provider', 'reshape')
     servers = {name: clouds.uuid_of(name) for name in ('gpu', 'two', 'neutron', 'once', 'away')}
-    homes = {'gpu': 'pci1', 'two': 'pci2', 'neutron': 'pci2', 'once': 'pci3'}
+    homes = {'gpu': 'pci1', 'two': 'pci2', 'neutron': 'pci2', 'once': 'pci3', 'away': 'pci1'}
     for host_name in ('pci1', 'pci2', 'pci3'):
         run('resource', 'provider', 'create', host_name)
         run('resource', 'provider', 'inventory', 'set', host_name, '--resource', 'VCPU=8')
@@ -220,17 +223,22 @@ def test_devices_of_three_hosts(placement: Placement, tmp_path: Path) -> None:
             *('resource', 'provider', 'allocation', 'set', servers[name]),
             *('--allocation', f'rp={home},VCPU=1', '--project-id', 'p', '--user-id', 'u'),
         )
+    # What the server on its way still has where it comes from.
+    run(
+        *('resource', 'provider', 'allocation', 'set', clouds.uuid_of('migration')),
+        *('--allocation', 'rp=pci3,VCPU=1', '--project-id', 'p', '--user-id', 'u'),
+        *('--consumer-type', 'MIGRATION'),
+    )
     rows, conf, cloud, spec, plan = (
         str(tmp_path / name) for name in ('pci.csv', 'nova.conf', 'cloud.json', 's.yaml', 'p.json')
     )
     Path(rows).write_text(DEVICES.format(**servers))
     Path(conf).write_text(NOVA_CONF)
     run('resource', 'provider', 'snapshot', 'save', cloud)
-    told = run(
-        *(*command, 'devices', '--devices', rows, '--device-spec', conf),
-        *('--snapshot', cloud, '-o', spec, '-f', 'json'),
-    )
-    assert told.status == 3
+    devices = (*command, 'devices', '--devices', rows, '--device-spec', conf, '-o', spec)
+    assert 'instances that hold nothing on theirs\n' in run(*devices).stderr
+    told = run(*devices, '--snapshot', cloud, '-f', 'json')
+    assert (told.status, told.stderr) == (3, '')
     assert [record['subject'] for record in json.loads(told.stdout)] == [
         'pci3_0000:84:00.0',
         servers['away'],
@@ -261,7 +269,7 @@ def test_devices_of_three_hosts(placement: Placement, tmp_path: Path) -> None:
         'two': ["[('CUSTOM_PCI_8086_1565', 2)]", "[('VCPU', 1)]"],
         'neutron': ["[('VCPU', 1)]"],
         'once': ["[('CUSTOM_PCI_10DE_2236', 1)]", "[('VCPU', 1)]"],
-        'away': [],
+        'away': ["[('VCPU', 1)]"],
     }
     back = run(*command, 'rollback', plan, '--tree', 'pci1', '--tree', 'pci2', '--yes')
     assert back.status == 0, back.stdout

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 
@@ -23,11 +25,14 @@ CARDS = ('compute1_pci_0000_84_00_0', 'compute1_pci_0000_85_00_0')
 
 
 @pytest.fixture
-def cloud(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+def cloud(
+    client: Client, placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Snapshot:
     """The demo's cloud in a real Placement, and its files in the current folder."""
     monkeypatch.chdir(tmp_path)
     with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    placement(f'{PREFIX} assignments --host-facts compute1 -o gpu-map.csv')
     restore.load(client, files.read_snapshot('cloud.json'))
     return capture.capture(client)
 
@@ -38,9 +43,16 @@ def test_the_demo_ends_with_the_trees(placement: Placement) -> None:
     before, after = result.stdout.split('# The same cloud now:')
     assert 'VGPU 6/8' in before
     assert '(exit status 5)' in before
+    assert 'no mediated device of it is known' in before
     for card in CARDS:
         assert f'─ {card}  VGPU 3/4\n' in after
     assert 'compute1  DISK_GB 520/1900  MEMORY_MB 53248/97395  VCPU 26/768\n' in after
+
+
+def test_the_demo_into_a_pipe_that_is_closed() -> None:
+    command = f"'{sys.executable}' -m placementclient {PREFIX} demo | head -n 20"
+    done = subprocess.run(['sh', '-c', command], capture_output=True, text=True, check=True)
+    assert (len(done.stdout.splitlines()), done.stderr) == (20, '')
 
 
 def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(
@@ -51,7 +63,7 @@ def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(
     assert not Path('plan.json').exists()
     todo = Path('todo.csv').read_text()
     assert todo.count(',VGPU,1,,') == 5
-    Path('todo.csv').write_text(todo.replace(',VGPU,1,,', f',VGPU,1,{CARDS[1]},', 4))
+    Path('todo.csv').write_text(todo.replace(',VGPU,1,,', f',VGPU,1,{CARDS[0]},', 4))
     refused = placement(f'{PLAN} --assignments todo.csv')
     assert refused.status == errors.ExitStatus.DONE, refused
     plan = json.loads(Path('plan.json').read_text())

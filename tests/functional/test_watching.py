@@ -16,6 +16,7 @@ from tests.functional.away import Service
 from tests.watching import watching
 
 RESHAPE = 'resource provider reshape'
+MAP = f'{RESHAPE} assignments --host-facts compute1 -o gpu-map.csv'
 PLAN = f'{RESHAPE} plan --spec vgpu.yaml --assignments gpu-map.csv --snapshot cloud.json -o p.json'
 
 
@@ -23,6 +24,7 @@ def test_a_service_that_is_away_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     with resources.as_file(resources.files('placementclient.reshape') / 'demo') as folder:
         shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    assert shell.main(MAP.split()) == 0
     assert shell.main(PLAN.split()) == 0
     service = Service(tmp_path)
     try:
