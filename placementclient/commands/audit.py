@@ -16,6 +16,7 @@ from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
     from placementclient.http import Client
+    from placementclient.insight.audit.cloud import Cloud
     from placementclient.insight.audit.findings import Finding
     from placementclient.model.servers import Server, ServerMigration
     from placementclient.model.snapshots import Snapshot
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
 T = TypeVar('T')
 
 _FIXED = 'done'
+SERVERS = Option(
+    '--servers',
+    metavar='<file>|nova',
+    help='The list of all servers, as JSON, or nova: the compute service is asked',
+)
+MIGRATIONS = Option(
+    '--migrations',
+    metavar='<file>|nova',
+    help='The list of all migrations, as JSON, or nova: the compute service is asked',
+)
 
 
 class AuditProvider(base.Lister):
@@ -51,16 +62,8 @@ class AuditProvider(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'something was found, and is not mended'),)
     options = (
         SNAPSHOT,
-        Option(
-            '--servers',
-            metavar='<file>|nova',
-            help='The list of all servers, as JSON, or nova: the compute service is asked',
-        ),
-        Option(
-            '--migrations',
-            metavar='<file>|nova',
-            help='The list of all migrations, as JSON, or nova: the compute service is asked',
-        ),
+        SERVERS,
+        MIGRATIONS,
         TREE,
         Option(
             '--ignore',
@@ -75,14 +78,10 @@ class AuditProvider(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.insight.audit import checks
-        from placementclient.insight.audit.cloud import Cloud
         from placementclient.render import findings as tables
 
         self._check_ids(parsed_args.ignore, [check.id for check in checks.CHECKS])
-        snapshot = taken(self, parsed_args)
-        # After the snapshot, so that a server that is new in it is in the list.
-        servers, migrations = self._known(parsed_args)
-        cloud = Cloud(snapshot, servers, migrations, _unsettled(snapshot, servers))
+        cloud = read(self, parsed_args)
         roots = {self._root(cloud, name) for name in parsed_args.tree}
         findings = list(checks.audit(cloud, roots, parsed_args.ignore))
         if not findings and parsed_args.formatter == self.formatter_default:
@@ -91,47 +90,18 @@ class AuditProvider(base.Lister):
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
         if any((done or {}).get(place) != _FIXED for place in range(len(findings))):
             self.exit_status = errors.ExitStatus.DIFFERS
-        return tables.rows(findings, self.program, done, _heal_lists(parsed_args, servers))
+        return tables.rows(findings, self.program, done, heal_lists(parsed_args, cloud.servers))
 
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
         for id in given:
             if id not in known:
                 raise errors.UsageError(f'There is no check {id!r}, but {", ".join(known)}')
 
-    def _root(self, cloud: Any, name: str) -> str:
+    def _root(self, cloud: Cloud, name: str) -> str:
         state = cloud.snapshot.find(name)
         if state is None:
             raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
-        root: str = cloud.root_of(state)
-        return root
-
-    def _known(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[Mapping[str, Server] | None, Sequence[ServerMigration] | None]:
-        """The servers and the migrations, as far as somebody says which there are."""
-        from placementclient.nova import records, service
-
-        sources = parsed_args.servers, parsed_args.migrations
-        is_told = any(sources) or parsed_args.snapshot
-        servers, migrations = sources if is_told else (NOVA, NOVA)
-        try:
-            return (
-                self._listed(servers, service.servers, records.servers),
-                self._listed(migrations, service.migrations, records.migrations),
-            )
-        except service.NoCompute as reason:
-            if is_told:
-                raise
-            self.log.warning(
-                f'Without the compute service ({reason}) nothing is said of orphans, nor of '
-                'servers that hold nothing; give --servers and --migrations'
-            )
-            return None, None
-
-    def _listed(
-        self, source: str | None, ask: Callable[[Client], list[Any]], parse: Callable[[Any, str], T]
-    ) -> T | None:
-        return parse(*compute.document(self, source, ask)) if source else None
+        return cloud.root_of(state)
 
     def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
         """Run what is safe; what came of it, by the finding's place."""
@@ -160,6 +130,45 @@ class AuditProvider(base.Lister):
         return done
 
 
+def read(command: base._Placement, parsed_args: argparse.Namespace) -> Cloud:
+    """What is to be audited: the snapshot, and what the compute service says of its consumers."""
+    from placementclient.insight.audit.cloud import Cloud
+
+    snapshot = taken(command, parsed_args)
+    # After the snapshot, so that a server that is new in it is in the list.
+    servers, migrations = _known(command, parsed_args)
+    return Cloud(snapshot, servers, migrations, _unsettled(snapshot, servers))
+
+
+def _known(
+    command: base._Placement, parsed_args: argparse.Namespace
+) -> tuple[Mapping[str, Server] | None, Sequence[ServerMigration] | None]:
+    """The servers and the migrations, as far as somebody says which there are."""
+    from placementclient.nova import records, service
+
+    def listed(
+        source: str | None, ask: Callable[[Client], list[Any]], parse: Callable[[Any, str], T]
+    ) -> T | None:
+        return parse(*compute.document(command, source, ask)) if source else None
+
+    sources = parsed_args.servers, parsed_args.migrations
+    is_told = any(sources) or parsed_args.snapshot
+    servers, migrations = sources if is_told else (NOVA, NOVA)
+    try:
+        return (
+            listed(servers, service.servers, records.servers),
+            listed(migrations, service.migrations, records.migrations),
+        )
+    except service.NoCompute as reason:
+        if is_told:
+            raise
+        command.log.warning(
+            f'Without the compute service ({reason}) nothing is said of orphans, nor of '
+            'servers that hold nothing; give --servers and --migrations'
+        )
+        return None, None
+
+
 def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:
     """The servers that Nova has changed since the snapshot, or just before: some are new."""
     from placementclient.workflows import repair
@@ -174,7 +183,7 @@ def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[
     }
 
 
-def _heal_lists(
+def heal_lists(
     parsed_args: argparse.Namespace, servers: Mapping[str, Server] | None
 ) -> dict[str, str]:
     """The files that ``allocation heal`` can read too, by its option for each."""

@@ -32,12 +32,17 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
         f'Nothing found: {checks} checks of {len(trees)} trees with {len(states)} providers and '
         f'{len(held)} consumers'
     )
-    unknown = [
+    missing = unknown(cloud)
+    return f'{found}, without a list of {" and of ".join(missing)}' if missing else found
+
+
+def unknown(cloud: Cloud) -> list[str]:
+    """What nobody has listed."""
+    return [
         what
         for what, listed in (('servers', cloud.servers), ('migrations', cloud.migrations))
         if listed is None
     ]
-    return f'{found}, without a list of {" and of ".join(unknown)}' if unknown else found
 
 
 def rows(

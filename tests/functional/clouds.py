@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from placementclient.api import allocation, resource_provider
@@ -62,6 +63,20 @@ def cloud(hosts: int = 1, servers: int = 4) -> Snapshot:
             for m in range(servers)
         ]
         + [server(f'plain{n}', f'compute{n}', 0) for n in range(hosts)],
+    )
+
+
+def used(snapshot: Snapshot) -> Snapshot:
+    """A cloud as it would be once it has been made: with what its consumers use."""
+    amounts: dict[str, dict[str, int]] = {}
+    for consumer in snapshot.consumers.values():
+        for provider_uuid, resources in consumer.allocations.items():
+            sums = amounts.setdefault(provider_uuid, {})
+            for name, amount in resources.items():
+                sums[name] = sums.get(name, 0) + amount
+    return Snapshot(
+        [replace(each, usages=amounts.get(each.uuid, {})) for each in snapshot.providers.values()],
+        [replace(each, generation=1) for each in snapshot.consumers.values()],
     )
 
 

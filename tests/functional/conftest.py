@@ -20,7 +20,17 @@ from keystoneauth1.session import Session
 from placementclient import http, microversion
 from placementclient.cli import shell
 from placementclient.direct import Direct
-from tests.functional import databases
+from tests.functional import browser, databases
+
+#: Where there is no browser, and nobody wants one to be there.
+collect_ignore = [] if browser.IS_THERE or browser.WANTED else ['test_report.py']
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not tested."""
+    if collect_ignore:
+        terminalreporter.section('chromium or chromedriver is not installed', red=True)
+        terminalreporter.line(f'NOT tested, as it needs a browser: {", ".join(collect_ignore)}')
 
 
 @dataclass(frozen=True)

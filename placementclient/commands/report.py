@@ -1,0 +1,54 @@
+"""A whole cloud on one page."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+
+from placementclient import program
+from placementclient.commands import audit, base
+from placementclient.commands.base import Option
+from placementclient.commands.snapshot import SNAPSHOT
+
+
+class ReportProvider(base.Command):
+    """Write a report for people: one file of HTML that needs no network.
+
+    It has the capacity of each class, how full each tree is, the trees to open and to search, and
+    what the audit found. With --plan it also has each tree of a reshape before and after, and who
+    goes where and why. For a change request, or for the morning meeting.
+
+    Example:
+
+      openstack resource provider report --snapshot cloud.json --plan plan.json -o report.html
+    """
+
+    auth_required = False
+    options = (
+        SNAPSHOT,
+        Option('--plan', metavar='<plan>', help='Show what this plan of a reshape would change'),
+        audit.SERVERS,
+        audit.MIGRATIONS,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files
+        from placementclient.insight.audit import checks
+        from placementclient.render.report import page
+        from placementclient.render.report.contents import Report
+
+        plan = files.read_plan(parsed_args.plan) if parsed_args.plan else None
+        cloud = audit.read(self, parsed_args)
+        report = Report(
+            cloud,
+            tuple(checks.audit(cloud)),
+            plan,
+            made_at=datetime.now(UTC).isoformat(timespec='seconds'),
+            made_by=program(),
+            program=self.program,
+            lists=audit.heal_lists(parsed_args, cloud.servers),
+        )
+        files.write_text(parsed_args.output, page.page(report))

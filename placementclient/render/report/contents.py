@@ -1,0 +1,147 @@
+"""What a report says, as values: figures by class, and what a plan makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Finding
+from placementclient.insight.capacity import totals
+from placementclient.insight.capacity.totals import Line
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.render import style
+
+#: Trees are counted by how full they are in so many steps: below 10 %, below 20 %, …
+STEPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a report is made of.
+
+    :param cloud: what was read, and the lists of servers and migrations that were given
+    :param findings: what the audit found
+    :param plan: a plan to show before and after of
+    :param made_at: when the report was made, UTC, as ISO 8601
+    :param made_by: name and version of the program that made it
+    :param program: the name under which its commands are typed
+    :param lists: the files of servers and of migrations, by the option of a command for each
+    """
+
+    cloud: Cloud
+    findings: Sequence[Finding]
+    plan: Plan | None
+    made_at: str
+    made_by: str
+    program: str
+    lists: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What all providers have of one class, and how the trees are filled with it.
+
+    :param spread: how many trees are how full, in :data:`STEPS` steps; the last one has those
+        that are over their capacity too
+    """
+
+    line: Line
+    spread: tuple[int, ...]
+
+    @property
+    def trees(self) -> int:
+        """How many trees have the class."""
+        return sum(self.spread)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What is used of a class, and its capacity."""
+
+    used: int = 0
+    capacity: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.used + other.used, self.capacity + other.capacity)
+
+
+#: By resource class.
+Amounts = Mapping[str, Amount]
+
+
+def room(cloud: Cloud) -> list[Room]:
+    """A line for each class, as ``capacity show --by class`` has it."""
+    spread: dict[str, list[int]] = {}
+    for states in cloud.topology.trees.values():
+        for name, amount in together(map(of_state, states)).items():
+            counts = spread.setdefault(name, [0] * STEPS)
+            counts[_step(amount)] += 1
+    return [
+        Room(line, tuple(spread[line.resource_class])) for line in totals.by_class(cloud.snapshot)
+    ]
+
+
+def _step(amount: Amount) -> int:
+    return min(int(style.part(amount.used, amount.capacity) * STEPS), STEPS - 1)
+
+
+def together(found: Iterator[Amounts]) -> dict[str, Amount]:
+    """What several providers have."""
+    sums: dict[str, Amount] = {}
+    for amounts in found:
+        for name, amount in amounts.items():
+            sums[name] = sums.get(name, Amount()) + amount
+    return sums
+
+
+def of_state(state: ProviderState) -> dict[str, Amount]:
+    """What a provider has, by class."""
+    return {
+        name: Amount(state.usages.get(name, 0), inventory.capacity)
+        for name, inventory in state.inventories.items()
+    }
+
+
+def before(change: ProviderChange) -> dict[str, Amount]:
+    """What a provider of a plan has before it, by class."""
+    return {
+        name: Amount(change.usages.get(name, 0), inventory.capacity)
+        for name, inventory in change.content_before.inventories.items()
+    }
+
+
+def after(tree: TreePlan) -> dict[str, dict[str, Amount]]:
+    """What each provider of the plan of a tree has after it: by its UUID and by class."""
+    used = {change.uuid: dict(change.usages) for change in tree.providers}
+    for consumer in tree.consumers:
+        for allocations, sign in ((consumer.before, -1), (consumer.after, 1)):
+            for provider_uuid, resources in allocations.items():
+                amounts = used.get(provider_uuid, {})
+                for name, amount in resources.items():
+                    amounts[name] = amounts.get(name, 0) + sign * amount
+    return {
+        change.uuid: {
+            name: Amount(used[change.uuid].get(name, 0), inventory.capacity)
+            for name, inventory in change.after.inventories.items()
+        }
+        for change in tree.providers
+    }
+
+
+def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
+    """Of each class what the providers of a plan have, all together, before and after it."""
+    first: dict[str, Amounts] = {}
+    last: dict[str, Amounts] = {}
+    for tree in plan.trees:
+        for change in tree.providers:
+            # What several trees change is after one what it is before the next.
+            first.setdefault(change.uuid, before(change))
+        last |= after(tree)
+    was, becomes = together(iter(first.values())), together(iter(last.values()))
+    return [
+        (name, was.get(name, Amount()), becomes.get(name, Amount()))
+        for name in sorted(was.keys() | becomes.keys())
+    ]

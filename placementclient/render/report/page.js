@@ -1,0 +1,401 @@
+'use strict';
+(() => {
+  const records = JSON.parse(document.getElementById('records').textContent);
+  const { texts, trees, plan } = records;
+  const CONSUMERS = 50;
+  // What is printed in full, though it stands on several pages.
+  const PRINTED = 300;
+  const text = (place) => (place < 0 ? '' : texts[place]);
+  const number = (value) => value.toLocaleString('en-US');
+  const plural = (count, what) => `${number(count)} ${what}${count === 1 ? '' : 's'}`;
+
+  // Elements. What others wrote gets in as text nodes only.
+
+  const element = (name, attributes = {}, ...children) => {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  };
+  const name = (written) => element('bdi', {}, written);
+  const drawing = (tag, attributes) => {
+    const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const row = (...cells) => {
+    const made = element('tr', { role: 'row' }, ...cells);
+    cells[0].setAttribute('role', 'rowheader');
+    return made;
+  };
+  const cell = (content, label, kind = '') =>
+    element('td', { role: 'cell', class: kind, ...(label && { 'data-label': label }) }, content);
+  const count = (value, label, kind = '') => cell(number(value), label, `number ${kind}`);
+  const header = (...content) => element('th', { scope: 'row', role: 'rowheader' }, ...content);
+  const table = (caption, headings, rows) => {
+    const cells = headings.map(([label, kind = '']) =>
+      element('th', { scope: 'col', role: 'columnheader', class: kind }, label));
+    return element('table', { role: 'table' }, element('caption', {}, caption),
+      element('thead', { role: 'rowgroup' }, element('tr', { role: 'row' }, ...cells)),
+      element('tbody', { role: 'rowgroup' }, ...rows));
+  };
+
+  // How full
+
+  const share = (used, capacity) =>
+    capacity > 0 ? Math.min(used / capacity, 1) : used ? 1 : 0;
+  const level = (used, capacity) =>
+    records.levels.find(([from]) => share(used, capacity) >= from)[1];
+  const percent = (used, capacity) => {
+    if (capacity <= 0) return '–';
+    const whole = Math.floor((100 * used) / capacity);
+    return used && !whole ? '< 1 %' : `${whole} %`;
+  };
+  const bar = (used, capacity) => {
+    const made = drawing('svg', { class: `bar ${level(used, capacity)}`, viewBox: '0 0 100 8',
+      preserveAspectRatio: 'none', 'aria-hidden': 'true' });
+    const filled = 100 * share(used, capacity);
+    made.append(drawing('rect', { class: 'track', width: 100, height: 8 }),
+      drawing('rect', { class: 'fill', width: filled, height: 8 }));
+    return made;
+  };
+  const fill = (used, capacity) => {
+    const exact = `${number(used)} of ${number(capacity)}`;
+    return element('span', { class: 'fill', title: exact }, bar(used, capacity),
+      element('span', { class: 'percent' }, percent(used, capacity)),
+      element('span', { class: 'exact' }, exact));
+  };
+
+  // Lists: a page of rows at a time, found by what they have, opened on demand
+
+  const listing = (id, items, { size, cells, found, open, orders = [], openPrinted }) => {
+    const list = document.getElementById(id);
+    if (!list) return null;
+    const find = list.querySelector('input');
+    const said = list.querySelector('output');
+    const body = list.querySelector('tbody');
+    const headings = [...list.querySelectorAll('thead th')];
+    const pages = list.querySelector('.pages');
+    const [previous, next] = pages.querySelectorAll('button');
+    let shown = items.map((item) => ({ item, hit: '' }));
+    let first = 0;
+    let order = null;
+    let everything = false;
+    const searchable = [];
+
+    const rowOf = ({ item, hit }) => {
+      const made = row(...cells(item));
+      if (hit) made.cells[0].append(element('small', {}, name(hit)));
+      if (!open) return [made];
+      const button = element('button', { type: 'button', class: 'open', 'aria-expanded': 'false' });
+      button.append(made.cells[0].firstChild);
+      made.cells[0].prepend(button);
+      const toggle = () => {
+        const isOpen = button.getAttribute('aria-expanded') === 'true';
+        button.setAttribute('aria-expanded', String(!isOpen));
+        if (isOpen) made.nextSibling.remove();
+        else made.after(element('tr', { role: 'row', class: 'opened' },
+          element('td', { role: 'cell', colspan: headings.length }, ...open(item))));
+      };
+      button.addEventListener('click', toggle);
+      return [made, toggle];
+    };
+    const draw = () => {
+      const until = everything ? shown.length : first + size;
+      const rows = shown.slice(everything ? 0 : first, until).map(rowOf);
+      body.replaceChildren(...rows.map(([made]) => made));
+      if (everything && openPrinted) rows.forEach(([, toggle]) => toggle());
+      const last = Math.min(first + size, shown.length);
+      pages.hidden = everything || shown.length <= size;
+      pages.querySelector('span').textContent =
+        `${number(first + 1)}–${number(last)} of ${number(shown.length)}`;
+      previous.disabled = first === 0;
+      next.disabled = last >= shown.length;
+      return rows;
+    };
+    const search = () => {
+      const wanted = find.value.trim().toLowerCase();
+      shown = [];
+      items.forEach((item, place) => {
+        if (!wanted) return shown.push({ item, hit: '' });
+        searchable[place] ??= found(item).map((each) => each.toLowerCase());
+        const where = searchable[place].findIndex((each) => each.includes(wanted));
+        if (where >= 0) shown.push({ item, hit: where && found(item)[where] });
+      });
+      if (order) {
+        const { key, down } = order;
+        const sign = down ? -1 : 1;
+        shown.sort((a, b) => sign * compare(key(a.item), key(b.item)));
+      }
+      said.textContent = shown.length === items.length
+        ? number(items.length) : `${number(shown.length)} of ${number(items.length)}`;
+      first = 0;
+      const rows = draw();
+      // Who looks for one thing wants to see it.
+      if (wanted && open && rows.length === 1) rows[0][1]();
+    };
+    const turn = (by) => () => {
+      first += by;
+      draw();
+      list.scrollIntoView({ block: 'start' });
+    };
+    orders.forEach((key, place) => {
+      if (!key || !headings[place]) return;
+      const button = element('button', { type: 'button', class: 'order' },
+        ...headings[place].childNodes);
+      headings[place].append(button);
+      button.addEventListener('click', () => {
+        // Names from the first, figures from the highest.
+        const down = order?.key === key ? !order.down : place > 0;
+        headings.forEach((each) => each.removeAttribute('aria-sort'));
+        headings[place].setAttribute('aria-sort', down ? 'descending' : 'ascending');
+        order = { key, down };
+        search();
+      });
+    });
+    find.addEventListener('input', search);
+    previous.addEventListener('click', turn(-size));
+    next.addEventListener('click', turn(size));
+    window.addEventListener('beforeprint', () => {
+      everything = shown.length <= PRINTED;
+      if (everything) draw();
+    });
+    window.addEventListener('afterprint', () => {
+      if (everything) {
+        everything = false;
+        draw();
+      }
+    });
+    list.hidden = false;
+    search();
+    return (wanted) => {
+      find.value = wanted;
+      search();
+      list.scrollIntoView({ block: 'start' });
+    };
+  };
+  const compare = (a, b) =>
+    typeof a === 'string' ? a.localeCompare(b, 'en', { numeric: true }) : a - b;
+
+  // Providers, one below the other
+
+  const nested = (providers, parentOf, draw) => {
+    const items = providers.map((provider) => element('li', {}, ...draw(provider)));
+    const top = element('ul', { class: 'tree' });
+    providers.forEach((provider, place) => {
+      const above = items[parentOf(provider)];
+      if (!above) return top.append(items[place]);
+      if (above.lastChild.nodeName !== 'UL') above.append(element('ul'));
+      return above.lastChild.append(items[place]);
+    });
+    return top;
+  };
+  function* inThrees(values) {
+    for (let at = 0; at < values.length; at += 3) yield values.slice(at, at + 3);
+  }
+  const listed = (label, places) =>
+    (places.length ? [element('p', { class: 'traits' }, `${label} `,
+      name(places.map(text).join(', ')))] : []);
+
+  // Trees
+
+  const inventories = (provider) => [...inThrees(provider[3])].map(([place, inventory, used]) => ({
+    name: text(place), used, fields: records.inventories[inventory],
+  }));
+  const amounts = new Map();
+  const amountsOf = (tree) => {
+    if (!amounts.has(tree)) {
+      const sums = {};
+      for (const provider of tree[0]) {
+        for (const { name: each, used, fields } of inventories(provider)) {
+          sums[each] ??= [0, 0];
+          sums[each][0] += used;
+          sums[each][1] += fields[0];
+        }
+      }
+      amounts.set(tree, sums);
+    }
+    return amounts.get(tree);
+  };
+  const remarks = ([, total, reserved, ratio, least, most, step]) => [
+    `total ${number(total)}`,
+    reserved && `${number(reserved)} reserved`,
+    ratio !== 1 && `ratio ${ratio}`,
+    least > 1 && `at least ${number(least)} at once`,
+    most < total && `at most ${number(most)} at once`,
+    step > 1 && `in steps of ${number(step)}`,
+  ].filter(Boolean).join(', ');
+  const classes = (provider) => table('Inventories', [
+    ['Class'], ['Fill'], ['Used', 'number'], ['Capacity', 'number'], ['Made of'],
+  ], inventories(provider).map(({ name: each, used, fields }) => row(
+    header(name(each)),
+    element('td', { role: 'cell', class: 'meter', 'data-label': 'Fill' }, bar(used, fields[0]),
+      element('span', { class: 'percent' }, percent(used, fields[0]))),
+    count(used, 'Used'), count(fields[0], 'Capacity'),
+    cell(remarks(fields), 'Made of', 'remarks'))));
+  const resources = (pairs) => {
+    const held = [];
+    for (let at = 0; at < pairs.length; at += 2) held.push(`${text(pairs[at])} ${number(pairs[at + 1])}`);
+    return held.join(', ');
+  };
+  const consumers = (held) => {
+    const found = [];
+    for (let at = 0; at < held.length; at += 2) {
+      found.push([records.consumers[held[at]], held[at + 1]]);
+    }
+    if (!found.length) return [];
+    const made = element('details', {}, element('summary', {}, plural(found.length, 'consumer')));
+    const rows = table('Consumers', [['Consumer'], ['Holds'], ['Project'], ['Type']], []);
+    const more = element('button', { type: 'button' }, 'More');
+    let drawn = 0;
+    const draw = () => {
+      const part = found.slice(drawn, drawn + CONSUMERS);
+      rows.tBodies[0].append(...part.map(([[uuid, project, type], what]) => row(
+        header(element('code', {}, name(uuid))), cell(name(resources(what)), 'Holds'),
+        cell(name(text(project)), 'Project'), cell(name(text(type)), 'Type'))));
+      drawn += part.length;
+      more.hidden = drawn === found.length;
+    };
+    more.addEventListener('click', draw);
+    made.addEventListener('toggle', () => {
+      if (!drawn) draw();
+    });
+    made.append(rows, more);
+    return [made];
+  };
+  const sharing = (tree) => tree[1].map(([root, place]) => trees[root][0][place]);
+  const openTree = (tree) => {
+    const shared = sharing(tree);
+    const one = (provider) => [
+      element('p', { class: 'provider' }, element('strong', {}, name(provider[0])), ' ',
+        element('code', {}, name(provider[1]))),
+      ...(provider[3].length ? [classes(provider)] : []),
+      ...listed('Traits', records.sets[provider[4]]),
+      ...listed('Aggregates', records.sets[provider[5]]),
+    ];
+    const made = [nested(tree[0], (provider) => provider[2],
+      (provider) => [...one(provider), ...consumers(provider[6])])];
+    if (shared.length) {
+      made.push(element('p', { class: 'shared' }, 'Shared with this tree'),
+        nested(shared, () => -1, one));
+    }
+    return made;
+  };
+  const others = (sums) => Object.entries(sums).filter(([each]) => !records.columns.includes(each));
+  const findTree = listing('all-trees', trees, {
+    size: 50,
+    cells: (tree) => {
+      const sums = amountsOf(tree);
+      const rest = others(sums).map(([each, sum]) => `${each} ${percent(...sum)}`).join(', ');
+      const elsewhere = (each) => {
+        const by = sharing(tree).filter((provider) =>
+          inventories(provider).some((inventory) => inventory.name === each));
+        return by.length ? element('span', { class: 'elsewhere' }, 'shared by ',
+          name(by.map((provider) => provider[0]).join(', '))) : '';
+      };
+      return [
+        header(name(tree[0][0][0])),
+        ...records.columns.map((each) =>
+          cell(sums[each] ? fill(...sums[each]) : elsewhere(each), each, 'meter')),
+        ...(records.others.length ? [cell(name(rest), records.others[0], 'remarks')] : []),
+      ];
+    },
+    found: ([providers]) => providers.flatMap((provider) => [
+      provider[0], provider[1],
+      ...provider[6].filter((_, at) => at % 2 === 0).map((each) => records.consumers[each][0]),
+      ...[provider[4], provider[5]].flatMap((set) => records.sets[set].map(text)),
+    ]),
+    open: openTree,
+    orders: [
+      (tree) => tree[0][0][0],
+      ...records.columns.map((each) => (tree) => {
+        const [used, capacity] = amountsOf(tree)[each] ?? [-1, 1];
+        return capacity > 0 ? used / capacity : Math.sign(used);
+      }),
+    ],
+  });
+
+  // Findings
+
+  const severity = (written) => element('span', { class: `severity ${written}` }, written);
+  listing('findings', records.findings, {
+    size: 10,
+    cells: ([kind, check, subject, evidence, command]) => {
+      const button = element('button', { type: 'button', class: 'link' }, name(subject));
+      button.addEventListener('click', () => findTree(subject));
+      return [
+        header(text(check)), cell(severity(text(kind)), 'Severity'), cell(button, 'Subject'),
+        cell(name(evidence), 'Evidence'), cell(element('code', {}, name(command)), 'Command'),
+      ];
+    },
+    found: ([kind, check, subject, evidence]) => [text(check), subject, text(kind), evidence],
+  });
+
+  // The plan
+
+  const side = (tree, after) => {
+    const [, providers] = tree;
+    const there = providers.filter((provider) => after || !provider[2]);
+    const figuresOf = (provider, at) => [...inThrees(provider[at])];
+    return nested(there, (provider) => there.indexOf(providers[provider[1]]), (provider) => {
+      const [named, , isNew, , , gained, lost] = provider;
+      const beside = new Map(figuresOf(provider, after ? 3 : 4)
+        .map(([place, used, capacity]) => [place, [used, capacity]]));
+      const rows = figuresOf(provider, after ? 4 : 3).map(([place, used, capacity]) => {
+        const [otherUsed, other] = beside.get(place) ?? [null, null];
+        const mark = (differs) => (differs ? 'changed' : '');
+        return row(header(name(text(place))), count(used, 'Used', mark(used !== otherUsed)),
+          count(capacity, 'Capacity', mark(capacity !== other)));
+      });
+      return [
+        element('p', { class: 'provider' }, element('strong', {}, name(text(named))),
+          ...(isNew ? [' ', element('span', { class: 'new' }, 'new')] : [])),
+        ...(rows.length ? [table('Inventories',
+          [['Class'], ['Used', 'number'], ['Capacity', 'number']], rows)] : []),
+        ...(after ? [...listed('Traits gained:', gained), ...listed('Traits lost:', lost)] : []),
+      ];
+    });
+  };
+  const openPlanned = (tree) => {
+    const [, , rows, warnings] = tree;
+    const halves = [['Before', false], ['After', true]].map(([title, after]) =>
+      element('div', {}, element('h4', {}, title), side(tree, after)));
+    const who = rows.map(([consumer, amount, was, becomes, from, to, label, evidence]) => row(
+      header(element('code', {}, name(records.consumers[consumer][0]))),
+      cell(name(`${number(amount)} ${text(was)}${was === becomes ? '' : ` as ${text(becomes)}`}`), 'What'),
+      cell(name(text(from) || 'new'), 'From'), cell(name(text(to) || 'taken away'), 'To'),
+      cell(element('span', { class: `label ${text(label)}` }, text(label)), 'Why'),
+      cell(name(text(evidence)), 'Evidence', 'remarks')));
+    return [
+      element('div', { class: 'halves' }, ...halves),
+      ...(who.length ? [element('h4', {}, 'Who goes where'), table('Who goes where',
+        [['Consumer'], ['What'], ['From'], ['To'], ['Why'], ['Evidence']], who)] : []),
+      ...(warnings.length ? [element('h4', {}, 'Warnings'), element('ul', { class: 'warnings' },
+        ...warnings.map((each) => element('li', {}, name(text(each)))))] : []),
+    ];
+  };
+  const labelled = (rows, label) => rows.filter((each) => text(each[6]) === label).length;
+  const created = (providers) => providers.filter((each) => each[2]).length;
+  const moved = (rows) => new Set(rows.map((each) => each[0])).size;
+  const labels = ['forced', 'mapped', 'inferred'];
+  listing('planned-trees', plan, {
+    size: 20,
+    cells: ([named, providers, rows, warnings]) => [
+      header(name(named)), count(created(providers), 'To create'), count(moved(rows), 'Consumers'),
+      ...labels.map((label) => count(labelled(rows, label), label)),
+      count(warnings.length, 'Warnings'),
+    ],
+    found: ([named, providers, rows]) => [
+      named, ...providers.map((each) => text(each[0])),
+      ...rows.map((each) => records.consumers[each[0]][0]),
+    ],
+    open: openPlanned,
+    openPrinted: true,
+    orders: [
+      ([named]) => named, ([, providers]) => created(providers), ([, , rows]) => moved(rows),
+      ...labels.map((label) => ([, , rows]) => labelled(rows, label)),
+      ([, , , warnings]) => warnings.length,
+    ],
+  });
+  performance.mark('drawn');
+})();

@@ -1,0 +1,167 @@
+"""The page: the template filled in, with style, script and records inside it.
+
+The policy in the page forbids to load anything, and to run or apply anything but the one script and
+the one style that are in it, which it knows by their digests. Bars are SVG, as a ``style`` at an
+element would be refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from placementclient import errors
+from placementclient.insight import summary
+from placementclient.insight.audit.checks import CHECKS
+from placementclient.insight.audit.findings import Check, Severity
+from placementclient.insight.capacity.totals import Amounts
+from placementclient.model.origin import Origin
+from placementclient.render import findings, plans, style
+from placementclient.render.printable import printable
+from placementclient.render.report import contents
+from placementclient.render.report.contents import Amount, Report, Room
+from placementclient.render.report.records import Records
+
+#: How many classes have a column of their own in the list of trees.
+COLUMNS = 5
+#: How full something is, in the words of the style sheet.
+_LEVELS = {'red': 'full', 'yellow': 'high', 'green': 'usual'}
+
+
+def page(report: Report) -> str:
+    """A report as one file of HTML.
+
+    :raises errors.PlacementError: if Jinja2 is not installed
+    """
+    try:
+        import jinja2
+        from markupsafe import Markup
+    except ImportError:
+        raise errors.PlacementError(
+            'A report needs Jinja2: pip install "python-placementclient[report]", or in a checkout '
+            'pip install ".[report]"'
+        ) from None
+
+    def shown(value: Any) -> Any:
+        return printable(value) if type(value) is str else value
+
+    environment = jinja2.Environment(
+        autoescape=True,
+        finalize=shown,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        'counted': _counted,
+        'moment': _moment,
+        'number': _number,
+        'percent': percent,
+        'level': level,
+    }
+    rooms = contents.room(report.cloud)
+    columns = _columns(rooms)
+    # A column for the others, where there are any.
+    others = ['Other classes'] if len(rooms) > len(columns) else []
+    records = {
+        **Records(report).document(),
+        'columns': [printable(name) for name in columns],
+        'others': others,
+        'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
+    }
+    sheet, script = _part('page.css'), _part('page.js')
+    return environment.from_string(_part('page.html')).render(
+        **_values(report),
+        rooms=rooms,
+        columns=columns,
+        others=others,
+        policy=_policy(sheet, script),
+        # Ours, and JSON that cannot end the element that it stands in.
+        sheet=Markup(sheet),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        records=Markup(_embedded(records)),  # noqa: S704
+    )
+
+
+def percent(amount: Amount | Amounts) -> str:
+    """What part of the capacity is used, rounded down: 100 % is no less than all of it."""
+    if amount.capacity <= 0:
+        return '–'
+    whole = 100 * amount.used // amount.capacity
+    return '< 1 %' if amount.used and not whole else f'{whole} %'
+
+
+def level(amount: Amount | Amounts) -> str:
+    """How full it is, as the style sheet says it."""
+    return _LEVELS[style.level(amount.used, amount.capacity)]
+
+
+def _number(value: int) -> str:
+    return f'{value:,}'
+
+
+def _counted(count: int, what: str) -> str:
+    return f'{_number(count)} {what}{"" if count == 1 else "s"}'
+
+
+def _moment(written: str) -> str:
+    """A time as ISO 8601 has it, for people."""
+    return written.replace('T', ' ').replace('+00:00', ' UTC')
+
+
+def _part(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding='utf-8')
+
+
+def _policy(*parts: str) -> str:
+    sheet, script = (
+        f"'sha256-{base64.b64encode(hashlib.sha256(part.encode()).digest()).decode()}'"
+        for part in parts
+    )
+    return (
+        f"default-src 'none'; style-src {sheet}; script-src {script}; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _embedded(document: Any) -> str:
+    """JSON inside an element: no text in it can end the element, or begin a comment."""
+    text = json.dumps(document, ensure_ascii=False, separators=(',', ':'), allow_nan=False)
+    return text.replace('<', '\\u003c')
+
+
+def _columns(rooms: Sequence[Room]) -> list[str]:
+    """The classes that most trees have."""
+    by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
+    return [room.line.resource_class for room in by_trees[:COLUMNS]]
+
+
+def _values(report: Report) -> Mapping[str, Any]:
+    """What the template shows without the script."""
+    cloud, plan = report.cloud, report.plan
+    return {
+        'report': report,
+        'origin': cloud.snapshot.origin or Origin(),
+        'summary': summary.of(cloud.snapshot),
+        'found': list(_found(report)),
+        'unfounded': findings.nothing(len(CHECKS), cloud, ()),
+        'unknown': findings.unknown(cloud),
+        'plan': plan,
+        'planned': plans.summary(plan) if plan else {},
+        'changed': contents.changed(plan) if plan else [],
+        'warnings': list(plans.warnings(plan)) if plan else [],
+    }
+
+
+def _found(report: Report) -> Iterator[tuple[Check, int]]:
+    """The checks that found something, the worst first, and how much."""
+    counts = Counter(finding.id for finding in report.findings)
+    worst_first = list(Severity)
+    for check in sorted(CHECKS, key=lambda check: worst_first.index(check.severity)):
+        if counts[check.id]:
+            yield check, counts[check.id]

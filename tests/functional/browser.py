@@ -1,0 +1,54 @@
+"""Chromium without a window, as a person would use it with a page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from selenium import webdriver
+from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+#: .ci/run sets this, and installs it where it can: then it has to be there.
+WANTED = bool(os.environ.get('BROWSER_TO_TEST'))
+_PROGRAMS = os.environ.get('BROWSER_TO_TEST') or 'chromium', 'chromedriver'
+IS_THERE = all(map(shutil.which, _PROGRAMS))
+
+
+@contextmanager
+def opened(*preferences: tuple[str, int]) -> Iterator[WebDriver]:
+    """A browser of its own, with some preferences."""
+    program, driver = map(shutil.which, _PROGRAMS)
+    assert program, f'{_PROGRAMS[0]} is not installed'
+    assert driver, f'{_PROGRAMS[1]} is not installed'
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    # In a container the tests may run as root, and shared memory may be scarce.
+    for argument in ('--headless=new', '--no-sandbox', '--disable-dev-shm-usage'):
+        options.add_argument(argument)
+    options.add_experimental_option('prefs', dict(preferences))
+    options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
+    with webdriver.Chrome(options, webdriver.ChromeService(driver)) as browser:
+        yield browser
+
+
+def all_of(where: WebDriver | WebElement, selector: str) -> list[WebElement]:
+    """The elements that a selector of CSS means."""
+    return where.find_elements(By.CSS_SELECTOR, selector)
+
+
+def one(where: WebDriver | WebElement, selector: str) -> WebElement:
+    """The only one."""
+    [found] = all_of(where, selector)
+    return found
+
+
+def cells(table: WebElement) -> list[list[str]]:
+    """What stands in the rows of a table, those of tables in it left out."""
+    return [
+        [cell.text for cell in all_of(row, ':scope > *')]
+        for row in all_of(table, ':scope > tbody > tr')
+    ]

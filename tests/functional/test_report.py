@@ -1,0 +1,368 @@
+"""The report in a real browser: what a person sees of it, and what the page may not do."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from placementclient import files
+from placementclient.http import Client
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture
+from tests.functional import clouds, hosts
+from tests.functional.browser import all_of, cells, one, opened
+from tests.functional.clouds import uuid_of
+from tests.functional.conftest import Placement
+
+SERVER = uuid_of('server')
+HELD = {
+    'compute0': {'VCPU': 2, 'MEMORY_MB': 512},
+    'compute0_gpu1': {'VGPU': 2},
+    'storage': {'DISK_GB': 10},
+}
+#: Right-to-left override, an escape sequence, and what would be elements.
+HOSTILE = '<script>document.title="taken"</script><b>\u202e\x1b[31m'
+SHOWN = r'<script>document.title="taken"</script><b>\u202e\x1b[31m'
+
+
+@pytest.fixture(scope='module')
+def chromium() -> Iterator[WebDriver]:
+    """One browser for all tests."""
+    with opened() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(chromium: WebDriver) -> Iterator[WebDriver]:
+    """The browser; whatever a page says on the console is an error."""
+    chromium.get_log('browser')
+    chromium.execute_cdp_cmd('Emulation.clearDeviceMetricsOverride', {})
+    chromium.execute_cdp_cmd('Emulation.setEmulatedMedia', {})
+    yield chromium
+    assert chromium.get_log('browser') == []
+
+
+def saved(folder: Path, snapshot: Snapshot) -> str:
+    path = folder / 'cloud.json'
+    files.write_snapshot(str(path), snapshot)
+    return str(path)
+
+
+def shown(browser: WebDriver, placement: Placement, folder: Path, *options: str) -> None:
+    """Write a report, and open it."""
+    path = folder / 'report.html'
+    result = placement('resource', 'provider', 'report', *options, '-o', str(path))
+    assert (result.status, result.stdout) == (0, '')
+    browser.get(path.as_uri())
+
+
+def figures(placement: Placement, command: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(placement(f'{command} -f json').stdout)
+    return rows
+
+
+def number(text: str) -> int:
+    return int(text.replace(',', ''))
+
+
+def find(listing: WebElement, text: str) -> list[list[str]]:
+    """Look for something in a list; what is left."""
+    one(listing, 'input').send_keys(Keys.CONTROL, 'a', Keys.NULL, Keys.BACKSPACE, text)
+    return cells(one(listing, ':scope > table'))
+
+
+def test_figures_are_those_of_the_capacity(
+    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    hosts.build(client, hosts.holder('server', HELD))
+    shown(browser, placement, tmp_path)
+    in_page = [
+        (name, *map(number, (used, free, capacity, largest, providers)))
+        for name, _, _, used, free, capacity, largest, providers, _ in cells(
+            one(browser, '#capacity table')
+        )
+    ]
+    names = ('resource_class', 'used', 'free', 'capacity', 'largest_fit', 'providers')
+    listed = figures(placement, 'resource capacity show --by class')
+    assert in_page == [tuple(row[name] for name in names) for row in listed]
+
+
+def test_trees_have_the_figures_of_the_capacity(
+    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    hosts.build(client, hosts.holder('server', HELD))
+    shown(browser, placement, tmp_path)
+    listing = one(browser, '#all-trees')
+    heads = [head.text for head in all_of(listing, 'thead th')]
+    expected: dict[tuple[str, str], str] = {}
+    for row in figures(placement, 'resource capacity show --by tree'):
+        said = f'{row["used"]:,} of {row["capacity"]:,}'
+        said = f'shared by {row["shared_by"]}' if row['shared_by'] else said
+        expected[row['tree'], row['resource_class']] = said
+    drawn = {
+        (name, head): text.splitlines()[-1]
+        for name, *rest in cells(one(listing, 'table'))
+        for head, text in zip(heads[1:], rest, strict=True)
+        if text
+    }
+    assert drawn == {key: said for key, said in expected.items() if key[0] != '(all)'}
+
+
+def test_a_tree_opens(
+    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    hosts.build(client, hosts.holder('server', HELD))
+    shown(browser, placement, tmp_path)
+    button = all_of(browser, '#all-trees .open')[0]
+    assert (button.text, button.get_attribute('aria-expanded')) == ('compute0', 'false')
+    button.send_keys(Keys.ENTER)
+    assert button.get_attribute('aria-expanded') == 'true'
+    tree = one(browser, '#all-trees .opened')
+    names = [each.text for each in all_of(tree, '.provider strong')]
+    assert names == ['compute0', 'compute0_gpu0', 'compute0_gpu1', 'storage']
+    assert cells(all_of(tree, 'table')[0]) == [
+        ['MEMORY_MB', '< 1 %', '512', '64,512',
+         'total 65,536, 1,024 reserved, in steps of 256'],
+        ['VCPU', '3 %', '2', '64', 'total 16, ratio 4'],
+    ]  # fmt: skip
+    assert 'HW_CPU_X86_AVX2' in tree.text
+    all_of(tree, 'summary')[-1].click()
+    [[holder, holds, project, kind]] = cells(all_of(tree, 'details table')[-1])
+    assert (holder, holds, project, kind) == (SERVER, 'VGPU 2', hosts.PROJECT, 'INSTANCE')
+    button.send_keys(Keys.SPACE)
+    assert all_of(browser, '#all-trees .opened') == []
+
+
+@pytest.mark.parametrize(
+    ('wanted', 'hit'),
+    [
+        ('COMPUTE0', ''),
+        ('compute0_gpu1', 'compute0_gpu1'),
+        (SERVER[:13], SERVER),
+        ('custom_t4', 'CUSTOM_T4'),
+        (hosts.RACK, hosts.RACK),
+    ],
+)
+def test_the_search_finds(
+    browser: WebDriver, placement: Placement, tmp_path: Path, wanted: str, hit: str
+) -> None:
+    plain = [
+        hosts.provider(f'plain{n}', {'VCPU': Inventory(8)}, ['COMPUTE_NODE']) for n in range(60)
+    ]
+    server = hosts.holder('server', {'compute0': {'VCPU': 2}})
+    path = saved(tmp_path, Snapshot([*plain, *hosts.host('compute0')], [server]))
+    shown(browser, placement, tmp_path, '--snapshot', path)
+    listing = one(browser, '#all-trees')
+    [found, _] = find(listing, wanted)
+    assert found[0].splitlines() == ['compute0', *([hit] if hit else [])]
+    assert one(listing, 'output').text == '1 of 61'
+    assert len(all_of(listing, '.opened')) == 1, 'the only one that is found is opened'
+    assert find(listing, 'nobody') == []
+    assert len(find(listing, '')) == 50
+
+
+def test_no_more_rows_are_drawn_than_one_page(
+    browser: WebDriver, placement: Placement, tmp_path: Path
+) -> None:
+    states = [hosts.provider(f'host{n}', {'VCPU': Inventory(n + 1)}) for n in range(120)]
+    held = [hosts.holder(f'server{n}', {f'host{n}': {'VCPU': 1}}) for n in range(120)]
+    used = clouds.used(Snapshot(states, held))
+    shown(browser, placement, tmp_path, '--snapshot', saved(tmp_path, used))
+    listing = one(browser, '#all-trees')
+    table, pages = one(listing, ':scope > table'), one(listing, '.pages')
+    previous, following = all_of(pages, 'button')
+    seen = []
+    for place in ('1–50 of 120', '51–100 of 120', '101–120 of 120'):
+        assert place in pages.text
+        seen += cells(table)
+        if following.is_enabled():
+            following.click()
+    assert len({name for name, *_ in seen}) == 120
+    assert not following.is_enabled()
+    assert previous.is_enabled()
+    name, vcpu = all_of(table, 'thead button')
+    vcpu.click()
+    assert [row[0] for row in cells(table)[:3]] == ['host0', 'host1', 'host2'], 'the fullest first'
+    vcpu.click()
+    assert cells(table)[0][0] == 'host119'
+    assert [head.get_attribute('aria-sort') for head in all_of(table, 'thead th')] == [
+        None,
+        'ascending',
+    ]
+    name.click()
+    assert [row[0] for row in cells(table)[9:11]] == ['host9', 'host10'], 'as people count'
+
+
+def test_what_the_audit_found_leads_to_its_tree(
+    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    hosts.build(client, hosts.holder('server', HELD))
+    path = tmp_path / 'cloud.json'
+    files.write_snapshot(str(path), capture.capture(client))
+    servers, migrations = tmp_path / 'servers.json', tmp_path / 'migrations.json'
+    servers.write_text('[{"ID": "other", "Name": "n", "Status": "ACTIVE", "Host": "compute0"}]')
+    migrations.write_text('[]')
+    lists = ['--servers', str(servers), '--migrations', str(migrations)]
+    shown(browser, placement, tmp_path, '--snapshot', str(path), *lists)
+    command = f'resource provider audit --snapshot {path} {" ".join(lists)}'
+    expected = {(row['id'], row['subject'], row['command']) for row in figures(placement, command)}
+    rows = cells(one(browser, '#findings > table'))
+    assert {(check, subject, typed) for check, _, subject, _, typed in rows} == expected
+    assert ('orphan', SERVER) in {(check, subject) for check, subject, _ in expected}
+    [link] = [each for each in all_of(browser, '#findings .link') if each.text == SERVER]
+    link.click()
+    assert len(all_of(browser, '#all-trees tbody .open')) == 2, 'the host and the storage'
+
+
+def test_a_plan_before_and_after(
+    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    snapshot = clouds.loaded(client, clouds.cloud(2))
+    plan = clouds.plan_of(snapshot, moved_trait=True)
+    path = tmp_path / 'plan.json'
+    files.write_plan(str(path), plan)
+    shown(browser, placement, tmp_path, '--plan', str(path))
+    assert cells(one(browser, '#changed'))[-1] == ['VGPU', '8', '8', '16', '16']
+    listing = one(browser, '#planned-trees')
+    assert cells(one(listing, ':scope > table'))[0] == [
+        'compute0', '2', '4', '0', '4', '0', str(len(plan.trees[0].warnings))
+    ]  # fmt: skip
+    all_of(listing, '.open')[0].click()
+    before, after = all_of(listing, '.halves > div')
+    assert [cells(table) for table in all_of(before, 'table')] == [
+        [['MEMORY_MB', '10,240', '65,024'], ['VCPU', '10', '512'], ['VGPU', '4', '8']]
+    ]
+    assert [cells(table) for table in all_of(after, 'table')] == [
+        [['MEMORY_MB', '10,240', '65,024'], ['VCPU', '10', '512']],
+        [['VGPU', '2', '4']],
+        [['VGPU', '2', '4']],
+    ]
+    assert 'compute0_gpu0 new' in after.text
+    assert 'Traits lost: HW_CPU_X86_AMD_SEV' in after.text
+    drawn = {tuple(row) for row in cells(all_of(listing, '.opened table')[-1])}
+    assert drawn == {
+        (
+            row.consumer_uuid,
+            f'{row.amount} VGPU',
+            'compute0',
+            row.to_provider,
+            row.label.value,
+            row.evidence,
+        )
+        for row in plan.trees[0].rows
+    }
+
+
+def test_hostile_names_stay_text(
+    browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    assert placement('resource', 'provider', 'create', HOSTILE).status == 0
+    shown(browser, placement, tmp_path)
+    assert browser.title != 'taken'
+    assert len(all_of(browser, 'script')) == 2
+    one(browser, '#all-trees .open').click()
+    assert one(browser, '#all-trees .open').text == SHOWN
+    assert one(browser, '#all-trees .provider strong').text == SHOWN
+
+
+def test_the_policy_is_in_force(chromium: WebDriver, placement: Placement, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Outside(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Outside) as server:
+        threading.Thread(target=server.serve_forever).start()
+        shown(chromium, placement, tmp_path, '--snapshot', saved(tmp_path, Snapshot([], [])))
+        assert chromium.get_log('browser') == []
+        refused = chromium.execute_async_script(
+            """
+            const [url, done] = arguments;
+            const refused = [];
+            addEventListener('securitypolicyviolation', (event) =>
+              refused.push(event.effectiveDirective));
+            const add = (name, attributes) =>
+              document.body.append(Object.assign(document.createElement(name), attributes));
+            add('img', { src: url });
+            add('script', { src: url });
+            add('script', { textContent: 'document.title = "taken"' });
+            add('style', { textContent: 'body { display: none }' });
+            add('iframe', { src: url });
+            add('link', { rel: 'stylesheet', href: url });
+            document.body.setAttribute('style', 'display: none');
+            fetch(url).catch(() => setTimeout(() => done(refused), 200));
+            """,
+            f'http://127.0.0.1:{server.server_port}/',
+        )
+        server.shutdown()
+    assert asked == []
+    assert sorted(refused) == [
+        'connect-src', 'frame-src', 'img-src', 'script-src-elem', 'script-src-elem',
+        'style-src-attr', 'style-src-elem', 'style-src-elem',
+    ]  # fmt: skip
+    assert chromium.title == 'Placement report'
+    assert one(chromium, 'h1').is_displayed()
+    chromium.get_log('browser')
+
+
+@pytest.mark.parametrize('width', [360, 1360])
+@pytest.mark.parametrize('scheme', ['light', 'dark'])
+def test_narrow_and_wide_light_and_dark(
+    browser: WebDriver, placement: Placement, tmp_path: Path, width: int, scheme: str
+) -> None:
+    plan = clouds.plan_of(clouds.used(clouds.cloud(2)))
+    files.write_plan(str(tmp_path / 'plan.json'), plan)
+    path = saved(tmp_path, clouds.used(clouds.cloud(2)))
+    options = ['--snapshot', path, '--plan', str(tmp_path / 'plan.json')]
+    features = [{'name': 'prefers-color-scheme', 'value': scheme}]
+    browser.execute_cdp_cmd('Emulation.setEmulatedMedia', {'features': features})
+    screen = {'width': width, 'height': 800, 'deviceScaleFactor': 1, 'mobile': False}
+    browser.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', screen)
+    shown(browser, placement, tmp_path, *options)
+    for button in all_of(browser, '.open'):
+        button.click()
+    assert browser.execute_script('return document.documentElement.scrollWidth') <= width
+    ground = browser.execute_script('return getComputedStyle(document.body).backgroundColor')
+    assert (ground == 'rgb(255, 255, 255)') == (scheme == 'light')
+
+
+def test_print_has_each_tree_of_the_plan_open(
+    browser: WebDriver, placement: Placement, tmp_path: Path
+) -> None:
+    snapshot = clouds.used(clouds.cloud(30))
+    files.write_plan(str(tmp_path / 'plan.json'), clouds.plan_of(snapshot))
+    path = saved(tmp_path, snapshot)
+    shown(browser, placement, tmp_path, '--snapshot', path, '--plan', str(tmp_path / 'plan.json'))
+    browser.execute_script(
+        "addEventListener('beforeprint', () => {"
+        "  document.title = document.querySelectorAll('#planned-trees .halves').length; });"
+    )
+    browser.print_page()
+    assert browser.title == '30'
+    assert all_of(browser, '.halves') == []
+
+
+def test_without_javascript_a_summary_remains(placement: Placement, tmp_path: Path) -> None:
+    path = saved(tmp_path, clouds.used(clouds.cloud(2)))
+    with opened(('profile.managed_default_content_settings.javascript', 2)) as browser:
+        shown(browser, placement, tmp_path, '--snapshot', path)
+        assert [row[0] for row in cells(one(browser, '#capacity table'))] == [
+            'MEMORY_MB',
+            'VCPU',
+            'VGPU',
+        ]
+        assert not one(browser, '#all-trees').is_displayed()
+        assert one(browser, '#trees noscript').text == 'The list itself needs JavaScript.'

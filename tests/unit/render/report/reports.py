@@ -1,0 +1,97 @@
+"""Reports of small clouds, and what stands in a page."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from placementclient.insight.audit import checks
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner import planner
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec import specification
+from placementclient.render.report import page
+from placementclient.render.report.contents import Report
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+
+def nested() -> Snapshot:
+    """Two hosts with GPUs, one without disk of its own, and the pool that it uses."""
+    return cloud(
+        [
+            provider('host1', traits=['COMPUTE_NODE'], aggregates=['shared'], VCPU=8),
+            provider('host1_gpu', 'host1', VGPU=Inventory(2, max_unit=1)),
+            provider('host2', VCPU=Inventory(4, reserved=2, allocation_ratio=2.0), DISK_GB=10),
+            pool('nfs', DISK_GB=100),
+        ],
+        [
+            consumer('s', host1={'VCPU': 2}, host1_gpu={'VGPU': 1}, nfs={'DISK_GB': 40}),
+            consumer('t', None, host2={'VCPU': 4, 'DISK_GB': 10}),
+        ],
+    )
+
+
+#: UUIDs, as a plan has them.
+HOST, OTHER = '00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'
+SERVERS = [f'00000000-0000-4000-9000-00000000000{number}' for number in range(3)]
+
+
+def flat(name: str = 'gpu1') -> Snapshot:
+    """A host that has its VGPU itself; of its three servers, one has two."""
+    held = [
+        Consumer(uuid, {HOST: {'VCPU': 1, 'VGPU': 2 if number == 0 else 1}}, 'p', 'u', 1)
+        for number, uuid in enumerate(SERVERS)
+    ]
+    host = provider(name, VCPU=8, VGPU=8)
+    state = type(host)(
+        type(host.provider)(HOST, name, 5, None, HOST),
+        host.inventories,
+        frozenset({'HW_CPU_X86_AMD_SEV'}),
+        usages={'VCPU': 3, 'VGPU': 4},
+    )
+    return Snapshot([state], held)
+
+
+def plan(snapshot: Snapshot) -> Plan:
+    """Half of the VGPU of a host go to one child, half to another; who has two is mapped."""
+    document = [
+        {
+            'from_resource_provider': HOST,
+            'to_resource_provider': f'gpu1_{number}',
+            'moved_resources': {'VGPU': 4},
+            'moved_traits': ['HW_CPU_X86_AMD_SEV'] if number == 0 else [],
+            'consumers': {SERVERS[0]: 2} if number == 0 else {},
+        }
+        for number in range(2)
+    ]
+    spec = specification.from_document(document, 'spec.yaml')
+    return planner.make(snapshot, spec, allow_inferred=True)
+
+
+def report(snapshot: Snapshot, plan: Plan | None = None) -> Report:
+    """A report of all that the audit finds without lists."""
+    seen = Cloud(snapshot)
+    return Report(
+        seen,
+        tuple(checks.audit(seen)),
+        plan,
+        made_at='2026-11-21T06:00:00+00:00',
+        made_by='python-placementclient 1.0.0',
+        program='openstack',
+    )
+
+
+def written(snapshot: Snapshot, plan: Plan | None = None) -> str:
+    """The page."""
+    return page.page(report(snapshot, plan))
+
+
+def embedded(text: str) -> dict[str, Any]:
+    """The records in a page."""
+    [found] = re.findall(r'<script type="application/json" id="records">(.*?)</script>', text, re.S)
+    document: dict[str, Any] = json.loads(found)
+    return document

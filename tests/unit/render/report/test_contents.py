@@ -1,0 +1,54 @@
+"""What a report says, as values."""
+
+from __future__ import annotations
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.capacity import totals
+from placementclient.render.report import contents
+from placementclient.render.report.contents import Amount
+from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.render.report.reports import HOST, flat, nested, plan
+
+
+def test_the_room_is_that_of_the_capacity_with_the_trees_by_fill() -> None:
+    found = contents.room(Cloud(nested()))
+    assert [room.line for room in found] == totals.by_class(nested())
+    assert {room.line.resource_class: room.spread for room in found} == {
+        'DISK_GB': (0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
+        'VCPU': (0, 0, 1, 0, 0, 0, 0, 0, 0, 1),
+        'VGPU': (0, 0, 0, 0, 0, 1, 0, 0, 0, 0),
+    }
+    assert [room.trees for room in found] == [2, 2, 1]
+
+
+def test_a_tree_counts_once_with_all_its_providers() -> None:
+    snapshot = cloud(
+        [provider('host'), provider('a', 'host', VGPU=1), provider('b', 'host', VGPU=3)],
+        [consumer('s', a={'VGPU': 1})],
+    )
+    [room] = contents.room(Cloud(snapshot))
+    assert room.spread == (0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
+
+
+def test_what_is_over_its_capacity_is_full() -> None:
+    snapshot = cloud([provider('host', VCPU=1)], [consumer('s', host={'VCPU': 5})])
+    [room] = contents.room(Cloud(snapshot))
+    assert room.spread[-1] == 1
+
+
+def test_before_and_after_a_plan() -> None:
+    [tree] = plan(flat()).trees
+    root, *children = tree.providers
+    assert contents.before(root) == {'VCPU': Amount(3, 8), 'VGPU': Amount(4, 8)}
+    becomes = contents.after(tree)
+    assert becomes[HOST] == {'VCPU': Amount(3, 8)}
+    for child in children:
+        assert contents.before(child) == {}
+    assert contents.together(becomes[child.uuid] for child in children) == {'VGPU': Amount(4, 8)}
+
+
+def test_nothing_is_lost_or_won_by_a_plan() -> None:
+    assert contents.changed(plan(flat())) == [
+        ('VCPU', Amount(3, 8), Amount(3, 8)),
+        ('VGPU', Amount(4, 8), Amount(4, 8)),
+    ]

@@ -1,0 +1,168 @@
+"""The page itself: what it may load, what it escapes, and what it shows without its script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from dataclasses import replace
+
+import pytest
+
+from placementclient.model.origin import Origin
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.plan.plan import LeftOut, Notice
+from placementclient.render.report import page
+from placementclient.render.report.contents import Amount
+from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.render.report.reports import embedded, flat, nested, plan, written
+
+#: Would end the element that it stands in, begin a comment, turn the text, steer a terminal.
+HOSTILE = '</script><script>alert(1)</script><!--\u202egnp\x1b[31m&"\'\u2028\ud800'
+SHOWN = r"""</script><script>alert(1)</script><!--\u202egnp\x1b[31m&"'\u2028\ud800"""
+
+
+def rows(text: str, section: str) -> list[list[str]]:
+    """The rows of the first table of a section, as they are read."""
+    part = text.partition(f'<section id="{section}"')[2].partition('</table>')[0]
+    return [
+        [html.unescape(re.sub('<.*?>', '', cell)) for cell in re.findall(r'<t[hd].*?</t[hd]>', row)]
+        for row in re.findall(r'<tr.*?</tr>', part.partition('<tbody')[2])
+    ]
+
+
+def digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def test_nothing_may_be_loaded_and_only_this_script_and_this_style_are_known() -> None:
+    text = written(nested())
+    [style] = re.findall('<style>(.*?)</style>', text, re.DOTALL)
+    [script] = re.findall('<script>(.*?)</script>', text, re.DOTALL)
+    [policy] = re.findall('http-equiv="Content-Security-Policy" content="(.*?)"', text)
+    assert html.unescape(policy) == (
+        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
+        f"script-src 'sha256-{digest(script)}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_there_is_nothing_to_load_and_nothing_that_the_policy_would_refuse() -> None:
+    text = written(flat(), plan(flat()))
+    assert not re.search(r'\s(src|srcset|action|style|on\w+)=', text.partition('<script')[0])
+    assert {link[0] for link in re.findall(r'href="(.+?)"', text)} == {'#'}
+    assert '@import' not in text
+    assert 'url(' not in text
+
+
+def test_hostile_names_stay_text() -> None:
+    snapshot = cloud(
+        [
+            provider(HOSTILE, traits=[HOSTILE], **{HOSTILE: 1}),
+            provider('child', HOSTILE, VCPU=1),
+        ],
+        [consumer(HOSTILE, HOSTILE, **{HOSTILE: {HOSTILE: 2}})],
+    )
+    snapshot.origin = Origin(HOSTILE, HOSTILE, HOSTILE)
+    text = written(snapshot)
+    assert text.count('</script>') == 2
+    assert not re.search('[\x00-\x08\x0b-\x1f\u2028-\u202e\ud800]', text)
+    assert rows(text, 'capacity')[0][0] == SHOWN
+    records = embedded(text)
+    assert records['trees'][0][0][0][0] == SHOWN
+    assert records['consumers'][0][0] == SHOWN
+    assert records['findings'][0][2] == SHOWN
+    assert records['columns'] == [SHOWN, 'VCPU']
+    assert text.encode()
+
+
+def test_hostile_names_in_a_plan_stay_text() -> None:
+    snapshot = flat(HOSTILE)
+    text = written(snapshot, plan(snapshot))
+    assert text.count('</script>') == 2
+    assert embedded(text)['plan'][0][0] == SHOWN
+
+
+def test_capacity_without_the_script() -> None:
+    assert rows(written(nested()), 'capacity') == [
+        ['DISK_GB', '', '45 %', '50', '60', '110', '60', '2', ''],
+        ['VCPU', '', '50 %', '6', '6', '12', '6', '2', ''],
+        ['VGPU', '', '50 %', '1', '1', '2', '1', '1', ''],
+    ]
+
+
+def test_an_empty_cloud() -> None:
+    text = written(Snapshot([], []))
+    assert rows(text, 'capacity') == [['There is no inventory.']]
+    assert embedded(text)['trees'] == []
+
+
+def test_when_and_of_which_service() -> None:
+    snapshot = nested()
+    snapshot.origin = Origin('2026-11-20T23:00:00+00:00', 'https://there/', 'whatever')
+    text = written(snapshot)
+    assert '<dd><bdi>https://there/</bdi></dd>' in text
+    assert '<dd>2026-11-20 23:00:00 UTC</dd>' in text
+    assert '<dd>2026-11-21 06:00:00 UTC</dd>' in text
+    assert '<dd>python-placementclient 1.0.0</dd>' in text
+    assert '<title>Placement report · https://there/</title>' in text
+    assert '<dd><bdi>not noted</bdi></dd>' in written(nested())
+
+
+def test_the_audit_without_the_script() -> None:
+    over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
+    text = written(over)
+    assert rows(text, 'audit') == [
+        ['over-capacity', 'error', 'what is used of a class, and its capacity', '1']
+    ]
+    assert 'Nobody has listed servers and migrations' in text
+    assert 'Nothing found: ' in written(flat())
+
+
+def test_a_plan_without_the_script() -> None:
+    snapshot = flat()
+    text = written(snapshot, plan(snapshot))
+    assert rows(text, 'plan') == [
+        ['VCPU', '3', '3', '8', '8'],
+        ['VGPU', '4', '4', '8', '8'],
+    ]
+    assert '1 tree to reshape, 2 resource providers to create, 3 consumers to move.' in text
+    [warning] = re.findall('<ul class="warnings">\n<li><bdi>(.*?)</bdi>', text)
+    assert warning
+    assert '<section id="plan"' not in written(snapshot)
+
+
+def test_trees_that_were_left_out_are_named() -> None:
+    made = plan(flat())
+    tree = made.trees[0]
+    left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'too <small>'),))
+    text = written(flat(), replace(made, left_out=(left,)))
+    assert '<li><bdi>other</bdi>: <bdi>too &lt;small&gt;</bdi></li>' in text
+
+
+def test_other_classes_have_a_column_where_there_are_any() -> None:
+    few = cloud([provider('host', **{f'CUSTOM_{n}': 1 for n in range(page.COLUMNS)})])
+    many = cloud([provider('host', **{f'CUSTOM_{n}': 1 for n in range(page.COLUMNS + 1)})])
+    assert embedded(written(few))['others'] == []
+    assert embedded(written(many))['others'] == ['Other classes']
+    assert embedded(written(many))['columns'] == [f'CUSTOM_{n}' for n in range(page.COLUMNS)]
+
+
+@pytest.mark.parametrize(
+    ('used', 'capacity', 'said', 'level'),
+    [
+        (0, 10, '0 %', 'usual'),
+        (1, 1000, '< 1 %', 'usual'),
+        (699, 1000, '69 %', 'usual'),
+        (700, 1000, '70 %', 'high'),
+        (899, 1000, '89 %', 'high'),
+        (900, 1000, '90 %', 'full'),
+        (1999, 2000, '99 %', 'full'),
+        (9, 8, '112 %', 'full'),
+        (0, 0, '–', 'usual'),
+        (1, 0, '–', 'full'),
+    ],
+)
+def test_how_full(used: int, capacity: int, said: str, level: str) -> None:
+    amount = Amount(used, capacity)
+    assert (page.percent(amount), page.level(amount)) == (said, level)

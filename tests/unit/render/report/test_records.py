@@ -1,0 +1,107 @@
+"""What the script draws: all of it is there, and what is repeated is there once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from placementclient.render.report.records import NOWHERE, Records
+from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.render.report.reports import SERVERS, flat, nested, plan, report
+
+
+def document(snapshot: Any, of: Any = None) -> dict[str, Any]:
+    return Records(report(snapshot, of)).document()
+
+
+def test_a_tree() -> None:
+    records = document(nested())
+    texts = records['texts']
+    host, pools = records['trees'][0]
+    assert [provider[:3] for provider in host] == [
+        ['host1', 'host1', NOWHERE],
+        ['host1_gpu', 'host1_gpu', 0],
+    ]
+    assert pools == [(2, 0)]
+    assert records['trees'][2][0][0][0] == 'nfs'
+    name, inventory, used = host[1][3]
+    assert (texts[name], records['inventories'][inventory], used) == (
+        'VGPU',
+        (2, 2, 0, 1.0, 1, 1, 1),
+        1,
+    )
+    traits, aggregates = (records['sets'][place] for place in host[0][4:6])
+    assert [texts[place] for place in (*traits, *aggregates)] == ['COMPUTE_NODE', 'shared']
+    holder, held = host[0][6]
+    assert records['consumers'][holder] == ['s', texts.index('project'), texts.index('INSTANCE')]
+    assert held == [texts.index('VCPU'), 2]
+
+
+def test_what_hosts_have_in_common_is_there_once() -> None:
+    states = [provider(f'host{n}', traits=['A', 'B'], VCPU=8, MEMORY_MB=8) for n in range(50)]
+    records = document(cloud(states))
+    assert records['inventories'] == [(8, 8, 0, 1.0, 1, 2147483647, 1)]
+    assert [records['texts'][place] for place in records['sets'][0]] == ['A', 'B']
+    assert len(records['sets']) == 2
+    assert sorted(records['texts']) == ['A', 'B', 'MEMORY_MB', 'VCPU']
+
+
+def test_findings_the_worst_first() -> None:
+    records = document(
+        cloud(
+            [
+                provider('host', traits=['OWNER_NOVA'], aggregates=['zone'], VCPU=1),
+                provider('child', 'host', VGPU=1),
+            ],
+            [consumer('s', host={'VCPU': 2})],
+        )
+    )
+    texts = records['texts']
+    assert [(texts[kind], texts[check], *rest) for kind, check, *rest in records['findings']] == [
+        (
+            'error', 'over-capacity', 'host', 'resource_class VCPU, used 2, capacity 1',
+            'openstack resource provider inventory set host --amend --resource '
+            'VCPU:allocation_ratio=2.0',
+        ),
+        (
+            'warning', 'missing-owner', 'child', 'root host, missing OWNER_NOVA',
+            'openstack resource provider trait add child OWNER_NOVA',
+        ),
+        (
+            'info', 'aggregate-of-one', 'zone', 'provider host',
+            'openstack resource provider aggregate remove host zone',
+        ),
+    ]  # fmt: skip
+
+
+def test_a_planned_tree() -> None:
+    snapshot = flat()
+    records = document(snapshot, plan(snapshot))
+    texts = records['texts']
+    [(name, providers, rows, warnings)] = records['plan']
+    assert name == 'gpu1'
+    root, first, second = providers
+    assert [(texts[each[0]], each[1], each[2]) for each in providers] == [
+        ('gpu1', NOWHERE, 0),
+        ('gpu1_0', 0, 1),
+        ('gpu1_1', 0, 1),
+    ]
+    vcpu, vgpu = texts.index('VCPU'), texts.index('VGPU')
+    assert root[3:5] == [[vcpu, 3, 8, vgpu, 4, 8], [vcpu, 3, 8]]
+    assert first[3] == second[3] == []
+    sev = [texts.index('HW_CPU_X86_AMD_SEV')]
+    assert (root[5:], first[5:]) == ([[], sev], [sev, []])
+    drawn = {
+        records['consumers'][consumer][0]: (amount, *(texts[place] for place in places))
+        for consumer, amount, *places, _ in rows
+    }
+    assert drawn[SERVERS[0]] == (2, 'VGPU', 'VGPU', 'gpu1', 'gpu1_0', 'mapped')
+    assert {drawn[uuid][-1] for uuid in SERVERS[1:]} == {'inferred'}
+    assert len(warnings) == len(plan(snapshot).trees[0].warnings)
+
+
+def test_a_plan_of_another_moment_may_know_consumers_that_have_gone() -> None:
+    snapshot = flat()
+    gone = type(snapshot)(snapshot.providers.values(), [])
+    records = document(gone, plan(snapshot))
+    assert [each[0] for each in records['consumers']] == SERVERS
+    assert {each[1] for each in records['consumers']} == {NOWHERE}
