@@ -1,6 +1,9 @@
-"""One command in a batch of 200 against one in a loop with osc-placement, server and all.
+"""One command in a batch of 200, server and all, against two things in turn.
 
-python benchmarks/batch.py
+    python benchmarks/batch.py
+
+First against one in a loop with osc-placement. Then a command that takes three requests against
+these same requests, recorded and sent again from one bare connection: what the service needs.
 """
 
 from __future__ import annotations
@@ -9,27 +12,47 @@ import tempfile
 from pathlib import Path
 
 import stage
-from paired import command, environment, paired, runs
+from paired import Run, command, environment, paired, runs
+from recording import recorder, replay
 
 LINES, LOOP = 200, 5
 SHOW = ('resource', 'provider', 'show', stage.uuid(1, 0))
+#: It asks who has the name, then for the inventories, then for what is used of them.
+INVENTORY = ('resource', 'provider', 'inventory', 'list', 'compute0')
 
 
 def main() -> None:
-    """Print a row."""
+    """Print a row for each."""
     number = runs(11, __doc__)
     ours, peer = stage.ours(), stage.peer()
-    with stage.service() as url, tempfile.TemporaryDirectory() as folder:
+    with stage.service() as url, tempfile.TemporaryDirectory() as name:
         stage.populate(url, 5)
-        cloud = environment(OS_AUTH_TYPE='none', OS_ENDPOINT=url)
-        lines = Path(folder, 'commands')
-        lines.write_text(f'{" ".join(SHOW)}\n' * LINES)
+        cloud, folder = environment(OS_AUTH_TYPE='none', OS_ENDPOINT=url), Path(name)
         pairs = paired(
-            command([ours / 'placement', 'batch', lines], cloud, per=LINES),
+            command(_batch(ours, folder, SHOW), cloud, per=LINES),
             command([peer / 'openstack', *SHOW], cloud, times=LOOP, per=LOOP),
             number,
         )
         pairs.report(f'one of {LINES} commands in a batch', 0.02)
+        batch = _batch(ours, folder, INVENTORY)
+        with recorder(url) as (proxy, requests):
+            command(batch, {**cloud, 'OS_ENDPOINT': proxy})()
+        print(f'{len(requests)} requests for {LINES} commands')
+        bare = replay(url, requests, [], 1)
+        pairs = paired(command(batch, cloud, per=LINES), _each(bare), number)
+        pairs.report('one of three requests, against the requests', 1.15)
+
+
+def _batch(programs: Path, folder: Path, words: tuple[str, ...]) -> list[object]:
+    """A command line with which so many commands of a kind are run."""
+    lines = folder / words[-1]
+    lines.write_text(f'{" ".join(words)}\n' * LINES)
+    return [programs / 'placement', 'batch', lines]
+
+
+def _each(run: Run) -> Run:
+    """The seconds of one line."""
+    return lambda: run() / LINES
 
 
 if __name__ == '__main__':

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from placementclient import errors, plugin
 
 if TYPE_CHECKING:
+    import requests
+
     from placementclient import http
 
 #: What the options begin with that only keystoneauth or the SDK knows.
@@ -60,6 +62,7 @@ class Connection:
         if self._session is None:
             self._session = self._way.connect(self)
             self._session._collect_timing = self._options.timing
+            _look_for_proxies_once(self._session.session)
             # A cloud may say how long; else this is for what is asked of Keystone.
             self._timeout = self._timeout or self._session.timeout
             self._session.timeout = self._session.timeout or TIMEOUT
@@ -109,6 +112,24 @@ class Connection:
     def _way(self) -> _Options | _Cloud:
         is_direct = _is_direct(self._options, self._argv)
         return (_Cloud if self._options.os_cloud and not is_direct else _Options)(self._argv)
+
+
+def _look_for_proxies_once(session: requests.Session) -> None:
+    """Have a session look for the proxies of a host in the environment once.
+
+    It does so for every request, which takes as long as half of all else that it does.
+    """
+    settings = session.merge_environment_settings
+
+    @functools.cache
+    def of_host(host: str, *given: Any) -> dict[str, Any]:
+        return settings(host, {}, *given)
+
+    def merged(url: str, proxies: dict[str, str], *given: Any) -> dict[str, Any]:
+        host = '/'.join(url.split('/', 3)[:3])
+        return settings(url, proxies, *given) if proxies else dict(of_host(host, *given))
+
+    session.merge_environment_settings = merged  # type: ignore[method-assign,assignment]
 
 
 def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:

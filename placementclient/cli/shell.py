@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib.metadata
 import logging
 import sys
@@ -39,6 +40,15 @@ class CommandManager(commandmanager.CommandManager):
         for point in entry_points.of(namespace):
             self.commands[point.name.replace('_', ' ')] = point
 
+    def find_command(self, argv: list[str]) -> Any:
+        """Find it once, whoever asks; abbreviations are compared with all that there are."""
+        command, name, arguments = self._found(tuple(argv))
+        return command, name, list(arguments)
+
+    @functools.lru_cache(maxsize=1)  # noqa: B019
+    def _found(self, argv: tuple[str, ...]) -> Any:
+        return super().find_command(list(argv))
+
 
 class Shell(app.App):
     """The application, for cliff.
@@ -60,6 +70,8 @@ class Shell(app.App):
     ) -> None:
         self._argv, self._session, self._existing = list(argv), session, existing
         self._typist: Shell | None = None
+        #: Of the commands that were run, by what is typed for them.
+        self.parsers: dict[str, argparse.ArgumentParser] = {}
         super().__init__(
             description='Resource providers, inventories, traits and allocations of OpenStack '
             'Placement. The commands are those of the OpenStackClient plugin.',

@@ -190,6 +190,14 @@ class _Placement(command.Command):
     exit_status: int = errors.ExitStatus.DONE
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        # A batch has many commands of a kind.
+        known: dict[str, argparse.ArgumentParser] = self.app.parsers if self._is_lean else {}
+        if prog_name not in known:
+            known[prog_name] = self._new_parser(prog_name)
+        self._parser = known[prog_name]
+        return self._parser
+
+    def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         # Keeps the examples of the docstrings as they are.
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -198,7 +206,6 @@ class _Placement(command.Command):
         vars(parser)['error'] = lambda message: error(printable(message))
         for option in self.options:
             option.add_to(parser)
-        self._parser = parser
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
