@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
 from placementclient.commands import base, compute, watching
 from placementclient.commands.base import Option
-from placementclient.commands.compute import NOVA
+from placementclient.commands.compute import KEYSTONE, NOVA
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
+    from placementclient.http import Client
     from placementclient.model.flavors import Flavor
     from placementclient.model.requests import CandidateRequest
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
+    from placementclient.render.metrics import Surroundings
 
 _FLAVORS = Option(
     '--flavors',
@@ -108,7 +110,7 @@ class ShowCapacity(watching.Lister):
             self._warn(snapshot, request)
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
-        for flavor, asked in _requests(self, flavors):
+        for flavor, asked in _requests(self.log.warning, flavors):
             request = _restricted(asked, parsed_args)
             found.append((flavor, fits.GROUPED[by](topology, request, trees)))
         return tables.flavors(found, by)
@@ -140,8 +142,9 @@ class ExportCapacity(base.Command):
     Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
     working; nested providers stand under their host, each with a label provider. Capacity is
     (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
-    on each host and in all. A file appears at once and whole, as node_exporter's textfile collector
-    needs it.
+    on each host and in all. Zones, the names of projects and quotas are known to other services;
+    they are empty where --aggregates, --projects and --quotas do not say whom to ask. A file
+    appears at once and whole, as node_exporter's textfile collector needs it.
 
     With --serve scrapes are answered from what was read last. If the service does not answer, the
     last good figures stay, and openstack_placement_up is 0. A SIGTERM stops it.
@@ -154,6 +157,24 @@ class ExportCapacity(base.Command):
     auth_required = False
     options = (
         _FLAVORS,
+        Option(
+            '--aggregates',
+            metavar='<file>|nova',
+            help='Say which zone a host is in, and which aggregates are for which projects: a file '
+            'of what GET /os-aggregates answers, or nova: the compute service is asked',
+        ),
+        Option(
+            '--projects',
+            metavar='<file>|keystone',
+            help='Say the names of projects: a file of what openstack project list -f json prints, '
+            'or keystone: the identity service is asked',
+        ),
+        Option(
+            '--quotas',
+            metavar='<file>|nova',
+            help='Say the quotas of projects: a file of what openstack quota list --compute -f '
+            'json prints, or nova: the compute service is asked for each project with allocations',
+        ),
         SNAPSHOT,
         Option(
             '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
@@ -176,6 +197,7 @@ class ExportCapacity(base.Command):
         from placementclient import files, serving
         from placementclient.render import metrics
 
+        self._told: set[str] = set()
         if not parsed_args.serve:
             families = self._read(parsed_args)
             files.write_text(parsed_args.output, metrics.text(families), files.READABLE)
@@ -188,6 +210,12 @@ class ExportCapacity(base.Command):
     def _started(self, host: str, port: int) -> None:
         self.log.warning(f'Serving http://{host}:{port}/metrics')
 
+    def _tell(self, line: str) -> None:
+        """Say what holds for every reading once."""
+        if line not in self._told:
+            self._told.add(line)
+            self.log.warning(line)
+
     def _read(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
         """The metrics as they are now."""
         from placementclient.insight.capacity import fits
@@ -198,13 +226,36 @@ class ExportCapacity(base.Command):
         snapshot = taken(self, parsed_args)
         topology = Topology(snapshot)
         found = []
-        for flavor, request in _requests(self, flavors):
+        for flavor, request in _requests(self._tell, flavors):
             try:
                 found.append((flavor, fits.by_tree(topology, request)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
-                self.log.warning(f'flavor {flavor.name}: {reason}')
-        return metrics.capacity(snapshot, found)
+                self._tell(f'flavor {flavor.name}: {reason}')
+        return metrics.capacity(snapshot, found, self._around(parsed_args, snapshot))
+
+    def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> Surroundings:
+        """What was asked of other services, or is in files of their answers."""
+        from placementclient.nova import records, service
+        from placementclient.render.metrics import Surroundings
+
+        using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
+
+        def listed(
+            source: str | None,
+            parse: Callable[[Any, str], Any],
+            ask: Callable[[Client], list[Any]],
+            of: str = NOVA,
+        ) -> Any:
+            return parse(*compute.document(self, source, ask, of)) if source else parse([], '')
+
+        return Surroundings(
+            listed(parsed_args.aggregates, records.aggregates, service.aggregates),
+            listed(parsed_args.projects, records.projects, service.projects, KEYSTONE),
+            listed(
+                parsed_args.quotas, records.quotas, lambda client: service.quotas(client, using)
+            ),
+        )
 
 
 class _Page:
@@ -214,6 +265,7 @@ class _Page:
         self._command, self._parsed_args = command, parsed_args
         self._figures: Sequence[Any] = ()
         self._read_at: float | None = None
+        self._is_up = True
 
     def make(self) -> str:
         """Read, and render what there is."""
@@ -224,8 +276,13 @@ class _Page:
             self._figures = self._command._read(self._parsed_args)
             self._read_at = time.time()
         except errors.PlacementError as failure:
-            self._command.log.error(f'The figures stay as they are: {failure}')
+            # Once, not in every interval.
+            if self._is_up:
+                self._command.log.error(f'The figures stay as they are: {failure}')
             is_up = False
+        if is_up and not self._is_up:
+            self._command.log.warning('The figures are read again')
+        self._is_up = is_up
         reading = metrics.Reading(is_up, self._read_at, time.monotonic() - began)
         return metrics.text([*self._figures, *metrics.reading(reading)])
 
@@ -238,19 +295,19 @@ def _flavors(command: base._Placement, source: str) -> list[Flavor]:
 
 
 def _requests(
-    command: base._Placement, flavors: Sequence[Flavor]
+    tell: Callable[[str], None], flavors: Sequence[Flavor]
 ) -> Iterator[tuple[Flavor, CandidateRequest]]:
     """What Nova asks for, for each flavor; tells what of it is not counted."""
     from placementclient.nova import resource_request
 
     for flavor in flavors:
         if names := resource_request.unmodelled(flavor):
-            command.log.warning(f'flavor {flavor.name}: not counted: {", ".join(names)}')
+            tell(f'flavor {flavor.name}: not counted: {", ".join(names)}')
         request = resource_request.request(flavor)
         if request.common.resources or request.groups:
             yield flavor, request
         else:
-            command.log.warning(f'flavor {flavor.name}: asks for nothing')
+            tell(f'flavor {flavor.name}: asks for nothing')
 
 
 def _plain(shape: dict[str, int]) -> CandidateRequest:

@@ -11,8 +11,12 @@ class HostAggregate:
 
     :param uuid: which is that of the aggregate in Placement, too
     :param hosts: the names of its compute services
+    :param zone: the availability zone that it is
+    :param project_ids: the projects that alone may use its hosts, or prefer them; none: all
     """
 
     uuid: str
     name: str
     hosts: tuple[str, ...]
+    zone: str | None = None
+    project_ids: tuple[str, ...] = ()

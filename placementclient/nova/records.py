@@ -1,4 +1,4 @@
-"""Lists of servers, migrations and flavors, as OpenStackClient or the compute API has them."""
+"""Lists of servers, flavors, projects and the like, as OpenStackClient or the API has them."""
 
 from __future__ import annotations
 
@@ -139,7 +139,59 @@ def aggregates(document: Any, path: str) -> list[HostAggregate]:
         hosts = record.get('hosts')
         if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
             raise errors.BadFile(path, f'aggregate {uuid} has no list of hosts')
-        found.append(HostAggregate(uuid, _required(record, _NAME, 'name', path), tuple(hosts)))
+        metadata = record.get('metadata') or {}
+        if not isinstance(metadata, Mapping):
+            raise errors.BadFile(path, f'aggregate {uuid}: its metadata is no object')
+        found.append(
+            HostAggregate(
+                uuid,
+                _required(record, _NAME, 'name', path),
+                tuple(hosts),
+                next(_texts(metadata, ('availability_zone',)), None),
+                tuple(_projects_of(metadata)),
+            )
+        )
+    return found
+
+
+def _projects_of(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """The projects of ``filter_tenant_id``; with a suffix there are several such keys."""
+    for key in sorted(metadata):
+        if str(key).startswith('filter_tenant_id'):
+            # AggregateMultiTenancyIsolation takes several in one, too.
+            yield from filter(None, map(str.strip, str(metadata[key]).split(',')))
+
+
+def projects(document: Any, path: str) -> dict[str, str]:
+    """The names of the projects, by ID.
+
+    :param document: what ``GET /v3/projects`` answers, or what ``openstack project list -f json``
+        prints
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else
+    """
+    return {
+        _required(record, _ID, 'ID', path): _required(record, _NAME, 'Name', path)
+        for record in _records(document, 'projects', path)
+    }
+
+
+def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
+    """The quotas of projects by ID: of ``CPUS`` and ``MEMORY_MB``, -1 for no limit.
+
+    :param document: a list of what ``GET /os-quota-sets/{project}`` answers, or what
+        ``openstack quota list --compute -f json`` prints
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else
+    """
+    found = {}
+    for record in _records(document, 'quotas', path):
+        project = _required(record, ('projectid', 'id'), 'Project ID', path)
+        found[project] = {
+            name: limit
+            for name, key in (('CPUS', 'cores'), ('MEMORY_MB', 'ram'))
+            if isinstance(limit := record.get(key), int)
+        }
     return found
 
 

@@ -1,7 +1,9 @@
-"""Servers, migrations and flavors, asked of the compute service that the catalog names."""
+"""What the compute service of the catalog says of servers, and the identity one of projects."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,10 +18,18 @@ _EXTRA_SPECS = '2.61'
 MAX_PAGES = 10_000
 #: How long an answer is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
+#: What a project's ID may be made of.
+_PROJECT = re.compile(r'[\w-]+')
+_COMPUTE = {'service_type': 'compute'}
+_IDENTITY = {'service_type': 'identity', 'min_version': '3', 'max_version': '3.latest'}
 
 
 class NoCompute(errors.PlacementError):
-    """The session reaches no compute service, or that does not answer as it should."""
+    """The session reaches no such service, or that does not answer as it should."""
+
+
+class _Unknown(NoCompute):
+    """The service does not know what it was asked for."""
 
 
 def servers(client: Client) -> list[Any]:
@@ -56,8 +66,41 @@ def flavors(client: Client) -> list[Any]:
     return _pages(client, '/flavors/detail?is_public=None', 'flavors', _EXTRA_SPECS)
 
 
-def _pages(client: Client, path: str, key: str, microversion: str = _MICROVERSION) -> list[Any]:
-    """The records of all pages."""
+def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
+    """The quotas of some projects, as ``GET /os-quota-sets/{project}`` has them, one by one.
+
+    A project that does not exist any more is passed over.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    found: list[Any] = []
+    unknown: _Unknown | None = None
+    # What Placement has may be anything, and must not lead to another URL.
+    for project_id in filter(_PROJECT.fullmatch, project_ids):
+        try:
+            found += _pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
+        except _Unknown as reason:
+            unknown = reason
+    if unknown is not None and not found:
+        raise unknown
+    return found
+
+
+def projects(client: Client) -> list[Any]:
+    """All projects, as ``GET /v3/projects`` of the identity service has them.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    return _pages(client, '/projects', 'projects', None)
+
+
+def _pages(
+    client: Client, path: str, key: str, microversion: str | None = _MICROVERSION
+) -> list[Any]:
+    """The records of all pages.
+
+    :param microversion: of the compute service; ``None`` asks the identity service, which has none
+    """
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
         raise NoCompute('The session has no catalog')
@@ -66,7 +109,7 @@ def _pages(client: Client, path: str, key: str, microversion: str = _MICROVERSIO
     for _ in range(MAX_PAGES):
         body = _page(client, page, microversion)
         try:
-            records += body[key]
+            records += [body[key]] if isinstance(body[key], dict) else body[key]
             links = body.get(f'{key}_links', ())
             following = [link['href'] for link in links if link['rel'] == 'next']
             if not following:
@@ -74,18 +117,19 @@ def _pages(client: Client, path: str, key: str, microversion: str = _MICROVERSIO
             # No more of the link than its query: nobody else is sent the token.
             page = f'{urlsplit(path).path}?{urlsplit(following[0]).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise NoCompute('What answers is not a compute service') from None
+            raise NoCompute(_other(microversion)) from None
     raise NoCompute(f'The list of {key} does not end after {MAX_PAGES} pages')
 
 
-def _page(client: Client, page: str, microversion: str) -> Any:
+def _page(client: Client, page: str, microversion: str | None) -> Any:
+    service = _COMPUTE if microversion else _IDENTITY
     try:
         with translated():
             response = client.session.get(
                 page,
-                endpoint_filter={**client.endpoint_filter, 'service_type': 'compute'},
+                endpoint_filter={**client.endpoint_filter, **service},
                 microversion=microversion,
-                microversion_service_type='compute',
+                microversion_service_type='compute' if microversion else None,
                 user_agent=USER_AGENT,
                 raise_exc=False,
                 connect_retries=client.max_retries,
@@ -96,8 +140,13 @@ def _page(client: Client, page: str, microversion: str) -> Any:
     except errors.PlacementError as failure:
         raise NoCompute(str(failure)) from None
     if response.status_code != 200:
-        raise NoCompute(f'{response.reason} (HTTP {response.status_code})')
+        refused = _Unknown if response.status_code in (400, 404) else NoCompute
+        raise refused(f'{response.reason} (HTTP {response.status_code})')
     try:
         return response.json()
     except ValueError:
-        raise NoCompute('What answers is not a compute service') from None
+        raise NoCompute(_other(microversion)) from None
+
+
+def _other(microversion: str | None) -> str:
+    return f'What answers is not {"a compute" if microversion else "an identity"} service'

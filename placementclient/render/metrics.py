@@ -8,7 +8,7 @@ its host, with its own name in the label ``provider``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient import errors
@@ -16,6 +16,7 @@ from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology
 from placementclient.model.flavors import Flavor
+from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -38,10 +39,28 @@ class Reading(NamedTuple):
     seconds: float
 
 
-def capacity(snapshot: Snapshot, fits: Sequence[tuple[Flavor, Sequence[Fits]]]) -> list[Metric]:
+class Surroundings(NamedTuple):
+    """What other services know of those who use the capacity, as far as they were asked.
+
+    :param aggregates: the host aggregates
+    :param projects: the names of the projects, by ID
+    :param quotas: the quotas of projects, by ID
+    """
+
+    aggregates: Sequence[HostAggregate] = ()
+    projects: Mapping[str, str] = {}
+    quotas: Mapping[str, Mapping[str, int]] = {}
+
+
+def capacity(
+    snapshot: Snapshot,
+    fits: Sequence[tuple[Flavor, Sequence[Fits]]],
+    around: Surroundings,
+) -> list[Metric]:
     """All that is known of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
+    :param around: what other services were asked
     :raises errors.PlacementError: if prometheus_client is not installed
     """
     return [
@@ -50,9 +69,29 @@ def capacity(snapshot: Snapshot, fits: Sequence[tuple[Flavor, Sequence[Fits]]]) 
             'openstack_project_usage',
             'What the consumers of a project hold.',
             ('project_id', 'project_name', 'placement_resource'),
-            _by_project(snapshot),
+            _by_project(snapshot, around.projects),
         ),
-        *_by_flavor(fits),
+        _family(
+            'openstack_project_quota',
+            'What a project may have; -1 is no limit.',
+            ('project_id', 'project_name', 'quota_resource'),
+            (
+                ((project, around.projects.get(project, ''), name), limit)
+                for project, limits in sorted(around.quotas.items())
+                for name, limit in limits.items()
+            ),
+        ),
+        *_by_flavor(snapshot, fits, around.aggregates),
+        _family(
+            'openstack_project_filter_aggregate',
+            'The host aggregates that are for a project.',
+            ('project_id', 'aggregate'),
+            (
+                ((project, aggregate.name), 1)
+                for aggregate in around.aggregates
+                for project in aggregate.project_ids
+            ),
+        ),
     ]
 
 
@@ -61,7 +100,7 @@ def reading(found: Reading) -> list[Metric]:
     return [
         _family(
             'openstack_placement_up',
-            'Whether Placement answered last time.',
+            'Whether all services answered that were asked last time.',
             (),
             [((), found.is_up)],
         ),
@@ -152,18 +191,24 @@ def _by_provider(snapshot: Snapshot) -> Iterator[Metric]:
     )
 
 
-def _by_project(snapshot: Snapshot) -> Samples:
+def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
     used: dict[tuple[str, str], int] = {}
     for consumer in snapshot.consumers.values():
         for resources in consumer.allocations.values():
             for name, amount in resources.items():
                 key = consumer.project_id or '', name
                 used[key] = used.get(key, 0) + amount
-    # Keystone, which knows the names, is not asked.
-    return [((project, '', name), amount) for (project, name), amount in sorted(used.items())]
+    return [
+        ((project, names.get(project, ''), name), amount)
+        for (project, name), amount in sorted(used.items())
+    ]
 
 
-def _by_flavor(found: Sequence[tuple[Flavor, Sequence[Fits]]]) -> Iterator[Metric]:
+def _by_flavor(
+    snapshot: Snapshot,
+    found: Sequence[tuple[Flavor, Sequence[Fits]]],
+    aggregates: Sequence[HostAggregate],
+) -> Iterator[Metric]:
     yield _family(
         'openstack_free_capacity_by_flavor_total',
         'How many servers of a flavor fit in all.',
@@ -175,15 +220,23 @@ def _by_flavor(found: Sequence[tuple[Flavor, Sequence[Fits]]]) -> Iterator[Metri
             if item.name == ALL
         ],
     )
-    # Which aggregates are zones or filter projects is known to Nova alone.
     yield _family(
         'openstack_free_capacity_hypervisor_by_flavor',
         'How many servers of a flavor fit on a host, if all of them go there.',
         ('hypervisor', 'flavor_name', 'az_aggregate', 'project_aggregate'),
         [
-            ((item.name, flavor.name, '', ''), item.count)
+            ((item.name, flavor.name, *_labels(snapshot, item.name, aggregates)), item.count)
             for flavor, fits in found
             for item in fits
             if item.name != ALL
         ],
     )
+
+
+def _labels(snapshot: Snapshot, host: str, aggregates: Sequence[HostAggregate]) -> tuple[str, str]:
+    """The zone of a host, and the aggregate for some projects that it is in, as in os-capacity."""
+    state = snapshot.named(host)
+    within = [each for each in aggregates if state is not None and each.uuid in state.aggregates]
+    zones = [each.zone for each in within if each.zone]
+    filters = [each.name for each in within if each.project_ids]
+    return ''.join(zones[:1]), 'multiple' if len(filters) > 1 else ''.join(filters)

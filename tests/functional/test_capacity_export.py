@@ -80,4 +80,6 @@ def test_served(service: Service) -> None:
         _, said = exporter.communicate(timeout=60)
         assert exporter.returncode == 0
         assert f'Serving http://127.0.0.1:{port}/metrics' in said
-        assert 'The figures stay as they are: ' in said
+        # Once for each time that it is away, however long that is.
+        assert said.count('The figures stay as they are: ') == 1
+        assert said.count('The figures are read again') == 1

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from placementclient import errors
+from placementclient.commands import capacity
+from placementclient.http import Client
 from placementclient.model.inventories import Inventory
+from placementclient.nova import service
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_capacity import FLAVORS
 from tests.unit.conftest import Placement, Result
-from tests.unit.insight.clouds import cloud, provider
+from tests.unit.insight.clouds import cloud, consumer, provider
 
 EXPORT = 'resource capacity export --snapshot {} --flavors {}'
 #: Of each metric the labels that the exporters which it is of have; provider is ours.
@@ -27,11 +36,63 @@ LABELS = {
         'hypervisor', 'flavor_name', 'az_aggregate', 'project_aggregate',
     },
     'openstack_project_usage': {'project_id', 'project_name', 'placement_resource'},
+    'openstack_project_quota': {'project_id', 'project_name', 'quota_resource'},
+    'openstack_project_filter_aggregate': {'project_id', 'aggregate'},
     **{
         f'openstack_placement_resource_{name}': {'hostname', 'resourcetype', 'provider'}
         for name in ('total', 'reserved', 'allocation_ratio', 'usage', 'generation')
     },
 }  # fmt: skip
+
+#: What the panels of os-capacity's two dashboards ask for, but for the metrics of other exporters.
+DASHBOARDS = [
+    *(
+        f'SUM(openstack_hypervisor_placement_allocatable_capacity{{resource="{name}"}} - '
+        f'on(hypervisor) openstack_hypervisor_placement_allocated{{resource="{name}"}})'
+        for name in ('MEMORY_MB', 'VCPU', 'PCPU', 'DISK_GB')
+    ),
+    *(
+        f'SUM(openstack_hypervisor_placement_allocated{{resource="{name}"}})'
+        for name in ('MEMORY_MB', 'VCPU', 'PCPU', 'DISK_GB')
+    ),
+    'openstack_hypervisor_placement_allocatable_capacity{resource="MEMORY_MB"} - '
+    'on(hypervisor) openstack_hypervisor_placement_allocated{resource="MEMORY_MB"}',
+    'openstack_free_capacity_by_flavor_total',
+    'sum(openstack_free_capacity_hypervisor_by_flavor) by (flavor_name, az_aggregate)',
+    *(
+        f'openstack_project_usage{{placement_resource="{name}"}}'
+        for name in ('MEMORY_MB', 'VCPU', 'PCPU')
+    ),
+    'max(openstack_project_usage{project_id=~"project"}) by (placement_resource)',
+    'sum(openstack_project_usage{project_id=~"project"}) by (placement_resource)',
+    'openstack_project_quota{project_id=~"project"}',
+]
+#: What the panels write in their legends, and what the list of projects is made of.
+SHOWN = {
+    'openstack_free_capacity_by_flavor_total': {'flavor_name'},
+    'openstack_free_capacity_hypervisor_by_flavor': {'flavor_name', 'az_aggregate'},
+    'openstack_hypervisor_placement_allocatable_capacity': {'hypervisor', 'resource'},
+    'openstack_hypervisor_placement_allocated': {'hypervisor', 'resource'},
+    'openstack_project_usage': {'project_id', 'project_name', 'placement_resource'},
+    'openstack_project_quota': {'project_id', 'project_name', 'quota_resource'},
+}
+AGGREGATES = [
+    {'uuid': 'shared', 'name': 'zone', 'hosts': [], 'metadata': {'availability_zone': 'north'}},
+    {'uuid': 'a', 'name': 'of p', 'hosts': [], 'metadata': {'filter_tenant_id_1': 'p'}},
+    {'uuid': 'b', 'name': 'of two', 'hosts': [], 'metadata': {'filter_tenant_id': 'p, project'}},
+]
+PROJECTS = [{'ID': 'project', 'Name': 'Demo'}, {'ID': 'p', 'Name': 'Other'}]
+QUOTAS = [{'Project ID': 'project', 'Cores': 20, 'Ram': -1, 'Instances': 5}]
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> str:
+    """The options for what other services know."""
+    return (
+        f'--aggregates {save(tmp_path, "a.json", {"aggregates": AGGREGATES})} '
+        f'--projects {save(tmp_path, "p.json", PROJECTS)} '
+        f'--quotas {save(tmp_path, "q.json", QUOTAS)}'
+    )
 
 
 @pytest.fixture
@@ -51,8 +112,8 @@ def figures(text: str) -> dict[str, dict[tuple[str, ...], float]]:
     }
 
 
-def test_names_and_labels(placement: Placement, files: tuple[str, str]) -> None:
-    text = placement(EXPORT.format(*files)).stdout
+def test_names_and_labels(placement: Placement, files: tuple[str, str], around: str) -> None:
+    text = placement(f'{EXPORT.format(*files)} {around}').stdout
     found = {
         family.name: set(family.samples[0].labels)
         for family in text_string_to_metric_families(text)
@@ -83,6 +144,113 @@ def test_values(placement: Placement, files: tuple[str, str]) -> None:
         ('', 'small', 'host2', ''): 1,
         ('', 'gpu', 'host1', ''): 2,
     }
+
+
+def test_what_other_services_know(
+    placement: Placement, tmp_path: Path, around: str, files: tuple[str, str]
+) -> None:
+    hosts = {'host1': ['shared', 'a'], 'host2': ['a', 'b'], 'host3': []}
+    states = [provider(name, aggregates=of, VCPU=4, DISK_GB=100) for name, of in hosts.items()]
+    file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 2})]))
+    found = figures(placement(f'{EXPORT.format(file, files[1])} {around}').stdout)
+    by_flavor = found['openstack_free_capacity_hypervisor_by_flavor']
+    assert {key for key in by_flavor if key[1] == 'small'} == {
+        ('north', 'small', 'host1', 'of p'),
+        ('', 'small', 'host2', 'multiple'),
+        ('', 'small', 'host3', ''),
+    }
+    assert found['openstack_project_filter_aggregate'] == {
+        ('of p', 'p'): 1, ('of two', 'p'): 1, ('of two', 'project'): 1
+    }  # fmt: skip
+    assert found['openstack_project_usage'] == {('VCPU', 'project', 'Demo'): 2}
+    assert found['openstack_project_quota'] == {
+        ('project', 'Demo', 'CPUS'): 20, ('project', 'Demo', 'MEMORY_MB'): -1
+    }  # fmt: skip
+
+
+def test_other_services_are_asked_where_that_is_said(
+    placement: Placement, files: tuple[str, str], around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    using: list[str] = []
+
+    def quotas(client: Client, projects: Iterable[str]) -> list[Any]:
+        using.extend(projects)
+        return QUOTAS
+
+    monkeypatch.setattr(service, 'aggregates', lambda client: AGGREGATES)
+    monkeypatch.setattr(service, 'projects', lambda client: PROJECTS)
+    monkeypatch.setattr(service, 'quotas', quotas)
+    asked = '--aggregates nova --projects keystone --quotas nova'
+    export = EXPORT.format(*files)
+    assert placement(f'{export} {asked}') == placement(f'{export} {around}')
+    assert using == ['project']
+    monkeypatch.undo()
+    for option in asked.split(' --'):
+        result = placement(f'{export} --{option.strip("-")}')
+        assert result.status == 1
+        assert result.stderr.endswith('The session has no catalog\n')
+
+
+def test_the_dashboards_of_os_capacity_find_what_they_show(
+    placement: Placement, tmp_path: Path, around: str, files: tuple[str, str]
+) -> None:
+    usual = {'VCPU': 8, 'PCPU': 8, 'MEMORY_MB': 4096, 'DISK_GB': 100}
+    states = [
+        provider('host1', aggregates=['shared'], **usual),
+        provider('host1_gpu0', 'host1', VGPU=4),
+        provider('host1_gpu1', 'host1', VGPU=4),
+        provider('host2', **usual),
+    ]
+    server = consumer('s', host1={'VCPU': 2, 'PCPU': 1, 'MEMORY_MB': 512, 'DISK_GB': 10})
+    file = save(tmp_path, 'cloud.json', cloud(states, [server]))
+    text = placement(f'{EXPORT.format(file, files[1])} {around}').stdout
+    samples = [sample for each in text_string_to_metric_families(text) for sample in each.samples]
+    for name, labels in SHOWN.items():
+        of_name = [sample.labels for sample in samples if sample.name == name]
+        assert of_name
+        # A label that is empty everywhere is none for Prometheus.
+        assert labels <= {key for each in of_name for key, value in each.items() if value}
+    if program := shutil.which('promtool'):
+        checked = subprocess.run(
+            [program, 'test', 'rules', evaluation(tmp_path, samples)],
+            capture_output=True,
+            text=True,
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def evaluation(folder: Path, samples: list[Any]) -> Path:
+    """What has promtool ask a Prometheus that has these samples for what the dashboards show."""
+    series = []
+    for sample in samples:
+        labels = ','.join(f'{key}="{value}"' for key, value in sample.labels.items())
+        series.append({'series': f'{sample.name}{{{labels}}}', 'values': str(sample.value)})
+    queries = [
+        {'expr': f'count({each}) > bool 0', 'eval_time': '0s', 'exp_samples': [{'value': 1}]}
+        for each in DASHBOARDS
+    ]
+    path = folder / 'tests.json'
+    tests = [{'interval': '1m', 'input_series': series, 'promql_expr_test': queries}]
+    path.write_text(json.dumps({'rule_files': [], 'tests': tests}))
+    return path
+
+
+def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    away = errors.PlacementError('away')
+    readings: list[Sequence[Any] | Exception] = [[], away, away, [], away]
+
+    def read(parsed_args: object) -> Sequence[Any]:
+        reading = readings.pop(0)
+        if isinstance(reading, Exception):
+            raise reading
+        return reading
+
+    command = SimpleNamespace(_read=read, log=logging.getLogger('told'))
+    page = capacity._Page(command, None)  # type: ignore[arg-type]
+    up = [figures(page.make())['openstack_placement_up'][()] for _ in range(5)]
+    assert up == [1, 0, 0, 1, 0]
+    gone = 'The figures stay as they are: away'
+    assert caplog.messages == [gone, 'The figures are read again', gone]
 
 
 def test_what_is_reserved_is_taken_off_before_the_ratio_counts(

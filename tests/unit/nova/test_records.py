@@ -216,3 +216,48 @@ def test_migrations_are_not_taken_for_servers() -> None:
     listed = [{'Id': 1, 'UUID': 'ab', 'Server UUID': 'cd', 'Status': 'completed'}]
     with pytest.raises(errors.BadFile, match='a list of migrations, not of servers'):
         records.servers(listed, 'm.json')
+
+
+@pytest.mark.parametrize(
+    ('metadata', 'zone', 'projects'),
+    [
+        (None, None, ()),
+        ({'availability_zone': 'north'}, 'north', ()),
+        ({'filter_tenant_id': 'a, b', 'filter_tenant_id2': 'c', 'ssd': 'true'}, None,
+         ('a', 'b', 'c')),
+    ],
+)  # fmt: skip
+def test_what_the_metadata_of_an_aggregate_say(
+    metadata: Any, zone: str | None, projects: tuple[str, ...]
+) -> None:
+    record = {'uuid': 'A', 'name': 'n', 'hosts': ['h'], 'metadata': metadata}
+    [found] = records.aggregates({'aggregates': [record]}, 'x.json')
+    assert found == HostAggregate('a', 'n', ('h',), zone, projects)
+
+
+def test_metadata_that_are_none_are_told() -> None:
+    record = {'uuid': 'A', 'name': 'n', 'hosts': [], 'metadata': 'x'}
+    with pytest.raises(errors.BadFile, match='its metadata is no object'):
+        records.aggregates([record], 'x.json')
+
+
+def test_projects_in_any_form() -> None:
+    for document in ([{'ID': 'a', 'Name': 'Demo'}], {'projects': [{'id': 'a', 'name': 'Demo'}]}):
+        assert records.projects(document, 'x.json') == {'a': 'Demo'}
+    with pytest.raises(errors.BadFile, match='not a list of projects'):
+        records.projects({}, 'x.json')
+
+
+@pytest.mark.parametrize(
+    'record',
+    [
+        {'Project ID': 'a', 'Cores': 20, 'Ram': -1, 'Instances': 10},
+        {'id': 'a', 'cores': 20, 'ram': -1, 'instances': 10},
+    ],
+)
+def test_quotas_in_any_form(record: dict[str, Any]) -> None:
+    assert records.quotas([record], 'x.json') == {'a': {'CPUS': 20, 'MEMORY_MB': -1}}
+
+
+def test_a_quota_that_is_not_told_is_not_guessed() -> None:
+    assert records.quotas([{'id': 'a', 'cores': None}], 'x.json') == {'a': {}}

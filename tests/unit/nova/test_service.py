@@ -79,6 +79,46 @@ def test_flavors_are_asked_for_with_their_extra_specs() -> None:
     assert session.requests[0][1]['microversion'] == '2.61'
 
 
+def test_aggregates_are_asked_for_with_their_uuids() -> None:
+    session = Session({'aggregates': [{'uuid': 'a'}]})
+    client = Client(session, interface='internal', region_name='north')
+    assert service.aggregates(client) == [{'uuid': 'a'}]
+    [(url, settings)] = session.requests
+    assert url == '/os-aggregates'
+    assert (settings['microversion'], settings['microversion_service_type']) == ('2.59', 'compute')
+    assert settings['endpoint_filter'] == {
+        'service_type': 'compute', 'interface': 'internal', 'region_name': 'north'
+    }  # fmt: skip
+
+
+def test_quotas_are_asked_for_project_by_project() -> None:
+    quota = {'id': 'a', 'cores': 20, 'ram': -1}
+    session = Session(404, {'quota_set': quota}, 400)
+    # A project that is no more is passed over, and no ID leads to another URL.
+    projects = ['gone', '../servers', '', 'a', '..', 'bad']
+    assert service.quotas(Client(session), projects) == [quota]
+    assert [url for url, _ in session.requests] == [
+        '/os-quota-sets/gone', '/os-quota-sets/a', '/os-quota-sets/bad'
+    ]  # fmt: skip
+    with pytest.raises(service.NoCompute, match='HTTP 404'):
+        service.quotas(Client(Session(404)), ['a'])
+    with pytest.raises(service.NoCompute, match='HTTP 403'):
+        service.quotas(Client(Session({'quota_set': quota}, 403)), ['a', 'b'])
+
+
+def test_projects_are_asked_of_the_identity_service() -> None:
+    session = Session({'projects': [{'id': 'a', 'name': 'Demo'}], 'links': {'next': None}})
+    assert service.projects(Client(session, interface='public')) == [{'id': 'a', 'name': 'Demo'}]
+    [(url, settings)] = session.requests
+    assert (url, settings['microversion']) == ('/projects', None)
+    assert settings['endpoint_filter'] == {
+        'interface': 'public', 'service_type': 'identity',
+        'min_version': '3', 'max_version': '3.latest',
+    }  # fmt: skip
+    with pytest.raises(service.NoCompute, match='not an identity service'):
+        service.projects(Client(Session({'servers': []})))
+
+
 @pytest.mark.parametrize(
     ('answer', 'reason'),
     [
