@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from placementclient import errors
-from placementclient.endpoints import MAX_RETRIES
 from placementclient.http import asked_pause
 
 if TYPE_CHECKING:
@@ -36,15 +35,13 @@ class Stale(errors.PlacementError):
         super().__init__(f'The generation is {current}, not {given}: read again what is there')
 
 
-def retried(
-    attempt: Callable[[], T], *, max_retries: int = MAX_RETRIES, deadline: float = DEADLINE
-) -> T:
+def retried(attempt: Callable[[], T], *, max_retries: int, deadline: float = DEADLINE) -> T:
     """Call ``attempt``, which reads and writes, until the write is answered and nobody came first.
 
     A write that is not answered may be carried out. So it is never sent again as it is: the next
     attempt reads what there is now.
 
-    :param max_retries: how often a write may stay without an answer
+    :param max_retries: how often a write may stay without an answer: the client's
     :param deadline: for how long other writers may come first, in seconds; 0 where the generation
         is the operator's, so that a conflict is the answer
     :raises errors.ConcurrentUpdate: if others come first until the deadline
@@ -74,7 +71,7 @@ def confirmed(
     write: Callable[[], T],
     is_done: Callable[[], bool],
     *,
-    max_retries: int = MAX_RETRIES,
+    max_retries: int,
     deadline: float = DEADLINE,
 ) -> T | None:
     """Write what cannot be written twice; where no answer came, look before it is sent again.
@@ -112,7 +109,7 @@ def edited(
     write: Callable[[T, int], Read[T]],
     given: int | None = None,
     *,
-    max_retries: int = MAX_RETRIES,
+    max_retries: int,
 ) -> Read[T]:
     """Change what a generation guards, by what is there; a change of nothing is not written.
 

@@ -13,6 +13,7 @@ from placementclient.commands import base, compute
 from placementclient.commands.base import Option
 from placementclient.commands.compute import NOVA
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.http import Client
@@ -40,8 +41,8 @@ MIGRATIONS = Option(
 class AuditProvider(base.Lister):
     """Find what is inconsistent, with the evidence and the command that mends it.
 
-    Ends with exit status 3 if there is anything. Who should hold nothing, or not there, is told by
-    lists of servers and of migrations, made after the snapshot:
+    Ends with exit status 3 if there is anything but information. Who should hold nothing, or not
+    there, is told by lists of servers and of migrations, made after the snapshot:
 
       openstack server list --all-projects --long -f json > servers.json
       openstack server migration list -f json > migrations.json
@@ -59,7 +60,7 @@ class AuditProvider(base.Lister):
 
     auth_required = False
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'fix')
-    statuses = ((errors.ExitStatus.DIFFERS, 'something was found, and is not mended'),)
+    statuses = ((errors.ExitStatus.DIFFERS, 'something is wrong, and is not mended'),)
     options = (
         SNAPSHOT,
         SERVERS,
@@ -84,11 +85,13 @@ class AuditProvider(base.Lister):
         cloud = read(self, parsed_args)
         roots = {self._root(cloud, name) for name in parsed_args.tree}
         findings = list(checks.audit(cloud, roots, parsed_args.ignore))
-        if not findings and parsed_args.formatter == self.formatter_default:
-            made = len(checks.CHECKS) - len(set(parsed_args.ignore))
-            self.log.warning(tables.nothing(made, cloud, roots))
+        made = len(checks.CHECKS) - len(set(parsed_args.ignore))
+        self.nothing = tables.nothing(made, cloud, roots)
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
-        if any((done or {}).get(place) != _FIXED for place in range(len(findings))):
+        if any(
+            finding.is_wrong and (done or {}).get(place) != _FIXED
+            for place, finding in enumerate(findings)
+        ):
             self.exit_status = errors.ExitStatus.DIFFERS
         return tables.rows(findings, self.program, done, heal_lists(parsed_args, cloud.servers))
 
@@ -117,7 +120,7 @@ class AuditProvider(base.Lister):
             return {}
         commands = {place: repairs.command(fix, self.program) for place, fix in safe.items()}
         shown = '\n'.join(f'  {command}' for command in commands.values())
-        self.confirm(f'Run these {len(safe)} commands?\n{shown}\n', parsed_args)
+        self.confirm(f'Run {counted(len(safe), "command")}?\n{shown}\n', parsed_args)
         listed = _listed(parsed_args)
         done = {}
         for place, fix in safe.items():

@@ -133,6 +133,9 @@ def generation(since: str | None = None) -> Option:
 
 
 OVERWRITE = Option('--overwrite', action='store_true', help='Replace what is there')
+DRY_RUN = Option('--dry-run', action='store_true', help='Print what would be done, and do nothing')
+#: How a command ends that has :data:`DRY_RUN`, so that scripts see whether it is needed.
+WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 YES = Option('--yes', action='store_true', help='Do not ask')
 LONG = Option('--long', action='store_true', since='1.15', help='Print last_modified too')
 
@@ -214,9 +217,21 @@ class _Placement(command.Command):
             self._check(parsed_args)
             status: int = super().run(parsed_args)
         except errors.PlacementError as failure:
-            self.log.error('\n'.join(failures.lines(failure)), exc_info=self.app.options.debug)
+            said = '\n'.join(failures.lines(failure)) + self._suggestion(failure)
+            self.log.error(said, exc_info=self.app.options.debug)
             return failure.exit_status
         return status or self.exit_status
+
+    def _suggestion(self, failure: errors.PlacementError) -> str:
+        if not isinstance(failure, errors.BadRequest):
+            return ''
+        from placementclient.workflows import unknown_names
+
+        return unknown_names.suggestion(self.client, failure)
+
+    def end_dry_run(self, is_pending: bool) -> None:
+        """End as :data:`WOULD_DO` says, where there is something to do."""
+        self.exit_status = errors.ExitStatus.DIFFERS if is_pending else errors.ExitStatus.DONE
 
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
         """Ask before something that is hard to take back, unless ``--yes`` was given.
@@ -342,6 +357,21 @@ class _Table(_Placement, DisplayCommandBase[Any]):
 
 class Lister(_Table, command.Lister):
     """A command that prints rows."""
+
+    #: What is said to people, on stderr, where there is no row. The commands of the endpoints print
+    #: an empty line instead, as those of osc-placement do.
+    nothing: str = 'Nothing found'
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
+    ) -> int:
+        """Print them; no empty table, unless it is asked for."""
+        found = list(rows)
+        is_empty = not found and parsed_args.formatter == 'table' and not parsed_args.print_empty
+        if is_empty and self.endpoint is None:
+            self.log.warning(self.nothing)
+            return 0
+        return super().produce_output(parsed_args, names, found)
 
 
 class ShowOne(_Table, command.ShowOne):

@@ -93,6 +93,7 @@ class ShowCapacity(watching.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
+        from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits, totals
         from placementclient.insight.topology import Topology
         from placementclient.render import capacity as tables
@@ -107,7 +108,8 @@ class ShowCapacity(watching.Lister):
         topology, trees = Topology(snapshot), _roots(snapshot, parsed_args.tree)
         if shape is not None:
             request = _restricted(_plain(shape), parsed_args)
-            self._warn(snapshot, request)
+            for sentence in unknown_names.sentences(snapshot, request):
+                self.log.warning(sentence)
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
         for flavor, asked in _requests(self.log.warning, flavors):
@@ -123,17 +125,6 @@ class ShowCapacity(watching.Lister):
         if given and parsed_args.fits is None and not parsed_args.flavors:
             name = given[0].replace('_', '-')
             raise errors.UsageError(f'--{name} is for --fits and --flavors')
-
-    def _warn(self, snapshot: Snapshot, request: CandidateRequest) -> None:
-        """Tell of what nobody has: it may have been mistyped."""
-        states = snapshot.providers.values()
-        classes = {name for state in states for name in state.inventories}
-        if unknown := sorted(request.common.resources.keys() - classes):
-            self.log.warning(f'No resource provider has inventory of {", ".join(unknown)}')
-        traits = {trait for state in states for trait in state.traits}
-        for alternatives in request.common.required:
-            if traits.isdisjoint(alternatives.split(',')):
-                self.log.warning(f'No resource provider has the trait {alternatives}')
 
 
 class ExportCapacity(base.Command):

@@ -15,6 +15,7 @@ from placementclient.commands.allocation_candidate import FILTERS, LIMIT, reques
 from placementclient.commands.base import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.render import columns
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import Candidate, Consumer, Summary
@@ -33,7 +34,7 @@ class Unclaimed(errors.PlacementError):
         if not self.refusals:
             self.exit_status = errors.ExitStatus.INFEASIBLE
         super().__init__(
-            f'None of the {len(self.refusals)} candidates was granted; to the last one: '
+            f'None of the {counted(len(self.refusals), "candidate")} was granted; to the last one: '
             f'{self.refusals[-1]}'
             if self.refusals
             else 'There are no candidates: allocation candidate explain says why'

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ class ApplyTree(base.Lister):
 
     options = (
         Option('file', metavar='<file>', help='The declaration; - for stdin'),
-        Option('--dry-run', action='store_true', help='Print what would change, and nothing else'),
+        base.DRY_RUN,
         Option(
             '--prune',
             action='store_true',
@@ -49,7 +49,8 @@ class ApplyTree(base.Lister):
         base.YES,
     )
     prints = ('provider', 'change', 'before', 'after')
-    statuses = ((errors.ExitStatus.DIFFERS, 'a dry run has found something to do'),)
+    statuses = (base.WOULD_DO,)
+    nothing = 'Nothing to change'
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -60,12 +61,11 @@ class ApplyTree(base.Lister):
         wanted = declared.parse(files.read_text(path), path)
         planned = declare.plan(self.client, wanted, prune=parsed_args.prune)
         if parsed_args.dry_run:
-            if planned:
-                self.exit_status = errors.ExitStatus.DIFFERS
+            self.end_dry_run(bool(planned))
             return _rows(planned)
         if planned:
-            providers = len({change.provider for change in planned})
-            self.confirm(f'Change {providers} providers as {path} declares?', parsed_args)
+            providers = counted(len({change.provider for change in planned}), 'provider')
+            self.confirm(f'Change {providers} as {path} declares?', parsed_args)
         made: list[Change] = []
         declare.carry_out(self.client, wanted, prune=parsed_args.prune, report=made.append)
         return _rows(made)

@@ -73,6 +73,7 @@ class ExplainCandidate(Document):
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
         from placementclient import files
+        from placementclient.insight import unknown_names
         from placementclient.insight.candidates import explanation, snapshot_index
 
         snapshot = files.read_snapshot(parsed_args.snapshot)
@@ -85,8 +86,11 @@ class ExplainCandidate(Document):
 
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)
+        request = requested(nobody, parsed_args, find)
+        for sentence in unknown_names.sentences(snapshot, request):
+            self.log.warning(sentence)
         return explanation.explain(
-            requested(nobody, parsed_args, find),
+            request,
             snapshot_index.SnapshotIndex(snapshot),
             hosts=parsed_args.hosts,
         )

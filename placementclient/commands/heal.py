@@ -12,6 +12,7 @@ from placementclient.commands.compute import NOVA
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.providers import normalized
 from placementclient.render import columns
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.model.servers import ServerDetail
@@ -60,14 +61,13 @@ class HealAllocation(base.Lister):
             help='The list of all migrations, or nova: the compute service is asked, as it is '
             'where no list of servers is given',
         ),
-        Option(
-            '--dry-run', action='store_true', help='Print what would be done, and do nothing else'
-        ),
+        base.DRY_RUN,
         base.YES,
     )
     prints = columns.HEAL.names
+    nothing = 'No server has to be healed'
     statuses = (
-        (errors.ExitStatus.DIFFERS, 'a dry run has found servers to heal'),
+        base.WOULD_DO,
         (errors.ExitStatus.PARTIAL, 'some servers are healed, some could not be'),
     )
 
@@ -86,10 +86,13 @@ class HealAllocation(base.Lister):
             *healing.disowned(there, servers, migrating),
         ]
         planned = sum(each.state == healing.PLANNED for each in heals)
-        if planned and not parsed_args.dry_run:
-            self.confirm(f'Write the allocations of {planned} servers?', parsed_args)
+        if parsed_args.dry_run:
+            self.end_dry_run(any(each.state != healing.LEFT_ALONE for each in heals))
+            return columns.HEAL.rows(heals)
+        if planned:
+            self.confirm(f'Write the allocations of {counted(planned, "server")}?', parsed_args)
             heals = list(heal.carry_out(self.client, heals))
-        self.exit_status = heal.exit_status(heals, dry_run=parsed_args.dry_run)
+        self.exit_status = heal.exit_status(heals)
         return columns.HEAL.rows(heals)
 
     def _asked(self, parsed_args: argparse.Namespace) -> tuple[list[ServerDetail], set[str]]:

@@ -11,6 +11,7 @@ from placementclient.commands.base import Option
 from placementclient.commands.compute import NOVA
 from placementclient.microversion import Microversion
 from placementclient.render import columns
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.model.host_aggregates import HostAggregate
@@ -40,14 +41,13 @@ class SyncAggregate(base.Lister):
             action='store_true',
             help='Take hosts out of aggregates of Nova in which Nova does not have them, too',
         ),
-        Option(
-            '--dry-run', action='store_true', help='Print what would be done, and do nothing else'
-        ),
+        base.DRY_RUN,
         base.YES,
     )
     prints = columns.SYNC.names
+    nothing = 'All hosts are in the aggregates that Nova says'
     statuses = (
-        (errors.ExitStatus.DIFFERS, 'a dry run has found something'),
+        base.WOULD_DO,
         (errors.ExitStatus.PARTIAL, 'something is done, something could not be'),
     )
 
@@ -61,10 +61,14 @@ class SyncAggregate(base.Lister):
         aggregates = self._aggregates(parsed_args.aggregates)
         changes = list(host_aggregates.plan(self.client, aggregates, remove=parsed_args.remove))
         todo = sum(each.state != host_aggregates.UNKNOWN for each in changes)
-        if todo and not parsed_args.dry_run:
-            self.confirm(f'Change the aggregates of hosts in {todo} places?', parsed_args)
+        if parsed_args.dry_run:
+            self.end_dry_run(bool(changes))
+            return columns.SYNC.rows(changes)
+        if todo:
+            places = counted(todo, 'place')
+            self.confirm(f'Change the aggregates of hosts in {places}?', parsed_args)
             changes = list(host_aggregates.carry_out(self.client, changes))
-        self.exit_status = host_aggregates.exit_status(changes, dry_run=parsed_args.dry_run)
+        self.exit_status = host_aggregates.exit_status(changes)
         return columns.SYNC.rows(changes)
 
     def _aggregates(self, path: str | None) -> list[HostAggregate]:

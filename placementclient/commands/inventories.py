@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints, errors
-from placementclient.api.conflict import retried
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.filters import whole
 from placementclient.commands.inventory import FIELDS, ratio
 from placementclient.microversion import Microversion
 from placementclient.render import columns
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.model.inventories import Inventory
@@ -60,7 +60,10 @@ class SetInventories(base.Lister):
 
     endpoint = endpoints.SET_INVENTORIES
     prints = tuple({*columns.INVENTORY_OF_PROVIDER.names, *columns.EDIT.names})
-    statuses = ((errors.ExitStatus.PARTIAL, 'some resource providers are changed, some are not'),)
+    statuses = (
+        (errors.ExitStatus.DIFFERS, 'a dry run of many has found something to do'),
+        (errors.ExitStatus.PARTIAL, 'some resource providers are changed, some are not'),
+    )
     options = (
         Option(
             'provider',
@@ -88,7 +91,7 @@ class SetInventories(base.Lister):
             action='store_true',
             help='Of many: drop the inventories of classes that are not given',
         ),
-        Option('--dry-run', action='store_true', help='Print what would be set, and set nothing'),
+        base.DRY_RUN,
         base.generation(),
         *_SELECTORS,
         base.YES,
@@ -160,10 +163,12 @@ class SetInventories(base.Lister):
         pending = [edit for edit in edits if edit.state == bulk_edit.PLANNED]
         if pending and not parsed_args.dry_run:
             shown = '\n'.join(differences.lines(pending))
-            question = f'Change the inventories of {len(pending)} resource providers?'
+            question = f'Change the inventories of {counted(len(pending), "resource provider")}?'
             self.confirm(f'{shown}\n{question}', parsed_args)
             edits = self._carried_out(edits, change)
         self.exit_status = self.exit_status or bulk_edit.exit_status(edits)
+        if parsed_args.dry_run and not self.exit_status:
+            self.end_dry_run(bool(pending))
         return columns.EDIT.rows(edits)
 
     def _carried_out(
@@ -198,7 +203,7 @@ class SetInventories(base.Lister):
             written = api.inventory.set_all(self.client, uuid, wanted, generation)
             return _fields(written.value)
 
-        return attempt() if parsed_args.generation is not None else retried(attempt)
+        return self.retried(attempt, parsed_args.generation)
 
 
 def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:

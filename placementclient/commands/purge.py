@@ -6,10 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, migrations
 from placementclient.commands.base import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.render import columns
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
@@ -22,8 +23,9 @@ class PurgeProvider(base.Lister):
     Of each consumer only what it holds on this tree is freed; what it holds on another host, as one
     that was evacuated does, stays as it is. Refused unless --force is given: a consumer that would
     be left with nothing, or that goes on to use what is freed, as those of a child or of a sharing
-    provider do that hold something in the tree that it belongs to or serves. A migration is refused
-    always. Killed in the middle, it can be run again.
+    provider do that hold something in the tree that it belongs to or serves. A migration that is
+    not over is refused always, as far as it is known to be one. Killed in the middle, it can be run
+    again.
 
     Example:
 
@@ -31,18 +33,16 @@ class PurgeProvider(base.Lister):
     """
 
     prints = columns.PURGE.names
+    statuses = (base.WOULD_DO,)
     options = (
         base.PROVIDER,
-        Option(
-            '--dry-run',
-            action='store_true',
-            help='Print what would be done and what speaks against it, and do nothing',
-        ),
+        base.DRY_RUN,
         Option(
             '--force',
             action='store_true',
             help='Even if consumers are left with nothing, or go on to use what is freed',
         ),
+        migrations.option('to tell them by, as Nova gives them no type'),
         base.YES,
     )
 
@@ -52,7 +52,8 @@ class PurgeProvider(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.workflows import purge
 
-        planned = purge.plan(self.client, parsed_args.provider)
+        listed = migrations.given(self, parsed_args.migrations)
+        planned = purge.plan(self.client, parsed_args.provider, listed)
         if parsed_args.dry_run:
             self._warn(planned, parsed_args.force)
         else:
@@ -60,10 +61,11 @@ class PurgeProvider(base.Lister):
             self.confirm(_question(planned), parsed_args)
             with base.naming(planned.names):
                 purge.execute(self.client, planned, force=parsed_args.force, progress=self.log.info)
-        return columns.PURGE.rows(planned.steps())
+        return columns.PURGE.rows(planned.steps(force=parsed_args.force))
 
     def _warn(self, planned: Purge, force: bool) -> None:
-        """Say what would be refused, and end as the purge would."""
+        """Say what would be refused, and end as the purge would then."""
+        self.end_dry_run(True)  # the provider is there, so there is something to do
         try:
             planned.check(force=force)
         except errors.PlacementError as refusal:
@@ -73,4 +75,4 @@ class PurgeProvider(base.Lister):
 
 def _question(planned: Purge) -> str:
     names = ', '.join(provider.name for provider in reversed(planned.deletes))
-    return f'Free what {len(planned.frees)} consumers hold, and delete {names}?'
+    return f'Free the allocations of {counted(len(planned.frees), "consumer")}, and delete {names}?'

@@ -99,7 +99,7 @@ class MoveAllocation(_Relocation):
 
         def attempt() -> None:
             consumer = self.holder(parsed_args.consumer)
-            if _is_moved(consumer, source, target, parsed_args.resource_class):
+            if self._is_made(consumer, source, target, parsed_args.resource_class):
                 self.say_done(
                     f'Consumer {consumer.uuid} holds that on {parsed_args.target} already'
                 )
@@ -111,6 +111,28 @@ class MoveAllocation(_Relocation):
         with base.naming(names):
             self.retried(attempt)
         return self.output(api.allocation.show(self.client, parsed_args.consumer))
+
+    def _is_made(
+        self, consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
+    ) -> bool:
+        """Whether a move was made, by this run or, as far as that can be told, by one before.
+
+        The service does not know what a consumer held once. But what it holds on a third provider,
+        or what the source has no inventory of, did not come from there.
+        """
+        if not _is_moved(consumer, source_uuid, target_uuid, classes):
+            return False
+        if self.is_sent:
+            return True
+        offered = api.inventory.list(self.client, source_uuid).value
+        moved = set(classes) or set(consumer.allocations[target_uuid]).intersection(offered)
+        elsewhere = {
+            name
+            for uuid, resources in consumer.allocations.items()
+            for name in resources
+            if uuid != target_uuid
+        }
+        return bool(moved) and moved <= set(offered) and not moved & elsewhere
 
 
 class TransferAllocation(_Relocation):

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import errors, program
-from placementclient.commands import base
+from placementclient.commands import base, migrations
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
 from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
-    from placementclient.model.servers import ServerMigration
     from placementclient.render.columns import Output
 
 PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
@@ -45,6 +43,17 @@ class PlanReshape(base.ShowOne):
     """
 
     auth_required = False
+    prints = (
+        'plan',
+        'trees',
+        'left_out',
+        'providers_to_create',
+        'consumers',
+        'mapped',
+        'forced',
+        'inferred',
+        'warnings',
+    )
     statuses = (
         (errors.ExitStatus.INFEASIBLE, 'no assignment satisfies the specification'),
         (errors.ExitStatus.UNDECIDED, 'several assignments are possible'),
@@ -64,12 +73,7 @@ class PlanReshape(base.ShowOne):
             help='What is known of who holds what, as CSV, JSON or YAML; may be repeated',
         ),
         TREE,
-        Option(
-            '--migrations',
-            metavar='<file>|nova',
-            help='The migrations of servers, to be warned of those under way: a list as JSON, or '
-            '"nova": the compute service is asked',
-        ),
+        migrations.option('to be warned of those under way'),
         Option(
             '--allow-inferred',
             action='store_true',
@@ -131,7 +135,7 @@ class PlanReshape(base.ShowOne):
                 allow_inferred=parsed_args.allow_inferred,
                 skip_infeasible=parsed_args.skip_infeasible,
                 solver_timeout=parsed_args.solver_timeout,
-                migrations=self._migrations(parsed_args.migrations),
+                migrations=migrations.given(self, parsed_args.migrations),
             )
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:
@@ -145,17 +149,6 @@ class PlanReshape(base.ShowOne):
             self.log.warning(line)
         fields = {'plan': parsed_args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
-
-    def _migrations(self, source: str | None) -> Sequence[ServerMigration] | None:
-        """The migrations of servers, of a file or of the compute service."""
-        from placementclient import files
-        from placementclient.nova import records, service
-
-        if source is None:
-            return None
-        if source == 'nova':
-            return records.migrations(service.migrations(self.client), 'the compute service')
-        return records.migrations(files.read_document(source), source)
 
 
 class ShowReshape(Document):
@@ -192,6 +185,7 @@ class RehearseReshape(base.Lister):
     """
 
     auth_required = False
+    prints = ('stage', 'tree', 'state', 'reason')
     statuses = (
         (
             errors.ExitStatus.DIFFERS,

@@ -223,6 +223,7 @@ class VerifyReshape(base.Lister):
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'the reshape is not complete or not right'),)
+    prints = ('tree', 'kind', 'message', 'is_damage')
     options = (PLAN, TREE, workers('read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

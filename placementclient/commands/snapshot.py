@@ -148,6 +148,7 @@ class DiffSnapshot(base.Lister):
 
     auth_required = False
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
+    nothing = 'No differences'
     options = (
         Option('before', metavar='<before>', help='The file of a snapshot, or live'),
         Option('after', metavar='<after>', help='The file of another, or live'),
@@ -176,7 +177,7 @@ class RestoreSnapshot(base.ShowOne):
     Refuses where a resource provider exists that has the name or the UUID of one of the snapshot.
     With --missing it completes what a restore began that did not come to its end, wherever that
     was, and makes again what has been deleted since. What others have changed is refused, and
-    nothing is written then.
+    nothing is written then. It asks nothing, as it only makes what is not there.
 
     Example:
 
@@ -193,10 +194,11 @@ class RestoreSnapshot(base.ShowOne):
         'consumers',
         'consumers_made',
     )
+    statuses = (base.WOULD_DO,)
     options = (
         _FILE,
         Option('--missing', action='store_true', help='Leave what exists, and make the rest'),
-        Option('--dry-run', action='store_true', help='Print what would be made, and make nothing'),
+        base.DRY_RUN,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -205,7 +207,9 @@ class RestoreSnapshot(base.ShowOne):
 
         snapshot = files.read_snapshot(parsed_args.file)
         planned = restore.plan(self.client, snapshot, missing=parsed_args.missing)
-        if not parsed_args.dry_run:
+        if parsed_args.dry_run:
+            self.end_dry_run(bool(planned.made or planned.completed or planned.consumers))
+        else:
             trees = len(snapshot.roots())
             with progress.shown(self.app, self.log, trees) as tell:
                 restore.carry_out(self.client, planned, tell)

@@ -13,7 +13,7 @@ from placementclient import errors
 from placementclient.declaration.declared import Declared
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.spec.documents import meant
+from placementclient.wording import meant
 
 
 @dataclass(frozen=True, slots=True)

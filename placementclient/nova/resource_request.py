@@ -15,6 +15,7 @@ import os_resource_classes
 
 from placementclient.model.flavors import Flavor
 from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.wording import meant
 
 _EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
@@ -54,8 +55,7 @@ class _Group:
 
     def add_resource(self, name: str, amount: str) -> None:
         # The scheduler logs what is no class or no amount, and goes on without it.
-        known = name.startswith('CUSTOM_') or name in os_resource_classes.STANDARDS
-        if known and amount.strip().isdecimal():
+        if _is_known(name, amount):
             self.resources[name] = int(amount)
 
     def add_trait(self, name: str, word: str) -> None:
@@ -68,6 +68,14 @@ class _Group:
         """The group without what it asks nothing of."""
         resources = {name: amount for name, amount in self.resources.items() if amount}
         return Filter(resources, tuple(sorted(self.required)), tuple(sorted(self.forbidden)))
+
+
+def _is_class(name: str) -> bool:
+    return name.startswith('CUSTOM_') or name in os_resource_classes.STANDARDS
+
+
+def _is_known(name: str, amount: str) -> bool:
+    return _is_class(name) and amount.strip().isdecimal()
 
 
 def request(flavor: Flavor) -> CandidateRequest:
@@ -100,8 +108,17 @@ def request(flavor: Flavor) -> CandidateRequest:
 
 
 def unmodelled(flavor: Flavor) -> list[str]:
-    """The extra specs of a flavor that take more than is asked of Placement here."""
-    return [key for key in _UNMODELLED if flavor.extra_specs.get(key)]
+    """The extra specs of a flavor that take more than is asked of Placement here.
+
+    And those that the scheduler passes over, as nobody knows their class or their amount.
+    """
+    found = [key for key in _UNMODELLED if flavor.extra_specs.get(key)]
+    for key, value in flavor.extra_specs.items():
+        match = _EXTRA_SPEC.fullmatch(key)
+        if match and match[1] == 'resources' and not _is_known(match[3], value):
+            hint = '' if _is_class(match[3]) else meant(match[3], os_resource_classes.STANDARDS)
+            found.append(f'{key}={value}{hint}')
+    return found
 
 
 def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:

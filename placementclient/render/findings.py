@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Finding
+from placementclient.insight.audit.findings import Fault, Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
 from placementclient.render.repairs import command
+from placementclient.wording import counted
 
 _FINDING = Columns(
     Column('id'),
@@ -29,8 +30,8 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     states = [state for root in trees for state in cloud.topology.trees[root]]
     held = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
     found = (
-        f'Nothing found: {checks} checks of {len(trees)} trees with {len(states)} providers and '
-        f'{len(held)} consumers'
+        f'Nothing found: {counted(checks, "check")} of {counted(len(trees), "tree")} with '
+        f'{counted(len(states), "provider")} and {counted(len(held), "consumer")}'
     )
     missing = unknown(cloud)
     return f'{found}, without a list of {" and of ".join(missing)}' if missing else found
@@ -46,7 +47,7 @@ def unknown(cloud: Cloud) -> list[str]:
 
 
 def rows(
-    findings: Iterable[Finding],
+    found: Sequence[Finding],
     program: str,
     done: Mapping[int, str] | None = None,
     lists: Mapping[str, str] | None = None,
@@ -60,7 +61,12 @@ def rows(
     columns = _FINDING + Columns(
         Column('command', lambda finding: command(finding.fault.remedy, program, lists))
     )
-    names, values = columns.rows(findings)
+    names, values = columns.rows(found)
     if done is None:
         return names, values
-    return (*names, 'fix'), [(*row, done.get(index, '')) for index, row in enumerate(values)]
+    ends = [done.get(place) or _left(finding.fault) for place, finding in enumerate(found)]
+    return (*names, 'fix'), [(*row, end) for row, end in zip(values, ends, strict=True)]
+
+
+def _left(fault: Fault) -> str:
+    return f'left to you: {fault.doubt}' if fault.doubt else 'left to you'

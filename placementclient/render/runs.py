@@ -9,6 +9,7 @@ from typing import Any
 from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeStatus
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.render.columns import Output
+from placementclient.wording import counted
 
 _TREES = ('tree', 'state', 'reason')
 
@@ -22,8 +23,8 @@ def ending(run: Outcome) -> str:
     """What ended a run before its time, how far it came, and what to do."""
     done = sum(tree.is_done for tree in run.trees)
     return (
-        f'{run.stopped}: {done} of {len(run.trees)} trees are done; the same command goes on, '
-        'reshape status tells where each one is'
+        f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done; the same command goes '
+        'on, reshape status tells where each one is'
     )
 
 

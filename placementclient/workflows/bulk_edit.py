@@ -16,6 +16,7 @@ from placementclient.model.freshness import Read
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
+from placementclient.wording import meant
 
 #: The fields of inventories by class, as they are sent.
 Inventories = Mapping[str, Mapping[str, Any]]
@@ -143,9 +144,9 @@ def _judged(edit: Edit) -> Edit:
 def _check_classes(client: Client, edits: Sequence[Edit]) -> None:
     there = {name for edit in edits for name in edit.there.value}
     new = {name for edit in edits for name in edit.wanted} - there
-    unknown = sorted(new.difference(resource_class.list(client))) if new else ()
-    if unknown:
-        raise errors.BadArgument(f'There is no resource class {unknown[0]!r}')
+    known = resource_class.list(client) if new else []
+    for name in sorted(new.difference(known)):
+        raise errors.BadArgument(f'There is no resource class {name!r}{meant(name, known)}')
 
 
 def carry_out(
@@ -206,6 +207,7 @@ def _done(client: Client, edit: Edit, change: Callable[[Inventories], Inventorie
         read,
         change,
         lambda wanted, generation: _shown(inventory.set_all(client, uuid, wanted, generation)),
+        max_retries=client.max_retries,
     )
     return Edit(edit.provider, reads[-1], written.value, CHANGED)
 

@@ -55,7 +55,7 @@ def carry_out(
             if report:
                 report(change)
 
-    retried(attempt)
+    retried(attempt, max_retries=client.max_retries)
 
 
 def _there(client: Client, declared: Sequence[Declared]) -> Snapshot:

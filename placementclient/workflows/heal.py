@@ -13,11 +13,9 @@ from placementclient.insight.healing import FAILED, HEALED, PLANNED, UNKNOWN, He
 from placementclient.model.consumers import Allocations, Consumer
 
 
-def exit_status(heals: Sequence[Heal], *, dry_run: bool) -> ExitStatus:
-    """3: a dry run has found servers to heal; 1: no such server is healed; 6: some."""
+def exit_status(heals: Sequence[Heal]) -> ExitStatus:
+    """1: nothing that had to be healed is healed; 6: some."""
     states = {heal.state for heal in heals}
-    if dry_run:
-        return ExitStatus.DIFFERS if states & {PLANNED, UNKNOWN} else ExitStatus.DONE
     if not states & {FAILED, UNKNOWN}:
         return ExitStatus.DONE
     return ExitStatus.PARTIAL if HEALED in states else ExitStatus.ERROR

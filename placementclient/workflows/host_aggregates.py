@@ -37,11 +37,9 @@ class Change:
     reason: str = ''
 
 
-def exit_status(changes: Sequence[Change], *, dry_run: bool) -> ExitStatus:
-    """3: a dry run has found something; 1: nothing of what is to be done is done; 6: some."""
+def exit_status(changes: Sequence[Change]) -> ExitStatus:
+    """1: nothing of what is to be done is done; 6: some."""
     states = {change.state for change in changes}
-    if dry_run:
-        return ExitStatus.DIFFERS if states else ExitStatus.DONE
     if not states & {FAILED, UNKNOWN}:
         return ExitStatus.DONE
     return ExitStatus.PARTIAL if states & {ADDED, REMOVED} else ExitStatus.ERROR

@@ -6,20 +6,28 @@ gone, so that a purge that was killed is begun again and finds less to do.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from placementclient import errors
-from placementclient.api import allocation, resource_provider, trait
+from placementclient.api import allocation, resource_provider
 from placementclient.api.conflict import retried
 from placementclient.http import Client
 from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.requests import Filter
+from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.snapshot import capture, survey
+
+#: So many providers are asked for one by one; if it is more, all are listed.
+_FEW = 16
 
 
 class Refused(errors.PlacementError):
@@ -30,7 +38,7 @@ class Refused(errors.PlacementError):
 
     def __init__(self, frees: Sequence[Free]) -> None:
         self.frees = tuple(frees)
-        shown = '; '.join(f'{free.consumer.uuid} {free.objection}' for free in self.frees[:3])
+        shown = '; '.join(f'{free.consumer.uuid} {free.shown()}' for free in self.frees[:3])
         more = f'; and {len(self.frees) - 3} more' if len(self.frees) > 3 else ''
         super().__init__(f'Refused: {shown}{more}')
 
@@ -59,17 +67,24 @@ class Free:
     :param taken: what it will lose
     :param rest: what it keeps
     :param objection: why this should not be done, if anything speaks against it
+    :param is_migration: whether it is known to be half of a move, which ``--force`` must not cut
     """
 
     consumer: Consumer
     taken: Allocations
     rest: Allocations
     objection: str = ''
+    is_migration: bool = False
 
-    @property
-    def is_migration(self) -> bool:
-        """Whether it is known to be half of a move, which ``--force`` must not cut."""
-        return self.consumer.type == MIGRATION
+    def is_refused(self, *, force: bool) -> bool:
+        """Whether something speaks against it that is not overruled."""
+        return bool(self.objection) and (self.is_migration or not force)
+
+    def shown(self, *, force: bool = False) -> str:
+        """The objection, and what overrules it or has done so."""
+        if not self.objection or self.is_migration:
+            return self.objection
+        return f'overruled: {self.objection}' if force else f'{self.objection} (--force does it)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +111,13 @@ class Purge:
 
     :param frees: what consumers lose
     :param deletes: the providers, children before their parents
-    :param dependent: the roots of the trees whose users may need what is freed: that of a child,
-        and those that a sharing provider serves
+    :param judge: who has decided what consumers must not lose
     :param names: of the providers that go and of those on which consumers keep something, by UUID
     """
 
     frees: tuple[Free, ...]
     deletes: tuple[Provider, ...]
-    dependent: frozenset[str] = frozenset()
+    judge: Judge
     names: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, *, force: bool) -> None:
@@ -113,20 +127,22 @@ class Purge:
         """
         _check(self.frees, force=force)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self, *, force: bool) -> Iterator[Step]:
         """All of it, in order."""
         for free in self.frees:
-            yield Step(
-                'free', free.consumer.uuid, '', free.taken, free.rest, free.objection, self.names
-            )
+            objection = free.shown(force=force)
+            yield Step('free', free.consumer.uuid, '', free.taken, free.rest, objection, self.names)
         for provider in self.deletes:
             yield Step('delete', provider.uuid, provider.name)
 
 
-def plan(client: Client, provider: str) -> Purge:
+def plan(
+    client: Client, provider: str, migrations: Sequence[ServerMigration] | None = None
+) -> Purge:
     """What has to be done.
 
     :param provider: name or UUID; what is below it goes too
+    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
     :raises errors.NoSuchProvider: if there is none
     :raises Unaccounted: if something cannot be freed
     """
@@ -136,14 +152,15 @@ def plan(client: Client, provider: str) -> Purge:
     for state in states:
         _account(snapshot, state)
     names = {state.uuid: state.name for state in states}
-    judge = _Judge(client, names, _dependent(client, states))
-    frees = [
-        judge.free(consumer)
+    judge = Judge(client, names, _dependent(client, states), migrations or ())
+    consumers = [
+        consumer
         for _, consumer in sorted(snapshot.consumers.items())
         if not names.keys().isdisjoint(consumer.allocations)
     ]
+    judge.look_at({uuid for consumer in consumers for uuid in consumer.allocations})
     deletes = tuple(state.provider for state in reversed(states))
-    return Purge(tuple(frees), deletes, judge.dependent, names | judge.names())
+    return Purge(tuple(map(judge.free, consumers)), deletes, judge, names | judge.names())
 
 
 def _dependent(client: Client, states: Sequence[ProviderState]) -> frozenset[str]:
@@ -173,89 +190,107 @@ def execute(
     :raises errors.ProviderInUse: if somebody allocates on the tree at the same time
     """
     purge.check(force=force)
-    gone = {provider.uuid: provider.name for provider in purge.deletes}
-    judge = _Judge(client, gone, purge.dependent)
     for free in purge.frees:
-        retried(lambda free=free: _carry_out(client, free, judge, force))  # type: ignore[misc]
+        _carry_out(client, free, purge.judge, force)
         if progress:
             progress(f'freed {free.consumer.uuid}')
     for provider in purge.deletes:
-        try:
-            resource_provider.delete(client, provider.uuid)
-        except errors.NotFound:
-            continue
+        retried(partial(_delete, client, provider), max_retries=client.max_retries)
         if progress:
             progress(f'deleted {provider.name}')
 
 
-def _carry_out(client: Client, free: Free, judge: _Judge, force: bool) -> None:
+def _carry_out(client: Client, free: Free, judge: Judge, force: bool) -> None:
     """Free what one consumer holds on the tree now, which may differ from what was planned."""
-    consumer = allocation.show(client, free.consumer.uuid).value
-    current = judge.free(consumer)
-    if not current.taken:
-        return
-    _check([current], force=force)
-    allocation.set(client, replace(consumer, allocations=current.rest))
+    # The first attempt is made at the generation that it was planned on.
+    planned = [free.consumer]
+
+    def attempt() -> None:
+        consumer = planned.pop() if planned else allocation.show(client, free.consumer.uuid).value
+        current = judge.free(consumer)
+        _check([current], force=force)
+        if current.taken:
+            allocation.set(client, replace(consumer, allocations=current.rest))
+
+    retried(attempt, max_retries=client.max_retries)
+
+
+def _delete(client: Client, provider: Provider) -> None:
+    with contextlib.suppress(errors.NotFound):
+        resource_provider.delete(client, provider.uuid)
 
 
 def _check(frees: Iterable[Free], *, force: bool) -> None:
-    against = [free for free in frees if free.objection and (free.is_migration or not force)]
+    against = [free for free in frees if free.taken and free.is_refused(force=force)]
     if against:
         raise Refused(against)
 
 
-class _Judge:
+class Judge:
     """Tells what speaks against freeing what a consumer holds.
 
     :param gone: the names of the providers that go, by UUID
-    :param dependent: as of a :class:`Purge`
+    :param dependent: the roots of the trees whose users may need what is freed: that of a child,
+        and those that a sharing provider serves
+    :param migrations: of servers, as far as they are known
     """
 
-    def __init__(self, client: Client, gone: Mapping[str, str], dependent: frozenset[str]) -> None:
-        self._client, self._gone, self.dependent = client, gone, dependent
+    def __init__(
+        self,
+        client: Client,
+        gone: Mapping[str, str],
+        dependent: frozenset[str],
+        migrations: Iterable[ServerMigration],
+    ) -> None:
+        self._client, self._gone, self._dependent = client, gone, dependent
+        self._is_over = {each.uuid: each.is_over for each in migrations}
         # Of those that stay: each is asked for at most once.
         self._staying: dict[str, Provider] = {}
-        self._is_sharing: dict[str, bool] = {}
 
     def free(self, consumer: Consumer) -> Free:
         """What a consumer will lose and keep."""
         held = consumer.allocations
         taken = {uuid: resources for uuid, resources in held.items() if uuid in self._gone}
         rest = {uuid: resources for uuid, resources in held.items() if uuid not in self._gone}
-        return Free(consumer, taken, rest, self._objection(consumer, rest))
+        # Nova gives its migrations no type unless it is new: what it lists tells them.
+        is_migration = not self._is_over.get(consumer.uuid, consumer.type != MIGRATION)
+        objection = (
+            'is a migration: confirm or revert it first' if is_migration else self._objection(rest)
+        )
+        return Free(consumer, taken, rest, objection, is_migration)
+
+    def look_at(self, provider_uuids: Collection[str]) -> None:
+        """Ask for providers that stay; for many of them all at once."""
+        missing = set(provider_uuids) - self._gone.keys() - self._staying.keys()
+        if len(missing) > _FEW:
+            listed = resource_provider.list(self._client)
+            self._staying |= {each.uuid: each for each in listed if each.uuid in missing}
+        for uuid in sorted(missing - self._staying.keys()):
+            self._staying[uuid] = resource_provider.show(self._client, uuid).value
+
+    @functools.cached_property
+    def _sharing(self) -> frozenset[str]:
+        """The UUIDs of the sharing providers."""
+        sharing = Filter(required=(SHARING_TRAIT,))
+        listed = resource_provider.list(self._client, matching=sharing)
+        return frozenset(each.uuid for each in listed)
 
     def names(self) -> dict[str, str]:
         """Of the providers that have been asked for, by UUID."""
         return {uuid: provider.name for uuid, provider in self._staying.items()}
 
-    def _objection(self, consumer: Consumer, rest: Allocations) -> str:
-        for uuid in rest:
-            self._look_at(uuid)
-        if consumer.type == MIGRATION:
-            return 'is a migration: confirm or revert it first'
+    def _objection(self, rest: Allocations) -> str:
         if not rest:
-            return (
-                'would be left with nothing: a server, or a resize that is not confirmed '
-                '(--force does it)'
-            )
-        if all(self._is_sharing[uuid] for uuid in rest):
-            return 'would be left with nothing but shared resources (--force does it)'
+            return 'would be left with nothing: a server, or a resize that is not confirmed'
+        if self._sharing.issuperset(rest):
+            return 'would be left with nothing but shared resources'
+        self.look_at(rest)
         users = [
             self._staying[uuid].name
             for uuid in rest
-            if self._staying[uuid].root_provider_uuid in self.dependent
+            if self._staying[uuid].root_provider_uuid in self._dependent
         ]
-        return (
-            f'would go on to use it: it holds something on {", ".join(users)} (--force does it)'
-            if users
-            else ''
-        )
-
-    def _look_at(self, provider_uuid: str) -> None:
-        if provider_uuid not in self._staying:
-            traits = trait.list_of_provider(self._client, provider_uuid).value
-            self._is_sharing[provider_uuid] = SHARING_TRAIT in traits
-            self._staying[provider_uuid] = resource_provider.show(self._client, provider_uuid).value
+        return f'would go on to use it: it holds something on {", ".join(users)}' if users else ''
 
 
 def _account(snapshot: Snapshot, state: ProviderState) -> None:

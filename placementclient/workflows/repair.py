@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -32,22 +33,23 @@ def apply(client: Client, repair: Repair, listed: datetime | None = None) -> Non
     """
     match repair:
         case AddTrait():
-            _add_trait(client, repair)
+            _retried(client, lambda: _add_trait(client, repair))
         case LowerReserved():
-            conflict.retried(lambda: _lower_reserved(client, repair))
+            _retried(client, lambda: _lower_reserved(client, repair))
         case Free():
             _free(client, repair, listed)
 
 
-def _add_trait(client: Client, repair: AddTrait) -> None:
-    def attempt() -> None:
-        there = trait.list_of_provider(client, repair.provider_uuid)
-        assert there.generation is not None
-        if repair.trait not in there.value:
-            wanted = [*there.value, repair.trait]
-            trait.set_on_provider(client, repair.provider_uuid, wanted, there.generation)
+def _retried(client: Client, attempt: Callable[[], None]) -> None:
+    conflict.retried(attempt, max_retries=client.max_retries)
 
-    conflict.retried(attempt)
+
+def _add_trait(client: Client, repair: AddTrait) -> None:
+    there = trait.list_of_provider(client, repair.provider_uuid)
+    assert there.generation is not None
+    if repair.trait not in there.value:
+        wanted = [*there.value, repair.trait]
+        trait.set_on_provider(client, repair.provider_uuid, wanted, there.generation)
 
 
 def _lower_reserved(client: Client, repair: LowerReserved) -> None:
@@ -77,4 +79,9 @@ def _free(client: Client, repair: Free, listed: datetime | None) -> None:
         for uuid, resources in there.allocations.items()
         if uuid not in repair.provider_uuids
     }
-    allocation.set(client, replace(there, allocations=left))
+    conflict.confirmed(
+        lambda: allocation.set(client, replace(there, allocations=left)),
+        lambda: allocation.show(client, there.uuid).value.allocations == left,
+        max_retries=client.max_retries,
+        deadline=0,
+    )

@@ -111,6 +111,28 @@ def test_a_move_that_was_made_is_not_made_twice(client: Client, placement: Place
     assert again.stderr == (f'Consumer {SERVER} holds that on compute1 already: nothing was done\n')
 
 
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        # What it holds of the class on a third provider did not go to this one.
+        '--from compute1_gpu0 --to compute0_gpu1',
+        '--from compute1_gpu0 --to compute0_gpu1 --class VGPU',
+        # This one never had the class.
+        '--from compute0 --to compute0_gpu1 --class VGPU',
+        '--from storage --to compute0_gpu1',
+    ],
+)
+def test_a_move_from_where_it_never_was_is_no_move_that_was_made(
+    client: Client, placement: Placement, arguments: str
+) -> None:
+    gpus = {'compute0_gpu0': {'VGPU': 1}, 'compute0_gpu1': {'VGPU': 1}}
+    build(client, holder('server', gpus))
+    result = placement(f'resource provider allocation move {SERVER} {arguments}')
+    assert (result.status, result.stdout) == (1, '')
+    assert 'does not hold' in result.stderr
+    assert held(client, SERVER) == by_uuid(gpus)
+
+
 def test_a_transfer_that_was_made_is_not_made_twice(client: Client, placement: Placement) -> None:
     build(client, holder('server', HELD))
     command = f'resource provider allocation transfer {SERVER} --to-consumer {MIGRATION.upper()}'

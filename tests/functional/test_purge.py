@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -97,7 +98,7 @@ def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement
     before = content(capture.capture(client))
     with watched(client) as requests:
         result = placement(f'{PURGE} --dry-run -f json')
-    assert result.status == 0
+    assert result.status == 3
     assert {method for method, _ in requests} == {'GET'}
     free, *deletes = json.loads(result.stdout)
     assert free['lost'] == {
@@ -213,6 +214,57 @@ def test_what_goes_and_what_stays_have_names(client: Client, placement: Placemen
     build(client, holder('moved', {'compute0': {'VCPU': 2}, 'compute1': {'VCPU': 3}}))
     shown = placement(f'{PURGE} --dry-run -c lost -c kept').stdout
     assert '| compute0: VCPU=2 | compute1: VCPU=3 |' in shown
+
+
+def test_what_is_overruled_is_not_said_to_be_in_the_way(
+    client: Client, placement: Placement
+) -> None:
+    build(client, RESIZED)
+    result = placement(f'{PURGE} --force --dry-run -f json')
+    assert (result.status, result.stderr) == (3, '')
+    objection = json.loads(result.stdout)[0]['objection']
+    assert objection.startswith('overruled: would be left with nothing')
+
+
+@pytest.mark.parametrize(
+    ('status', 'kind', 'options', 'ends'),
+    [
+        ('finished', None, '--force', 1),
+        ('confirmed', None, '', 1),
+        ('confirmed', None, '--force', 0),
+        ('confirmed', 'MIGRATION', '--force', 0),
+    ],
+)
+def test_a_migration_is_known_by_what_nova_lists(
+    client: Client,
+    placement: Placement,
+    tmp_path: Path,
+    status: str,
+    kind: str | None,
+    options: str,
+    ends: int,
+) -> None:
+    consumer = holder('of a migration', {'compute0': {'VCPU': 1}}, kind)
+    build(client, consumer)
+    listed = {'uuid': consumer.uuid, 'instance_uuid': SERVER.uuid, 'status': status}
+    path = tmp_path / 'migrations.json'
+    path.write_text(json.dumps({'migrations': [listed]}))
+    result = placement(f'{PURGE} --migrations {path} {options} --yes')
+    assert result.status == ends, result
+    assert ('is a migration: confirm' in result.stderr) == (status == 'finished')
+
+
+def test_many_hosts_of_a_pool_are_asked_for_at_once(client: Client, placement: Placement) -> None:
+    hosts = 20
+    users = [
+        holder(f'server{n}', {f'compute{n}': {'VCPU': 1}, 'storage': {'DISK_GB': 1}})
+        for n in range(hosts)
+    ]
+    build(client, *users, hosts=hosts)
+    with watched(client) as requests:
+        assert placement('resource provider purge storage --force --yes').status == 0
+    assert not any(path.endswith('/traits') for _, path in requests if 'compute' in path)
+    assert len(requests) < 3 * hosts
 
 
 def test_a_child_goes_by_force(client: Client, placement: Placement) -> None:

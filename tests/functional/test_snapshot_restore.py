@@ -116,6 +116,7 @@ def test_what_is_there_already_is_not_written(client: Client, file: str) -> None
 def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement, file: str) -> None:
     with watched(client) as requests:
         result = placement(f'{COMMAND} {file} --dry-run -f json')
+    assert result.status == 3
     assert {method for method, _ in requests} == {'GET'}
     would = json.loads(result.stdout)
     assert would == {

@@ -26,6 +26,7 @@ def test_every_one_of_many_writers_has_its_effect(service_url: str) -> None:
             lambda: trait.list_of_provider(mine, provider),
             lambda there: [*there, name],
             lambda wanted, generation: trait.set_on_provider(mine, provider, wanted, generation),
+            max_retries=mine.max_retries,
         )
 
     with ThreadPoolExecutor(WRITERS) as pool:

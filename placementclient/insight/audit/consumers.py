@@ -15,6 +15,9 @@ from placementclient.model.repairs import Free, LookAtMigrations
 from placementclient.model.servers import ServerMigration
 
 _EVACUATION = 'evacuation'
+#: Why something is not freed that seems to be superfluous.
+_NEEDED = 'a migration may still need it'
+_MIGRATION = 'nothing is taken from a migration'
 
 
 class Situation(enum.Enum):
@@ -117,17 +120,20 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
     """A consumer of which the compute service knows nothing."""
     consumers = cloud.snapshot.consumers.values()
 
-    def is_safe(case: _Case) -> bool:
-        # What has no type may be a migration's; what has a migration may yet be needed.
-        known = case.consumer.type == INSTANCE or cloud.migrations is not None
-        is_server = known and case.consumer.type != MIGRATION and not case.migrations
-        return is_server and not doubtful
+    def doubt(case: _Case) -> str:
+        if case.consumer.type == MIGRATION:
+            return _MIGRATION
+        if case.migrations:
+            return _NEEDED
+        if case.consumer.type != INSTANCE and cloud.migrations is None:
+            return 'it may be a migration, and no list of migrations was given'
+        return 'the list of servers has fewer of the consumers than it lacks' if doubtful else ''
 
     unknown = sum(situation(cloud, each) is Situation.ORPHAN for each in consumers)
     # Such a list is rather one of a single project, or of another cloud, or cut off.
     doubtful = unknown > sum(each.uuid in (cloud.servers or ()) for each in consumers)
 
-    return _in(cloud, Situation.ORPHAN, lambda case: list(case.consumer.allocations), is_safe)
+    return _in(cloud, Situation.ORPHAN, lambda case: list(case.consumer.allocations), doubt)
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
@@ -138,60 +144,61 @@ def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
         failed = case.migration is not None and case.migration.has_failed
         return [] if failed else list(case.consumer.allocations)
 
-    return _in(cloud, Situation.LEFT_BY_MIGRATION, superfluous, lambda case: False)
+    return _in(cloud, Situation.LEFT_BY_MIGRATION, superfluous, lambda case: _MIGRATION)
 
 
 def in_migration(cloud: Cloud) -> Iterator[Fault]:
     """A server on several hosts, one of which it is about to leave."""
-    return _in(cloud, Situation.IN_MIGRATION, lambda case: [], lambda case: False)
+    return _in(cloud, Situation.IN_MIGRATION, lambda case: [], lambda case: '')
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
     """A server that still holds what it had on the host that it was evacuated from."""
-    return _in(cloud, Situation.LEFT_BY_EVACUATION, _elsewhere, _is_settled)
+    return _in(cloud, Situation.LEFT_BY_EVACUATION, _elsewhere, _unsettled)
 
 
 def doubled(cloud: Cloud) -> Iterator[Fault]:
     """A server that holds something on hosts where it is not, and no migration says why."""
-    return _in(cloud, Situation.DOUBLED, _elsewhere, _is_settled)
+    return _in(cloud, Situation.DOUBLED, _elsewhere, _unsettled)
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Fault]:
     """A consumer on several hosts; without servers and migrations nobody can say why."""
-    return _in(cloud, Situation.ON_SEVERAL_TREES, lambda case: [], lambda case: False)
+    return _in(cloud, Situation.ON_SEVERAL_TREES, lambda case: [], lambda case: '')
 
 
 def _elsewhere(case: _Case) -> list[str]:
     return [uuid for root in case.elsewhere for uuid in case.hosts[root]]
 
 
-def _is_settled(case: _Case) -> bool:
-    """Whether no migration can still need what the server has elsewhere."""
-    return not any(m.has_failed or not m.is_over for m in case.migrations)
+def _unsettled(case: _Case) -> str:
+    """Whether a migration can still need what the server has elsewhere."""
+    return _NEEDED if any(m.has_failed or not m.is_over for m in case.migrations) else ''
 
 
 def _in(
     cloud: Cloud,
     sought: Situation,
     superfluous: Callable[[_Case], list[str]],
-    is_safe: Callable[[_Case], bool],
+    doubt: Callable[[_Case], str],
 ) -> Iterator[Fault]:
     """The consumers in a situation.
 
     :param superfluous: the providers that a consumer should hold nothing of
-    :param is_safe: whether that can be taken from it without asking
+    :param doubt: why that cannot be taken from it without asking; empty: it can
     """
     for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
         if situation(cloud, consumer) is not sought:
             continue
         case = _Case(cloud, consumer)
-        providers = superfluous(case)
+        providers, reason = superfluous(case), doubt(case)
         yield Fault(
             uuid,
             tuple(cloud.roots_of(consumer)),
             _evidence(case),
             Free(consumer, tuple(providers)) if providers else LookAtMigrations(case.server),
-            bool(providers) and is_safe(case),
+            bool(providers) and not reason,
+            reason,
         )
 
 

@@ -31,6 +31,7 @@ class Fault:
     :param evidence: the facts that show it
     :param remedy: what mends it
     :param is_safe: whether that can be done at once, without asking
+    :param doubt: why it cannot, where it could be otherwise
     """
 
     subject: str
@@ -38,6 +39,7 @@ class Fault:
     evidence: Mapping[str, Any]
     remedy: Remedy
     is_safe: bool = False
+    doubt: str = ''
 
     @property
     def repair(self) -> Repair | None:
@@ -74,3 +76,8 @@ class Finding:
     def severity(self) -> str:
         """The check's."""
         return self.check.severity.value
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it is more than an information."""
+        return self.check.severity is not Severity.INFO

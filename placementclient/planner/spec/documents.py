@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ import yaml
 
 from placementclient import errors
 from placementclient.model.providers import is_uuid
+from placementclient.wording import meant
 
 #: How long the service lets the name of a class or of a trait be.
 _LONGEST_SYMBOL = 255
@@ -292,12 +292,6 @@ class Cursor:
     def _line_of(self, key: Any) -> int | None:
         lines = getattr(self.value, 'lines', None)
         return self.line if lines is None else lines.get(key, self.line)
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """A question for the word that was probably meant, or nothing; to be put after a comma."""
-    near = difflib.get_close_matches(word, list(known), 1)
-    return f', did you mean {near[0]}?' if near else ''
 
 
 def read(text: str, path: str) -> Cursor:

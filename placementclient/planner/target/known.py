@@ -10,10 +10,11 @@ from placementclient import errors
 from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
 from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.documents import Faults, meant
+from placementclient.planner.spec.documents import Faults
 from placementclient.planner.spec.specification import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import Place, TargetState, Where
+from placementclient.wording import meant
 
 
 class HoldingKey(NamedTuple):

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from placementclient import errors
 from placementclient.api import conflict
-from placementclient.api.conflict import DEADLINE, LONGEST_PAUSE, confirmed, edited, retried
+from placementclient.api.conflict import DEADLINE, LONGEST_PAUSE
+from placementclient.endpoints import MAX_RETRIES
 from placementclient.model.freshness import Read
+
+retried = partial(conflict.retried, max_retries=MAX_RETRIES)
+confirmed = partial(conflict.confirmed, max_retries=MAX_RETRIES)
+edited = partial(conflict.edited, max_retries=MAX_RETRIES)
 
 STALE = errors.ConcurrentUpdate(409, 'Stale')
 

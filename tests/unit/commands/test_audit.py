@@ -72,11 +72,11 @@ def test_nothing_is_said_with_what_was_looked_at(placement: Placement, tmp_path:
     without = ', without a list of servers and of migrations'
     assert placement(command) == Result(
         0,
-        '\n',
-        f'Nothing found: {made} checks of 3 trees with 4 providers and 1 consumers{without}\n',
+        '',
+        f'Nothing found: {made} checks of 3 trees with 4 providers and 1 consumer{without}\n',
     )
     one = placement(f'{command} --tree nfs')
-    assert f'{made} checks of 1 trees with 1 providers and 1 consumers' in one.stderr
+    assert f'{made} checks of 1 tree with 1 provider and 1 consumer' in one.stderr
 
 
 def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path) -> None:
@@ -109,14 +109,14 @@ def test_to_mend_takes_a_yes(placement: Placement, service: Service, tmp_path: P
     lists = listing(tmp_path)
     result = placement(AUDIT.format(file) + f'{lists} --fix')
     assert (result.status, result.stdout) == (2, '')
-    assert f'Run these 1 commands?\n  {UNSET}\n' in result.stderr
+    assert f'Run 1 command?\n  {UNSET}\n' in result.stderr
     assert service.requests == []
 
 
 def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: Path) -> None:
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--fix -f json')
     assert (result.status, result.stderr) == (3, '')
-    assert [row['fix'] for row in json.loads(result.stdout)] == ['']
+    assert [row['fix'] for row in json.loads(result.stdout)] == ['left to you']
 
 
 def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service: Service) -> None:

@@ -102,7 +102,10 @@ def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> Non
 def test_a_class_that_nobody_has_is_told(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(f'resource capacity show --fits VCPU=1,VCPUS=1 --snapshot {file} -f json')
-    assert (result.status, result.stderr) == (0, 'No resource provider has inventory of VCPUS\n')
+    assert (result.status, result.stderr) == (
+        0,
+        'No resource provider has inventory of VCPUS, did you mean VCPU?\n',
+    )
     assert {row['fits'] for row in json.loads(result.stdout)} == {0}
 
 

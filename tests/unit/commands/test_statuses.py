@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.commands import base
 from placementclient.errors import ExitStatus
+from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import POINTS, every_command, name, parser_of
-from tests.unit.conftest import Placement, Service
-from tests.unit.dialogue import CONSUMER, RP, get
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.dialogue import CONSUMER, RP, fault, get
 
 PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'using.rst'
 USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
@@ -33,6 +35,7 @@ WRITES = (
     'resource provider inventory set',
     'resource provider purge',
     'resource provider reshape apply',
+    'resource provider reshape plan',
     'resource provider reshape rollback',
     'resource provider set',
     'resource provider snapshot restore',
@@ -78,6 +81,7 @@ def test_a_command_that_writes_says_its_columns() -> None:
         f'resource provider allocation unset {CONSUMER}',
         f'resource provider allocation transfer {CONSUMER} --to-consumer {RP}',
         f'resource provider purge {RP} --yes',
+        'resource provider reshape plan --spec none.yaml -o plan.json',
     ],
 )
 def test_columns_are_checked_before_anything_is_sent(
@@ -87,6 +91,40 @@ def test_columns_are_checked_before_anything_is_sent(
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith("No recognized column names in ['bogus']. Recognized columns")
     assert service.requests == []
+
+
+@every_command
+def test_a_dry_run_tells_scripts_whether_it_is_needed(point: EntryPoint) -> None:
+    """But that of "inventory set" for one provider, which osc-placement has."""
+    command = point.load()
+    has_dry_run = any(option is base.DRY_RUN for option in command.options)
+    assert has_dry_run == any('a dry run' in text for _, text in command.statuses)
+    assert has_dry_run or not any('--dry-run' in option.flags for option in command.options)
+
+
+def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(
+    placement: Placement, tmp_path: Path
+) -> None:
+    snapshot = save(tmp_path, 'cloud.json', small())
+    command = f'resource provider snapshot diff {snapshot} {snapshot}'
+    assert placement(command) == Result(0, '', 'No differences\n')
+    assert placement(f'{command} -f json') == Result(0, '[]\n', '')
+    assert placement(f'{command} -f value') == Result(0, '', '')
+    assert placement(f'{command} --print-empty').stdout.startswith('+-')
+
+
+def test_what_was_probably_meant_stands_behind_the_sentence(
+    placement: Placement, service: Service
+) -> None:
+    refused = fault(400, 'No such trait(s): HW_CPU_X86_AVX22.')
+    service.answer(
+        get(f'/resource_providers/{RP}/traits', {'traits': [], 'resource_provider_generation': 1}),
+        refused,
+        get('/traits', {'traits': ['HW_CPU_X86_AVX2', 'CUSTOM_A']}),
+    )
+    result = placement(f'resource provider trait add {RP} HW_CPU_X86_AVX22')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.endswith(', did you mean HW_CPU_X86_AVX2?\n')
 
 
 def test_a_claim_without_candidates_is_infeasible(placement: Placement, service: Service) -> None:

@@ -110,3 +110,9 @@ def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted() -> Non
     assert request(found).root_required == ('COMPUTE_ACCELERATORS',)
     assert unmodelled(found) == ['accel:device_profile', 'pci_passthrough:alias']
     assert unmodelled(flavor()) == []
+
+
+def test_what_the_scheduler_passes_over_is_named() -> None:
+    specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
+    found = flavor(**specs)
+    assert unmodelled(found) == ['resources:VPGU=1, did you mean VGPU?', 'resources1:VGPU=x']
