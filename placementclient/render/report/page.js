@@ -9,6 +9,10 @@
   const number = (value) => value.toLocaleString('en-US');
   const plural = (count, what) => `${number(count)} ${what}${count === 1 ? '' : 's'}`;
 
+  // Names as people count: compute2 before compute10.
+  const names = new Intl.Collator('en', { numeric: true });
+  const compare = (a, b) => (typeof a === 'string' ? names.compare(a, b) : a - b);
+
   // Elements. What others wrote gets in as text nodes only.
 
   const element = (name, attributes = {}, ...children) => {
@@ -23,11 +27,7 @@
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
   };
-  const row = (...cells) => {
-    const made = element('tr', { role: 'row' }, ...cells);
-    cells[0].setAttribute('role', 'rowheader');
-    return made;
-  };
+  const row = (...cells) => element('tr', { role: 'row' }, ...cells);
   const cell = (content, label, kind = '') =>
     element('td', { role: 'cell', class: kind, ...(label && { 'data-label': label }) }, content);
   const count = (value, label, kind = '') => cell(number(value), label, `number ${kind}`);
@@ -82,36 +82,42 @@
     let order = null;
     let everything = false;
     const searchable = [];
+    const opened = new Set();
 
-    const rowOf = ({ item, hit }) => {
+    // Who looks for one thing wants to see it.
+    const isOpen = (item) => opened.has(item) || (everything && openPrinted)
+      || (find.value && shown.length === 1);
+    const rowsOf = ({ item, hit }) => {
       const made = row(...cells(item));
       if (hit) made.cells[0].append(element('small', {}, name(hit)));
       if (!open) return [made];
-      const button = element('button', { type: 'button', class: 'open', 'aria-expanded': 'false' });
-      button.append(made.cells[0].firstChild);
+      const below = () => element('tr', { role: 'row', class: 'opened' },
+        element('td', { role: 'cell', colspan: headings.length }, ...open(item)));
+      const button = element('button', { type: 'button', class: 'open' }, made.cells[0].firstChild);
       made.cells[0].prepend(button);
-      const toggle = () => {
-        const isOpen = button.getAttribute('aria-expanded') === 'true';
-        button.setAttribute('aria-expanded', String(!isOpen));
-        if (isOpen) made.nextSibling.remove();
-        else made.after(element('tr', { role: 'row', class: 'opened' },
-          element('td', { role: 'cell', colspan: headings.length }, ...open(item))));
-      };
-      button.addEventListener('click', toggle);
-      return [made, toggle];
+      button.setAttribute('aria-expanded', String(Boolean(isOpen(item))));
+      button.addEventListener('click', () => {
+        const opens = button.getAttribute('aria-expanded') === 'false';
+        button.setAttribute('aria-expanded', String(opens));
+        if (opens) {
+          opened.add(item);
+          made.after(below());
+        } else {
+          opened.delete(item);
+          made.nextSibling.remove();
+        }
+      });
+      return isOpen(item) ? [made, below()] : [made];
     };
     const draw = () => {
-      const until = everything ? shown.length : first + size;
-      const rows = shown.slice(everything ? 0 : first, until).map(rowOf);
-      body.replaceChildren(...rows.map(([made]) => made));
-      if (everything && openPrinted) rows.forEach(([, toggle]) => toggle());
+      const page = everything ? shown : shown.slice(first, first + size);
+      body.replaceChildren(...page.flatMap(rowsOf));
       const last = Math.min(first + size, shown.length);
       pages.hidden = everything || shown.length <= size;
       pages.querySelector('span').textContent =
         `${number(first + 1)}–${number(last)} of ${number(shown.length)}`;
       previous.disabled = first === 0;
       next.disabled = last >= shown.length;
-      return rows;
     };
     const search = () => {
       const wanted = find.value.trim().toLowerCase();
@@ -130,9 +136,7 @@
       said.textContent = shown.length === items.length
         ? number(items.length) : `${number(shown.length)} of ${number(items.length)}`;
       first = 0;
-      const rows = draw();
-      // Who looks for one thing wants to see it.
-      if (wanted && open && rows.length === 1) rows[0][1]();
+      draw();
     };
     const turn = (by) => () => {
       first += by;
@@ -174,8 +178,6 @@
       list.scrollIntoView({ block: 'start' });
     };
   };
-  const compare = (a, b) =>
-    typeof a === 'string' ? a.localeCompare(b, 'en', { numeric: true }) : a - b;
 
   // Providers, one below the other
 
@@ -282,7 +284,9 @@
     return made;
   };
   const others = (sums) => Object.entries(sums).filter(([each]) => !records.columns.includes(each));
-  const findTree = listing('all-trees', trees, {
+  const nameOf = (tree) => tree[0][0][0];
+  const inOrder = [...trees].sort((a, b) => compare(nameOf(a), nameOf(b)));
+  const findTree = listing('all-trees', inOrder, {
     size: 50,
     cells: (tree) => {
       const sums = amountsOf(tree);
@@ -294,7 +298,7 @@
           name(by.map((provider) => provider[0]).join(', '))) : '';
       };
       return [
-        header(name(tree[0][0][0])),
+        header(name(nameOf(tree))),
         ...records.columns.map((each) =>
           cell(sums[each] ? fill(...sums[each]) : elsewhere(each), each, 'meter')),
         ...(records.others.length ? [cell(name(rest), records.others[0], 'remarks')] : []),
@@ -307,7 +311,7 @@
     ]),
     open: openTree,
     orders: [
-      (tree) => tree[0][0][0],
+      nameOf,
       ...records.columns.map((each) => (tree) => {
         const [used, capacity] = amountsOf(tree)[each] ?? [-1, 1];
         return capacity > 0 ? used / capacity : Math.sign(used);
@@ -397,5 +401,6 @@
       ([, , , warnings]) => warnings.length,
     ],
   });
+  // For who measures: benchmarks/report.py.
   performance.mark('drawn');
 })();
