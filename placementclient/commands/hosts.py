@@ -48,6 +48,7 @@ class CollectorReshape(base.Command):
 class _Fitting(base.Lister):
     """A command that writes what is certain to a file, and prints what does not fit."""
 
+    nothing = 'Everything fits'
     prints = ('subject', 'reason', 'file')
     statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
 

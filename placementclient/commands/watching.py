@@ -28,13 +28,17 @@ WATCH = Option(
 class _Reading(NamedTuple):
     """What one run of the command has printed.
 
-    :param table: empty where it failed
     :param said: what it would have written on stderr
     """
 
     status: int
     table: str
     said: str
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether there was nothing to read from, and not only nothing to be read."""
+        return self.status not in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS)
 
 
 class Lister(base.Lister):
@@ -49,7 +53,7 @@ class Lister(base.Lister):
             return errors.ExitStatus.USAGE
         first = self._read(parsed_args, self.app.stderr)
         # What cannot be read at all is an error, as without --watch.
-        return self._watch(parsed_args, first.table) if first.table else first.status
+        return first.status if first.has_failed else self._watch(parsed_args, first.table)
 
     def _watch(self, parsed_args: argparse.Namespace, table: str) -> int:
         from placementclient.serving import terminable
@@ -64,10 +68,10 @@ class Lister(base.Lister):
                 time.sleep(parsed_args.watch)
                 reading = self._read(parsed_args)
                 said = reading.said
-                if reading.table:
-                    read_at, table = _now(), reading.table
-                else:
+                if reading.has_failed:
                     said = f'{_now()}  {said}'
+                else:
+                    read_at, table = _now(), reading.table
         self.app.stdout.write(table)
         return errors.ExitStatus.INTERRUPTED
 

@@ -1,8 +1,10 @@
-"""What the pages of the reshape show: their blocks, and the clouds that they show it on."""
+"""What pages show: their blocks, and the clouds of the reshape that they show it on."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import textwrap
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +18,7 @@ from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.functional.conftest import Placement
 
 SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
 #: What the guides of the hosts look at.
@@ -93,6 +96,33 @@ def steps(block: Block) -> list[tuple[str, str]]:
             command, printed = result[-1]
             result[-1] = (command, f'{printed}{line}\n')
     return result
+
+
+def follow(text: str, run: Placement) -> int:
+    """Write the files of a text, type its commands, and compare what they print.
+
+    :return: how many commands there were
+    """
+    status, typed = 0, 0
+    for block in blocks(text):
+        if block.caption:
+            Path(block.caption).write_text(block.text)
+        elif block.language == 'console':
+            for command, expected in steps(block):
+                program, *argv = shlex.split(command)
+                if program == 'cat':
+                    said = Path(argv[0]).read_text()
+                elif program == 'echo':
+                    said = f'{status}\n'
+                elif program == 'export':
+                    os.environ.update(dict(each.split('=', 1) for each in argv))
+                    continue
+                else:
+                    assert program == 'placement'
+                    result = run(*argv)
+                    status, said, typed = result.status, result.stdout + result.stderr, typed + 1
+                assert is_printed(expected, said), f'{command}\n{said}'
+    return typed
 
 
 def is_printed(expected: str, actual: str) -> bool:

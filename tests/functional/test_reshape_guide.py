@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import csv
 import inspect
-import os
 import re
 import shlex
 import shutil
@@ -59,33 +58,6 @@ def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 # The commands
 
 
-def follow(text: str, run: Placement) -> int:
-    """Write the files of a text, type its commands, and compare what they print.
-
-    :return: how many commands there were
-    """
-    status, typed = 0, 0
-    for block in guide.blocks(text):
-        if block.caption:
-            Path(block.caption).write_text(block.text)
-        elif block.language == 'console':
-            for command, expected in guide.steps(block):
-                program, *argv = shlex.split(command)
-                if program == 'cat':
-                    said = Path(argv[0]).read_text()
-                elif program == 'echo':
-                    said = f'{status}\n'
-                elif program == 'export':
-                    os.environ.update(dict(each.split('=', 1) for each in argv))
-                    continue
-                else:
-                    assert program == 'placement'
-                    result = run(*argv)
-                    status, said, typed = result.status, result.stdout + result.stderr, typed + 1
-                assert guide.is_printed(expected, said), f'{command}\n{said}'
-    return typed
-
-
 def test_the_upgrade_guide(placement: Placement, client: http.Client, tmp_path: Path) -> None:
     restore.load(client, guide.hosts())
     nodes = Nodes(tmp_path / 'nodes', ())
@@ -96,7 +68,7 @@ def test_the_upgrade_guide(placement: Placement, client: http.Client, tmp_path: 
             subprocess.run(
                 ['sh'], input=script.encode(), stdout=archive, env=nodes.on(name), check=True
             )
-    assert follow(GUIDE, placement) > 15
+    assert guide.follow(GUIDE, placement) > 15
 
 
 def test_the_files_of_the_guide_are_shipped(tmp_path: Path) -> None:
@@ -123,7 +95,7 @@ def test_straight_on_the_database(
         return Result(status, *capsys.readouterr())
 
     text = OFFLINE.replace('/etc/placement/placement.conf', str(conf))
-    assert follow(text, run) >= 5
+    assert guide.follow(text, run) >= 5
 
 
 # The specifications

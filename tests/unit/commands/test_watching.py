@@ -46,6 +46,11 @@ def test_a_reading_that_fails_is_said_and_the_last_good_one_stays(tmp_path: Path
         watch.wait_for('| VGPU ')
         save(tmp_path, 'cloud.json', cloud([provider('host1', CUSTOM_NEW=7)]))
         assert 'cloud.json: ' not in watch.wait_for('| CUSTOM_NEW ').rpartition(HOME)[2]
+        # Where there is nothing any more, that is said, and no table stays.
+        save(tmp_path, 'cloud.json', cloud([]))
+        watch.wait_for('Nothing found')
+        save(tmp_path, 'cloud.json', small())
+        assert 'CUSTOM_NEW' not in watch.wait_for('| VGPU ').rpartition(HOME)[2]
         # Whoever ends it, the terminal is as it was.
         status, left = watch.end(signal.SIGTERM)
     assert (status, LEAVE in left) == (130, True)
