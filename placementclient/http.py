@@ -130,9 +130,10 @@ class Client:
     @property
     def url(self) -> str | None:
         """Where the service is."""
-        url: str | None = self.endpoint_override or self.session.get_endpoint(
-            **self.endpoint_filter
-        )
+        with translated():
+            url: str | None = self.endpoint_override or self.session.get_endpoint(
+                **self.endpoint_filter
+            )
         return url
 
     @property
@@ -255,11 +256,18 @@ class Client:
 
         if endpoint.is_read:
             return _repeated(once, self.max_retries)
+        self._have_token()
         try:
             return once()
         except errors.NoAnswer as lost:
             lost.may_be_done = True
             raise
+
+    def _have_token(self) -> None:
+        """Be authenticated, so that what fails from here on may have reached the service."""
+        if self.session.auth is not None:
+            with translated():
+                self.session.get_auth_headers()
 
     def _send(
         self,
@@ -343,7 +351,8 @@ def asked_pause(lost: errors.Transient) -> float:
         return 0.0
     try:
         return min(Retry().parse_retry_after(lost.retry_after), LONGEST_PAUSE)
-    except exceptions.InvalidHeader:
+    except (exceptions.InvalidHeader, ValueError, OverflowError):
+        # A year that no calendar has, a number that no clock has.
         return 0.0
 
 

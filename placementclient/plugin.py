@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,12 @@ API_VERSIONS = microversion.CHOICES
 #: Of the user that the embedded service sees.
 ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
+#: The longest that can be waited, in seconds: a year. Sockets take no more than some centuries.
+LONGEST_TIMEOUT = 365 * 86400
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the option that all commands of the plugin share."""
+    """Add the options that all commands of the plugin share."""
     # OpenStackClient refuses a way to authenticate for which nothing is set, but placement_direct
     # needs no setting. Of two options with one dest the first one's default counts, and
     # OpenStackClient adds --os-placement-roles after this.
@@ -85,7 +86,7 @@ def seconds(text: str) -> float:
         number = float(text)
     except ValueError:
         number = 0
-    if not 0 < number < math.inf:
+    if not 0 < number <= LONGEST_TIMEOUT:
         raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds')
     return number
 

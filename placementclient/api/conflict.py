@@ -57,8 +57,11 @@ def retried(attempt: Callable[[], T], *, max_retries: int, deadline: float = DEA
             if time.monotonic() >= ends:
                 # What moved the generation may be the write that was not answered.
                 raise (conflict if lost is None else lost) from conflict
-        except errors.Transient as failure:
-            if not failure.may_be_done or max_retries == 0:
+        except (errors.NoAnswer, errors.AuthenticationFailed) as failure:
+            if not isinstance(failure, errors.Transient) or not failure.may_be_done:
+                # What could not be read would have told what became of the write before.
+                raise (failure if lost is None else lost) from failure
+            if max_retries == 0:
                 raise
             lost, max_retries = failure, max_retries - 1
             pause = max(pause, asked_pause(failure))

@@ -75,8 +75,10 @@ def capture(
     """
     client.require('a snapshot', SINCE)
     begun = datetime.datetime.now(datetime.UTC)
+    # Before the reading, which may take longer than a token is good for.
+    origin = Origin(begun.isoformat(timespec='seconds'), client.service, program())
     snapshot = _captured(client, trees, workers, progress, expect)
-    snapshot.origin = Origin(begun.isoformat(timespec='seconds'), client.service, program())
+    snapshot.origin = origin
     return snapshot
 
 

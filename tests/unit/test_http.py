@@ -8,6 +8,7 @@ from typing import Any
 import keystoneauth1.exceptions
 import pytest
 from keystoneauth1.session import Session
+from keystoneauth1.token_endpoint import Token
 from requests import exceptions
 
 from placementclient import endpoints, errors
@@ -188,6 +189,30 @@ def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(
     assert refusal.value.may_be_done
 
 
+class NoKeystone(Token):
+    """What nobody gives a token."""
+
+    def get_token(self, session: Session) -> str:
+        raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
+
+    def get_endpoint(self, session: Session, **kwargs: object) -> str:
+        raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
+
+
+def test_what_no_token_was_had_for_was_not_sent(service: Service) -> None:
+    client = Client(Session(NoKeystone(URL, 'token')), Microversion(1, 39))
+    with pytest.raises(errors.Unreachable, match='Keystone is down') as refusal:
+        client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert not refusal.value.may_be_done
+    assert service.requests == []
+
+
+def test_where_the_service_is_nobody_may_know(service: Service) -> None:
+    client = Client(Session(NoKeystone(URL, 'token')))
+    with pytest.raises(errors.Unreachable, match='Keystone is down'):
+        _ = client.url
+
+
 @pytest.mark.parametrize(
     ('retry_after', 'lowest', 'highest'),
     [
@@ -197,6 +222,8 @@ def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(
         ('Mon, 02 Nov 2099 08:00:00 GMT', 30, 30),
         ('-1', 0, 0),
         ('soon', 0, 0),
+        ('Fri, 31 Dec 99999 23:59:59 GMT', 0, 0),
+        ('9' * 5000, 0, 0),
     ],
 )
 def test_retry_after_is_honoured_up_to_a_limit(

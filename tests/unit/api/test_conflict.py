@@ -96,6 +96,20 @@ def test_a_read_without_an_answer_was_repeated_by_the_client_already(clock: Cloc
     assert clock.pauses == []
 
 
+@pytest.mark.parametrize(
+    'failure', [lost(may_be_done=False), errors.AuthenticationFailed('the token has expired')]
+)
+def test_a_write_is_not_forgotten_where_it_cannot_be_read_back(
+    clock: Clock, failure: errors.PlacementError
+) -> None:
+    write = lost()
+    with pytest.raises(errors.Unreachable) as raised:
+        retried(failing(write, failure))
+    assert raised.value is write
+    assert raised.value.may_be_done
+    assert raised.value.__cause__ is failure
+
+
 @pytest.mark.parametrize(('retry_after', 'pause'), [('7', 7), ('86400', 30), ('soon', 0.2)])
 def test_retry_after_is_honoured_up_to_a_limit(
     clock: Clock, retry_after: str, pause: float
