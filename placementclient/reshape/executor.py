@@ -137,7 +137,8 @@ def _preflight(run: Run, queue: TreeQueue, workers: int) -> set[str]:
                 return _is_as_planned(run, source, run.current(tree))
         except preconditions.LeftAlone as reason:
             return result_of(tree, State.LEFT_ALONE, reason)
-        except UnstableRead:
+        except (UnstableRead, errors.NotFound):
+            # It changes just now: its turn will tell.
             return False
 
     as_planned = set()

@@ -40,7 +40,7 @@ class Record:
 
     :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``
     :param reason: why it was left alone
-    :param begun: whether a request may have been sent since
+    :param begun: whether a request may ever have been sent for it
     :param plan: the last plan that was made for it again, from the live state
     """
 
@@ -141,11 +141,11 @@ def opened(path: str, plan: Plan) -> Iterator[Journal]:
     with files.explained(path):
         descriptor = files.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(path) from None
         with files.explained(path):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Busy(path) from None
             journal = _begun(path, descriptor, plan)
         yield journal
     finally:

@@ -102,6 +102,10 @@ class OperationRunner:
         self._journal.intend(self._root_uuid, operation, synced=not self._is_joint)
         try:
             self._perform(operation)
+        except errors.NoAnswer as lost:
+            # Among them a 502: it is an answer, but not the service's.
+            self._journal.note(self._root_uuid, f'not known: {lost}')
+            raise
         except errors.HTTPError as refusal:
             self._journal.note(self._root_uuid, f'refused: {refusal}')
             raise

@@ -61,7 +61,7 @@ class _AtOnce:
 
 
 class _Requests:
-    """Each thing when it is asked for, and no more than once."""
+    """Each thing, when it is asked for."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

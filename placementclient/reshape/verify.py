@@ -246,10 +246,17 @@ def _of_consumer(
     else:
         places = sorted(names.get(uuid, uuid) for uuid in held if held[uuid] != wanted.get(uuid))
         kind, message = 'misplaced', f'is not where the plan put it, but on {", ".join(places)}'
-        is_damage = True
+        # Who has left the tree altogether was migrated since.
+        is_damage = not held.keys().isdisjoint(_own(tree))
     yield Deviation(
         tree.root_provider_name, kind, f'consumer {consumer.uuid} {message}', facts, is_damage
     )
+
+
+def _own(tree: TreePlan) -> set[str]:
+    """The providers that a plan is about, without the sharing ones of other trees."""
+    root = tree.root_provider_uuid
+    return {change.uuid for change in tree.providers if change.root_provider_uuid == root}
 
 
 def _sums(allocations: Allocations) -> Counter[str]:

@@ -13,6 +13,7 @@ from keystoneauth1 import exceptions
 from placementclient import errors
 from placementclient.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.reshape import executor, tree_executor, verify
 from placementclient.snapshot.capture import capture
@@ -303,3 +304,44 @@ def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
     assert found() == [('compute1', True)]
     executor.rollback(client, plan, path, trees=['compute0'])
     assert found() == [('compute0', False), ('compute1', True)]
+
+
+def test_a_provider_that_goes_while_all_trees_are_looked_at_ends_nothing(tmp_path: Path) -> None:
+    placement, plan = made(hosts=2)
+    trait(placement)
+    placement.faults.append(Fault('GET', f'{ROOT}/traits', answer=fault(404, 'no such provider')))
+    outcome = executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    assert [tree.state for tree in outcome.trees] == [DONE, DONE], outcome
+
+
+@pytest.mark.parametrize(('status', 'outcome'), [(502, 'not known: '), (409, 'refused: ')])
+def test_the_journal_tells_a_refusal_from_what_is_not_known(
+    status: int, outcome: str, tmp_path: Path
+) -> None:
+    placement, plan = made()
+    reply = Reply(status) if status == 502 else fault(status, 'no')
+    placement.faults.append(Fault('POST', '/reshaper', 2, answer=reply))
+    path = tmp_path / 'journal'
+    executor.apply(placement.client(), plan, str(path))
+    said = [line for line in path.read_text().splitlines() if f'"outcome":"{outcome}' in line]
+    assert len(said) == 1
+
+
+def test_a_server_that_was_migrated_since_is_no_damage() -> None:
+    placement, plan = made(2)
+    client = placement.client()
+    (tree,) = plan.trees
+    consumer = next(each for each in tree.consumers if each.before != each.after)
+    there = capture(client)
+    elsewhere = uuid_of('elsewhere')
+    whole = {
+        name: sum(resources.get(name, 0) for resources in consumer.after.values())
+        for resources in consumer.after.values()
+        for name in resources
+    }
+    left = replace(there.consumers[consumer.uuid], allocations={elsewhere: whole})
+    inside = replace(there.consumers[consumer.uuid], allocations={ROOT: whole})
+    for moved, is_damage in ((left, False), (inside, True)):
+        snapshot = Snapshot(there.providers.values(), [moved])
+        found = [each for each in verify.of_snapshot(tree, snapshot) if each.kind == 'misplaced']
+        assert [each.is_damage for each in found] == [is_damage]

@@ -166,3 +166,17 @@ def test_a_file_of_one_line_that_is_no_journal_is_left_alone(path: str) -> None:
         with pytest.raises(errors.BadFile, match='not a journal'), journal.opened(path, plan_of(1)):
             pass
         assert Path(path).read_text() == content
+
+
+def test_where_nothing_can_be_locked_that_is_told(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(journal.fcntl, 'flock', flock)
+    with (
+        pytest.raises(errors.BadFile, match='No locks available'),
+        journal.opened(path, plan_of(1)),
+    ):
+        pass
