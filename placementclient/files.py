@@ -27,7 +27,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, documents, specification
 from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 from placementclient.render.printable import printable
 
 #: Stands for standard input or standard output.

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from placementclient.model.inventories import Amount, Count
-from placementclient.planner.spec.specification import Addition, Move, ProviderSpec, Selection, Spec
+from placementclient.planner.spec.values import Addition, Move, ProviderSpec, Selection, Spec
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]

@@ -16,7 +16,7 @@ from placementclient.planner.solve.search import (
     Undetermined,
     search,
 )
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 from placementclient.planner.target import additions
 from placementclient.planner.target.assignment import (
     Assignment,

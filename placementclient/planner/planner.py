@@ -23,7 +23,7 @@ from placementclient.planner.plan.plan import Label, LeftOut, Notice, Plan, Tree
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, documents
 from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.specification import Selection, Spec, is_pattern
+from placementclient.planner.spec.values import Selection, Spec, is_pattern
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import HoldingKey, Known, KnownAssignments

@@ -12,7 +12,7 @@ from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import BadRow, Refused
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import (
     HoldingKey,
@@ -46,7 +46,9 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     try:
         root = _root(overlay, tree)
         _refuse_occupied(overlay, tree)
-        target_state = build_target_state(overlay, plan.spec, root)
+        target_state = build_target_state(
+            overlay, plan.spec, root, {change.name for change in tree.providers}
+        )
         known = KnownAssignments(plan.spec, plan.assignments).match(overlay, target_state)
         known |= _kept(overlay, target_state, tree)
         return _planned(overlay, target_state, plan.spec, known)
@@ -76,8 +78,7 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
         together = tuple(
             tuple(renamed.get(name, name) for name in group) for group in plan.spec.together
         )
-        spec = replace(plan.spec, together=together)
-        return _planned(overlay, target_state, spec, known, backwards=True)
+        return _planned(overlay, target_state, plan.spec, known, back=together)
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -93,9 +94,14 @@ def _planned(
     target_state: TargetState,
     spec: Spec,
     known: Mapping[HoldingKey, list[Known]],
-    backwards: bool = False,
+    back: tuple[tuple[str, ...], ...] | None = None,
 ) -> TreePlan:
-    assignment = assign(overlay, target_state, spec, known)
+    """Assign and compose.
+
+    :param back: on the way back, the groups of classes that go together, as they are called now
+    """
+    given = spec if back is None else replace(spec, together=back)
+    assignment = assign(overlay, target_state, given, known)
     if assignment.undecided:
         raise errors.Undecided(assignment.undecided)
     if assignment.unproved:
@@ -103,7 +109,7 @@ def _planned(
         raise errors.Undetermined(
             [infeasibility.Undetermined(target_state.root.name, TIMEOUT, unproved)]
         )
-    return compose(overlay, target_state, assignment, spec, backwards=backwards)
+    return compose(overlay, target_state, assignment, spec, backwards=back is not None)
 
 
 def _root(overlay: SnapshotOverlay, tree: TreePlan) -> ProviderState:

@@ -15,7 +15,7 @@ from placementclient.planner.assign import assignment_of, prepared
 from placementclient.planner.infeasibility import Refused, SharedShortage, Undetermined
 from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.solve.search import Impossible, search
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment, AssignmentProblem
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import KnownAssignments

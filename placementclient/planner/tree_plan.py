@@ -11,7 +11,7 @@ from placementclient.planner import warnings
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment, Transfer
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState

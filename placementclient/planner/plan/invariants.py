@@ -26,7 +26,7 @@ from placementclient.planner.plan.operations import (
 )
 from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import Content, ProviderChange
-from placementclient.planner.spec.specification import Spec, filled
+from placementclient.planner.spec.values import Spec, SpecNames, filled
 
 #: Amounts by provider UUID and class.
 Amounts = dict[tuple[str, str], int]
@@ -50,8 +50,8 @@ def check(plan: Plan) -> None:
 
     :raises BadPlan: with every fault found
     """
-    named = _Named(plan.spec)
-    faults = [fault for tree in plan.trees for fault in _Inspector(tree, named).faults()]
+    allowed = _Allowed(plan.spec.names)
+    faults = [fault for tree in plan.trees for fault in _Inspector(tree, allowed).faults()]
     roots = Counter(tree.root_provider_uuid for tree in plan.trees)
     faults += [f'{root} is there twice' for root, count in roots.items() if count > 1]
     if faults:
@@ -64,44 +64,43 @@ def check_tree(tree: TreePlan, spec: Spec, *, backwards: bool = False) -> None:
     :param backwards: whether it is the way back
     :raises BadPlan: with every fault found
     """
-    faults = list(_Inspector(tree, _Named(spec, backwards)).faults())
+    faults = list(_Inspector(tree, _Allowed(spec.names, backwards)).faults())
     if faults:
         raise BadPlan(faults)
 
 
-class _Named:
-    """What a specification names, and so allows to change."""
+class _Allowed:
+    """What may change, as a specification names it.
 
-    def __init__(self, spec: Spec, backwards: bool = False) -> None:
-        self.pairs = {
-            (move.name_at_target(name), name) if backwards else (name, move.name_at_target(name))
-            for move in spec.moves
-            for name in move.resources
-        }
-        self.backwards = backwards
-        self.additions = spec.additions
-        entries = (*spec.providers, *spec.additions)
-        self.moved = {name for pair in self.pairs for name in pair}
-        self.stated = {name for entry in entries for name in entry.inventories}
-        moved = {trait for move in spec.moves for trait in move.traits}
-        stated = moved.union(*(entry.traits for entry in entries))
-        self.gained_traits, self.lost_traits = (moved, stated) if backwards else (stated, moved)
-        aggregates: set[str] = set().union(*(entry.aggregates for entry in entries))
-        self.gained_aggregates = set() if backwards else aggregates
-        self.lost_aggregates = aggregates if backwards else set()
+    :param backwards: whether on the way back
+    """
+
+    def __init__(self, names: SpecNames, backwards: bool = False) -> None:
+        self._names, self.backwards = names, backwards
+        self.moved, self.stated = names.moved, names.stated
+        traits = names.stated_traits | names.moved_traits, names.moved_traits
+        aggregates: tuple[set[str], set[str]] = names.aggregates, set()
+        self.gained_traits, self.lost_traits = reversed(traits) if backwards else traits
+        self.gained_aggregates, self.lost_aggregates = (
+            reversed(aggregates) if backwards else aggregates
+        )
+
+    def renames(self, name: str, after: str) -> bool:
+        """Whether a move makes one class another."""
+        return ((after, name) if self.backwards else (name, after)) in self._names.renamed
 
     def adds(self, root: str, change: ProviderChange, row: PlannedRow) -> bool:
         """Whether an addition gives a consumer this amount of this provider."""
         return any(
             filled(addition.name, root=root) in (change.name, change.uuid)
-            and addition.consumers.get(row.consumer_uuid, {}).get(row.resource_class) == row.amount
-            for addition in self.additions
+            and addition.consumers[row.consumer_uuid].get(row.resource_class) == row.amount
+            for addition in self._names.additions_for(row.consumer_uuid)
         )
 
 
 class _Inspector:
-    def __init__(self, tree: TreePlan, named: _Named) -> None:
-        self._tree, self._named = tree, named
+    def __init__(self, tree: TreePlan, allowed: _Allowed) -> None:
+        self._tree, self._allowed = tree, allowed
         self._root = tree.root_provider_name
         self._by_name = {change.name: change for change in tree.providers}
         self._by_uuid = {change.uuid: change for change in tree.providers}
@@ -162,7 +161,7 @@ class _Inspector:
             if row.amount <= 0:
                 yield f'a row of {row.consumer_uuid} moves {row.amount}'
             stays = source is target and row.resource_class == row.to_resource_class
-            if not stays and (row.resource_class, row.to_resource_class) not in self._named.pairs:
+            if not stays and not self._allowed.renames(row.resource_class, row.to_resource_class):
                 yield f'no move makes {row.resource_class} {row.to_resource_class}'
             sums = moves.setdefault(row.consumer_uuid, {})
             _add(sums, (source.uuid, row.resource_class), -row.amount)
@@ -172,7 +171,7 @@ class _Inspector:
         self, row: PlannedRow, moves: dict[str, Amounts], added: set[tuple[str, str, str]]
     ) -> Iterator[str]:
         """Nothing is added, nor taken back, that the specification does not name, and once."""
-        backwards = self._named.backwards
+        backwards = self._allowed.backwards
         nowhere, name = row.from_provider, row.to_provider
         if backwards:
             nowhere, name = name, nowhere
@@ -183,7 +182,7 @@ class _Inspector:
             or change is None
             or row.resource_class != row.to_resource_class
             or key in added
-            or not self._named.adds(self._root, change, row)
+            or not self._allowed.adds(self._root, change, row)
         ):
             yield f'no addition gives {row.consumer_uuid} {row.amount} {row.resource_class}'
             return
@@ -218,15 +217,15 @@ class _Inspector:
             for name in before.inventories.keys() | after.inventories.keys():
                 if before.inventories.get(name) == after.inventories.get(name):
                     continue
-                if name not in self._named.moved and name not in self._named.stated:
+                if name not in self._allowed.moved and name not in self._allowed.stated:
                     yield f'{name} of {change.name} changes, the specification does not name it'
-            if not before.traits - after.traits <= self._named.lost_traits:
+            if not before.traits - after.traits <= self._allowed.lost_traits:
                 yield f'{change.name} loses traits that the specification does not name'
-            if not after.traits - before.traits <= self._named.gained_traits:
+            if not after.traits - before.traits <= self._allowed.gained_traits:
                 yield f'{change.name} gets traits that the specification does not name'
-            if not before.aggregates - after.aggregates <= self._named.lost_aggregates:
+            if not before.aggregates - after.aggregates <= self._allowed.lost_aggregates:
                 yield f'{change.name} loses aggregates that the specification does not name'
-            if not after.aggregates - before.aggregates <= self._named.gained_aggregates:
+            if not after.aggregates - before.aggregates <= self._allowed.gained_aggregates:
                 yield f'{change.name} gets aggregates that the specification does not name'
 
     def _capacities(self) -> Iterator[str]:
@@ -272,7 +271,7 @@ class _Inspector:
 
     def _is_stated(self, name: str, used: int, was: int) -> bool:
         """Whether an inventory changes only because the specification says so."""
-        return used == was and name in self._named.stated and name not in self._named.moved
+        return used == was and name in self._allowed.stated and name not in self._allowed.moved
 
     def _inverse(self) -> Iterator[str]:
         """The operations lead from before to after, and the inverse leads back."""

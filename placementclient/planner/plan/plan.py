@@ -24,8 +24,8 @@ from placementclient.planner.plan.operations import (
     SetTraits,
 )
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.planner.spec import specification as specs
 from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.values import Spec
 
 
 class Label(enum.StrEnum):
@@ -209,7 +209,7 @@ class Plan:
     :param digest: what its file says that identifies it; ``None`` before it is in a file
     """
 
-    spec: specs.Spec
+    spec: Spec
     trees: tuple[TreePlan, ...]
     assignments: tuple[Row, ...] = ()
     allow_inferred: bool = False

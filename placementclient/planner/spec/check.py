@@ -9,7 +9,7 @@ from os_resource_classes import STANDARDS
 
 from placementclient import errors
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.spec.specification import ROOT, Spec, has_placeholder, is_pattern
+from placementclient.planner.spec.values import ROOT, Spec, has_placeholder, is_pattern
 from placementclient.wording import meant
 
 #: What leads to a value of a specification, as :meth:`Spec.error` takes it.

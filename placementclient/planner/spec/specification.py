@@ -1,128 +1,27 @@
-"""The specification of a reshape: what moves where. Both of its forms become one value."""
+"""Reads the specification of a reshape: what moves where. Both of its forms become one value."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from placementclient import errors
 from placementclient.model.inventories import FIELDS, UNLIMITED
 from placementclient.planner.spec.documents import Cursor, Faults, read
+from placementclient.planner.spec.values import (
+    PLACEHOLDER,
+    Addition,
+    Move,
+    ProviderSpec,
+    Selection,
+    Spec,
+    has_placeholder,
+)
 
 #: What may stand for "as much as the source has" in ``moved_resources``.
 ALL = 'all'
-#: The default parent of a provider of the long form.
-ROOT = '{root}'
-#: How long the service lets the name of a provider be.
-LONGEST_NAME = 200
 
-_PLACEHOLDER = re.compile(r'\{(\w*)\}')
 _LARGEST_RATIO = 3.40282e38
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which trees to work on: those that meet every condition that is given.
-
-    :param names: patterns; the root's name matches one of them
-    :param uuids: the root has one of them
-    :param traits: the root has all of them
-    :param classes: the root has inventory of all of them
-    """
-
-    names: tuple[str, ...] = ()
-    uuids: tuple[str, ...] = ()
-    traits: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderSpec:
-    """A provider to make, or what to change on one that is there.
-
-    :param name: may have ``{root}`` and ``{source}`` in it
-    :param parent: the same; ``None`` where the file does not say
-    :param inventories: the fields that are given, of each class
-    """
-
-    name: str
-    parent: str | None = None
-    inventories: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
-    traits: tuple[str, ...] = ()
-    aggregates: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """Inventory that moves from one provider to another.
-
-    :param source: name, pattern or UUID; may have ``{root}`` in it
-    :param target: name or UUID; may have ``{root}`` and ``{source}`` in it
-    :param resources: units of each class; ``None``: as much as the source has
-    :param renamed: new names of classes
-    :param traits: taken off the source and put on the target
-    :param consumers: what is known to belong to the target: ``{consumer: {class: amount}}``, where
-        ``None`` is all that it holds
-    """
-
-    source: str
-    target: str
-    resources: Mapping[str, int | None]
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    traits: tuple[str, ...] = ()
-    consumers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
-
-    def name_at_target(self, resource_class: str) -> str:
-        """What a class of the source is called on the target."""
-        return self.renamed.get(resource_class, resource_class)
-
-
-@dataclass(frozen=True, slots=True)
-class Addition(ProviderSpec):
-    """Inventory and allocations that Placement never had.
-
-    :param name: the provider; made below ``parent`` if it does not exist
-    :param consumers: what they get: ``{consumer: {class: amount}}``
-    """
-
-    consumers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """A specification.
-
-    :param path: the file that it came from
-    :param selection: ``None``: the trees that the sources are in
-    :param together: groups of classes that go to one target, of each consumer
-    :param split: whether a consumer's amount of a class may be divided
-    :param assignments: the names of files with assignment rows; reading them is the caller's part
-    :param additions: what providers and consumers get beside what moves
-    :param document: what it was read from
-    """
-
-    path: str = field(compare=False)
-    moves: tuple[Move, ...]
-    providers: tuple[ProviderSpec, ...] = ()
-    selection: Selection | None = None
-    together: tuple[tuple[str, ...], ...] = ()
-    split: bool = False
-    assignments: tuple[str, ...] = ()
-    additions: tuple[Addition, ...] = ()
-    document: Cursor | None = field(default=None, compare=False, repr=False)
-
-    def error(self, reason: str, *keys: str | int) -> errors.BadFile:
-        """The exception that says what is wrong, with the line.
-
-        :param keys: what leads to it in the long form: ``'moves', 0, 'as'``
-        """
-        if self.document is None:
-            return errors.BadFile(self.path, reason)
-        if isinstance(self.document.value, list):  # the short form is nothing but the moves
-            keys = keys[1:]
-        return self.document.inside(*keys).error(reason)
 
 
 def parse(text: str, path: str) -> Spec:
@@ -140,24 +39,6 @@ def from_document(document: Any, path: str) -> Spec:
     :raises errors.BadFile: if it is none
     """
     return _spec(Cursor(document, path, ''))
-
-
-def filled(template: str, **names: str) -> str:
-    """A template with its placeholders replaced.
-
-    :param names: a name for each placeholder; others stay as they are
-    """
-    return _PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), template)
-
-
-def has_placeholder(template: str) -> bool:
-    """Whether a text has a placeholder to fill."""
-    return _PLACEHOLDER.search(template) is not None
-
-
-def is_pattern(source: str) -> bool:
-    """Whether a source stands for every provider of a tree whose name matches it."""
-    return any(character in source for character in '*?[')
 
 
 def _spec(document: Cursor) -> Spec:
@@ -354,7 +235,7 @@ def _together(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
 
 def _template(cursor: Cursor, placeholders: Collection[str]) -> str:
     text = cursor.text()
-    for name in _PLACEHOLDER.findall(text):
+    for name in PLACEHOLDER.findall(text):
         if name not in placeholders:
             known = ', '.join(f'{{{name}}}' for name in placeholders) or 'none'
             raise cursor.error(f'unknown placeholder {{{name}}}, known are {known}')

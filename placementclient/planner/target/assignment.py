@@ -12,7 +12,7 @@ from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import OpenRow
 from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.solve.problem import Bin, Demand, Item
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.known import HoldingKey, Known
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import (

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause, Refused
-from placementclient.planner.spec import specification as specs
-from placementclient.planner.spec.specification import Addition, Spec
+from placementclient.planner.spec.values import Addition, Spec, has_placeholder
 from placementclient.planner.target import inventories
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.providers import TargetProviders
 from placementclient.planner.target.target_state import InventoryFlow, TargetState, Where
 
 
-def build_target_state(overlay: SnapshotOverlay, spec: Spec, root: ProviderState) -> TargetState:
+def build_target_state(
+    overlay: SnapshotOverlay,
+    spec: Spec,
+    root: ProviderState,
+    planned: Collection[str] | None = None,
+) -> TargetState:
     """Lay out one tree.
 
     :param overlay: what is there, and what the trees planned before this one make of it
     :param spec: the specification
     :param root: the root of the tree, one that the specification selects
+    :param planned: the names of the providers in the plan that is made again; ``None``: it is the
+        first plan
     :raises Refused: if the specification does not suit it
     """
-    builder = _Builder(overlay, spec, root)
+    builder = _Builder(overlay, spec, root, planned)
     builder.build()
     if builder.causes:
         raise Refused(builder.causes)
@@ -30,11 +38,17 @@ def build_target_state(overlay: SnapshotOverlay, spec: Spec, root: ProviderState
 
 
 class _Builder:
-    def __init__(self, overlay: SnapshotOverlay, spec: Spec, root: ProviderState) -> None:
+    def __init__(
+        self,
+        overlay: SnapshotOverlay,
+        spec: Spec,
+        root: ProviderState,
+        planned: Collection[str] | None,
+    ) -> None:
         self._overlay, self._spec, self._root = overlay, spec, root
         self.causes: list[Cause] = []
         self.target_state = TargetState(root)
-        self._providers = TargetProviders(overlay, spec, self.target_state, self.causes)
+        self._providers = TargetProviders(overlay, spec, self.target_state, self.causes, planned)
 
     def build(self) -> None:
         self._state_providers()
@@ -50,17 +64,18 @@ class _Builder:
 
     def _state_providers(self) -> None:
         """What the specification says of providers by name, whether anything moves there or not."""
-        for index, name in enumerate(self._providers.entries):
-            if not specs.has_placeholder(name):
+        for name in self._providers.entries:
+            if not has_placeholder(name):
                 self._providers.provide(name)
-                if index < len(self._spec.providers):
+                if name in self._providers.indexes:
+                    index = self._providers.indexes[name]
                     self._providers.check_length(name, 'providers', index, 'name')
 
     def _lead_flows(self) -> None:
         moves = [
             (index, source)
-            for index, move in enumerate(self._spec.moves)
-            for source in self._providers.sources(move)
+            for index in self._providers.moves
+            for source in self._providers.sources(self._spec.moves[index])
         ]
         taken = self._explicit(moves)
         for index, source in moves:

@@ -11,7 +11,7 @@ from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.documents import Faults
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import Place, TargetState, Where
 from placementclient.wording import meant

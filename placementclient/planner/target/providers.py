@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import fnmatch
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause
-from placementclient.planner.spec import specification as specs
-from placementclient.planner.spec.specification import Addition, Move, ProviderSpec, Spec
+from placementclient.planner.spec.values import (
+    LONGEST_NAME,
+    ROOT,
+    Addition,
+    Move,
+    ProviderSpec,
+    Spec,
+    filled,
+    has_placeholder,
+    is_pattern,
+)
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetProvider, TargetState
 
@@ -23,6 +32,8 @@ class TargetProviders:
     :param spec: the specification
     :param target_state: gets each provider that is asked for
     :param causes: gets whatever is impossible
+    :param planned: the names of the providers in the plan that is made again; ``None``: it is the
+        first plan
     """
 
     def __init__(
@@ -31,6 +42,7 @@ class TargetProviders:
         spec: Spec,
         target_state: TargetState,
         causes: list[Cause],
+        planned: Collection[str] | None = None,
     ) -> None:
         self._overlay, self._root = overlay, target_state.root
         self._target_state, self._causes = target_state, causes
@@ -38,15 +50,36 @@ class TargetProviders:
         self._members = {state.uuid: state for state in map(overlay.state, uuids) if state}
         self._made: dict[str, TargetProvider] = {}
         self._pending: set[str] = set()
-        #: what the specification says of providers, by the names that it has for this tree
-        self.entries = {self.named(entry.name): entry for entry in spec.providers}
+        names = {name for state in self._members.values() for name in (state.name, state.uuid)}
+        scope = spec.index.scope(self._root.name, names)
+        #: the indexes of the moves that may be about this tree
+        self.moves = scope.moves
+        #: the indexes of what the specification says of providers, by their names in this tree
+        self.indexes = {
+            name: index
+            for index in scope.providers
+            if self._is_of_tree(name := self.named(spec.providers[index].name), planned)
+        }
+        #: the entries themselves
+        self.entries = {name: spec.providers[index] for name, index in self.indexes.items()}
         #: the additions of this tree, by their indexes; they are entries like the others
-        self.additions = dict(self._own_additions(spec))
+        self.additions = dict(self._own_additions(spec, scope.additions))
 
-    def _own_additions(self, spec: Spec) -> Iterator[tuple[int, Addition]]:
-        for index, addition in enumerate(spec.additions):
+    def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
+        """Whether a provider may be in this tree, or is one that shares with it.
+
+        Planning again sees but one tree, not which providers are in the others.
+        """
+        there = self._overlay.find(name)
+        if there is None:
+            return planned is None or has_placeholder(name) or name in planned
+        return there.uuid in self._members or SHARING_TRAIT in there.traits
+
+    def _own_additions(self, spec: Spec, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
+        for index in indexes:
+            addition = spec.additions[index]
             name = self.named(addition.name)
-            parent = self.named(addition.parent or specs.ROOT)
+            parent = self.named(addition.parent or ROOT)
             there = self._overlay.find(name) or self._overlay.find(parent)
             if there.uuid in self._members if there else parent in self.entries:
                 self.entries[name] = addition
@@ -58,8 +91,8 @@ class TargetProviders:
         :param source: of the move that says so
         """
         sources = {'source': source.name} if source else {}
-        exact = {specs.ROOT: self._root.uuid, **({'{source}': source.uuid} if source else {})}
-        return exact.get(template) or specs.filled(template, root=self._root.name, **sources)
+        exact = {ROOT: self._root.uuid, **({'{source}': source.uuid} if source else {})}
+        return exact.get(template) or filled(template, root=self._root.name, **sources)
 
     def sources(self, move: Move) -> Iterator[ProviderState]:
         """The providers of this tree that a move starts from."""
@@ -67,7 +100,7 @@ class TargetProviders:
         exact = self._overlay.find(name)
         if exact is not None and exact.uuid in self._members:
             yield exact
-        elif exact is None and specs.is_pattern(name):
+        elif exact is None and is_pattern(name):
             for state in self._members.values():
                 if fnmatch.fnmatchcase(state.name, name) and any(
                     resource_class in state.inventories for resource_class in move.resources
@@ -102,10 +135,8 @@ class TargetProviders:
 
         :param keys: what leads to it in the specification
         """
-        if len(name) > specs.LONGEST_NAME:
-            self._causes.append(
-                infeasibility.LongName(self._root.name, keys, name, specs.LONGEST_NAME)
-            )
+        if len(name) > LONGEST_NAME:
+            self._causes.append(infeasibility.LongName(self._root.name, keys, name, LONGEST_NAME))
 
     def put_parents_first(self) -> None:
         """Order the providers of the target state as they can be made."""
@@ -158,7 +189,7 @@ class TargetProviders:
     def _check_parent(self, state: ProviderState, template: str) -> None:
         wanted = self.named(template)
         parent = self._members.get(state.provider.parent_provider_uuid or '')
-        if specs.has_placeholder(wanted) or parent is None:
+        if has_placeholder(wanted) or parent is None:
             return
         if self._overlay.find(wanted) != parent:
             self._causes.append(
@@ -174,7 +205,7 @@ class TargetProviders:
         if (owner := self._overlay.created_in(name)) is not None:
             self._refuse_foreign(name, owner)
             return None
-        template = specs.ROOT if entry or source is None else '{source}'
+        template = ROOT if entry or source is None else '{source}'
         if entry is not None and entry.parent is not None:
             template = entry.parent
         parent_name = self.named(template, source)

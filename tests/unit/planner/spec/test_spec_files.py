@@ -12,7 +12,7 @@ from placementclient.codec import specs
 from placementclient.codec.encoding import builtins
 from placementclient.planner.spec import assignments, specification
 from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.specification import Spec
+from placementclient.planner.spec.values import Spec
 
 A = '00000000-0000-4000-8000-00000000000a'
 MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
