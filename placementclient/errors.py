@@ -11,6 +11,8 @@ from typing import Any, Self
 _UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 #: How many characters of a reason are told.
 _LONGEST = 600
+#: And of what an answer says: the service lists what it does not know, a page may be anything.
+_LONGEST_DETAIL = 4000
 
 
 class ExitStatus(enum.IntEnum):
@@ -357,7 +359,7 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
     detail = str(fault.get('detail') or fault.get('title') or '')
     # What follows is the JSON schema that the request does not satisfy, over dozens of lines.
-    detail = detail.partition('Failed validating')[0]
+    detail = detail.partition('Failed validating')[0][:_LONGEST_DETAIL]
     paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
     # Nothing that an answer says may steer the terminal.
     paragraphs = [_UNPRINTABLE.sub('\ufffd', part) for part in paragraphs]

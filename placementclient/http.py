@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import re
 import time
@@ -375,6 +376,11 @@ def _answer(request: str, endpoint: Endpoint, response: Any) -> Answer:
     elif endpoint.silent and status != 204:
         fault = 'not with 204'
     else:
+        if decoded:
+            # Loads slower than many a command runs that is refused before it sends anything.
+            from placementclient import answers
+
+            answers.check(endpoint, decoded)
         return Answer(status, decoded or Document(), headers)
     raise errors.InvalidAnswer(
         f'{request} was answered with HTTP {status} but {fault}: '
@@ -418,7 +424,14 @@ class Document(dict[str, Any]):
 def _decoded(response: Any) -> Document | None:
     """The JSON object of an answer; ``None`` where there is none, whatever the headers say."""
     try:
-        decoded = response.json(object_hook=Document)
+        decoded = response.json(object_hook=Document, parse_constant=_refused)
+        if b'\\ud' in response.content or b'\\uD' in response.content:
+            # Half of a pair is no text, and cannot be printed.
+            json.dumps(decoded, ensure_ascii=False).encode()
         return decoded if isinstance(decoded, Document) else None
     except (ValueError, RecursionError):
         return None
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f'{constant} is no JSON')

@@ -16,7 +16,7 @@ GUARDED = Microversion(1, 19)
 
 def list(client: Client, provider_uuid: str) -> Read[builtins.list[str]]:
     """The UUIDs of the aggregates that a provider is in; with its generation from 1.19."""
-    return _aggregates(client.send(endpoints.LIST_AGGREGATES, {'provider': provider_uuid}))
+    return _aggregates(client, client.send(endpoints.LIST_AGGREGATES, {'provider': provider_uuid}))
 
 
 def set(
@@ -31,13 +31,11 @@ def set(
     if client.microversion >= GUARDED:
         body = {'aggregates': body, 'resource_provider_generation': generation}
     return _aggregates(
-        client.send(endpoints.SET_AGGREGATES, {'provider': provider_uuid}, body=body)
+        client, client.send(endpoints.SET_AGGREGATES, {'provider': provider_uuid}, body=body)
     )
 
 
-def _aggregates(answer: Answer) -> Read[builtins.list[str]]:
-    return Read(
-        answer.body['aggregates'],
-        answer.body.get('resource_provider_generation'),
-        answer.last_modified,
-    )
+def _aggregates(client: Client, answer: Answer) -> Read[builtins.list[str]]:
+    is_guarded = client.microversion >= GUARDED
+    generation = answer.body['resource_provider_generation'] if is_guarded else None
+    return Read(answer.body['aggregates'], generation, answer.last_modified)

@@ -243,3 +243,9 @@ def test_providers_get_their_names_beside_their_uuids() -> None:
         type(failure),
         'Unable to allocate on u1 (compute1): u2 is in the way. (HTTP 409) [req-1]',
     )
+
+
+def test_an_answer_may_say_as_much_as_it_likes() -> None:
+    refusal = errors.from_answer(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
+    assert str(refusal).startswith('no xxx')
+    assert len(str(refusal)) < 5000

@@ -27,20 +27,21 @@ def test_aggregates_come_with_a_generation_where_there_is_one(
 
 
 @pytest.mark.parametrize(
-    ('version', 'body'),
+    ('version', 'body', 'generation'),
     [
-        ('1.1', [AGG]),
-        ('1.18', [AGG]),
-        ('1.19', {'aggregates': [AGG], 'resource_provider_generation': 0}),
-        ('1.39', {'aggregates': [AGG], 'resource_provider_generation': 0}),
+        ('1.1', [AGG], None),
+        ('1.18', [AGG], None),
+        ('1.19', {'aggregates': [AGG], 'resource_provider_generation': 0}, 1),
+        ('1.39', {'aggregates': [AGG], 'resource_provider_generation': 0}, 1),
     ],
 )
 def test_aggregates_are_replaced_in_the_form_of_the_version(
-    call: Call, version: str, body: Any
+    call: Call, version: str, body: Any, generation: int | None
 ) -> None:
-    written = put(PATH, body, {'aggregates': [AGG]})
+    known = {'resource_provider_generation': generation} if generation else {}
+    written = put(PATH, body, {'aggregates': [AGG], **known})
     read = call(lambda client: aggregate.set(client, RP, iter([AGG]), 0), written, version=version)
-    assert read == Read([AGG])
+    assert read == Read([AGG], generation)
 
 
 def test_the_form_is_chosen_only_when_the_version_is_known(call: Call) -> None:

@@ -1,0 +1,117 @@
+"""Every command on a service that answers something else: a line that says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from importlib.metadata import EntryPoint
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from keystoneauth1.session import Session
+
+from placementclient import http
+from placementclient.api import conflict
+from placementclient.direct import Direct
+from tests.functional.fuzzed import EXAMPLES, POINTS, Program, check, examples_of, name
+from tests.fuzzing import VALUES, examples, replaced
+
+#: Makes another answer of the body of one, and of its status.
+Change = Callable[[bytes, int], tuple[bytes, int]]
+
+
+class Answers:
+    """Stands before the service, and changes one of its answers.
+
+    :ivar change: what becomes of it
+    :ivar number: which it is of those with a body, from 0
+    """
+
+    def __init__(self, send: Any) -> None:
+        self._send = send
+        self.change: Change = lambda body, status: (body, status)
+        self.number = 0
+
+    def send(self, *args: Any, **kwargs: Any) -> Any:
+        """What carries a request and its answer."""
+        response = self._send(*args, **kwargs)
+        if response.content:
+            if self.number == 0:
+                changed = self.change(response.content, response.status_code)
+                response._content, response.status_code = changed
+            self.number -= 1
+        return response
+
+
+@pytest.fixture(scope='module')
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Program, Answers]]:
+    with Direct.scratch() as service, pytest.MonkeyPatch.context() as patch:
+        session = Session(auth=service)
+        # Else some commands read its tables.
+        url = session.get_endpoint(service_type='placement')
+        patch.setenv('OS_PLACEMENT_ENDPOINT_OVERRIDE', url)
+        program = Program(session, tmp_path_factory.mktemp('fuzz'), is_true=False)
+        answers = Answers(service._transport.send)
+        patch.setattr(service._transport, 'send', answers.send)
+        with closing(program):
+            yield program, answers
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody really waits for what is asked again."""
+    pauses: list[float] = []
+
+    class Time:
+        sleep = staticmethod(pauses.append)
+        monotonic = staticmethod(lambda: sum(pauses))
+
+    monkeypatch.setattr(http, 'time', Time)
+    monkeypatch.setattr(conflict, 'time', Time)
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> Change:
+    """Something in the answer, or all of it, is something else."""
+    what = draw(st.sampled_from(['value', 'value', 'value', 'cut', 'bytes', 'status', 'deep']))
+    if what == 'status':
+        other = draw(st.sampled_from([200, 204, 301, 400, 404, 406, 409, 500, 503]))
+        return lambda body, status: (body, other)
+    if what == 'bytes':
+        content = draw(st.binary(max_size=40) | st.sampled_from([b'null', b'[]', b'{}', b'<p>']))
+        return lambda body, status: (content, status)
+    if what == 'deep':
+        return lambda body, status: (b'{"a":' * 100_000, status)
+    if what == 'cut':
+        share = draw(st.floats(0, 1))
+        return lambda body, status: (body[: int(len(body) * share)], status)
+    new = draw(VALUES)
+    # Drawn now: what it is, and where; another answer has other places.
+    return lambda body, status: (json.dumps(replaced(json.loads(body), draw, new)).encode(), status)
+
+
+@pytest.mark.parametrize('point', POINTS, ids=name)
+@examples(5)
+@given(data=st.data())
+def test_whatever_the_service_answers(
+    fuzzed: tuple[Program, Answers], point: EntryPoint, data: st.DataObject
+) -> None:
+    program, answers = fuzzed
+    known = EXAMPLES.get(point.name) or examples_of(point)
+    words = [*name(point).split(), *data.draw(st.sampled_from(known))]
+    if '--yes' not in words and data.draw(st.booleans()):
+        words.append('-fjson')
+    answers.change, answers.number = data.draw(changes()), data.draw(st.integers(0, 3))
+    check(words, program.run(words))
+
+
+def test_a_refusal_of_a_hundred_megabytes(fuzzed: tuple[Program, Answers]) -> None:
+    program, answers = fuzzed
+    body = json.dumps({'errors': [{'detail': f'{"x" * 100}\x1b[2J' * 1_000_000}]}).encode()
+    answers.change, answers.number = lambda *_: (body, 400), 0
+    ended = program.run(['resource', 'class', 'list'])
+    assert (ended.status, ended.stderr.count('\n')) == (1, 1)
+    assert len(ended.stderr) < 10_000

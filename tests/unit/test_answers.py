@@ -1,0 +1,86 @@
+"""Answers of which something is of another type: nothing of them goes any further."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from placementclient import answers, endpoints
+from tests.unit.conftest import Placement, Service
+from tests.unit.dialogue import CONSUMER, RP, Reply, provider
+
+LISTED = {'resource_providers': [provider()]}
+PREFIX = 'was answered with something else: '
+
+
+@pytest.mark.parametrize(
+    ('command', 'body', 'place'),
+    [
+        ('resource provider list', {'resource_providers': None}, 'resource_providers'),
+        ('resource provider list', {'resource_providers': [7]}, 'resource_providers[0]'),
+        (f'resource provider show {RP}', provider() | {'name': ['x']}, 'name'),
+        (f'resource provider show {RP}', provider() | {'generation': '7'}, 'generation'),
+        (f'resource provider usage show {RP}', {'usages': {'VCPU': None}}, 'usages[...]'),
+        (f'resource provider trait list {RP}', {'traits': 'ab'}, 'traits'),
+        (
+            f'resource provider trait list {RP}',
+            {'traits': [], 'resource_provider_generation': None},
+            'resource_provider_generation',
+        ),
+        (
+            f'resource provider allocation show {CONSUMER}',
+            {'allocations': {RP: {'resources': []}}},
+            'allocations[...].resources',
+        ),
+        (
+            f'resource provider inventory show {RP} VCPU',
+            {'allocation_ratio': {}, 'resource_provider_generation': 1},
+            'allocation_ratio',
+        ),
+        ('resource class list', {'resource_classes': {'name': 'x'}}, 'resource_classes'),
+    ],
+)
+def test_another_type_is_told_with_its_place(
+    placement: Placement, service: Service, command: str, body: Any, place: str
+) -> None:
+    service.answer(Reply(200, body))
+    said = placement(command)
+    assert (said.status, said.stdout, said.stderr.count('\n')) == (1, '', 1)
+    assert PREFIX in said.stderr
+    assert f'at `$.{place}`' in said.stderr
+
+
+@pytest.mark.parametrize(
+    'body',
+    [
+        '{"allocation_ratio": NaN, "total": 1, "resource_provider_generation": 1}',
+        '{"allocation_ratio": 1e999, "total": 1, "resource_provider_generation": 1}',
+        json.dumps({'total': 1, 'resource_provider_generation': 1, 'x': '\udcff'}),
+    ],
+)
+def test_what_json_should_not_say_is_refused(
+    placement: Placement, service: Service, body: str
+) -> None:
+    service.answer(Reply(200, body))
+    said = placement(f'resource provider inventory show {RP} VCPU')
+    assert (said.status, said.stdout, said.stderr.count('\n')) == (1, '', 1)
+
+
+def test_aggregates_without_a_generation_are_refused(
+    placement: Placement, service: Service
+) -> None:
+    service.answer(Reply(200, {'aggregates': []}))
+    said = placement(f'resource provider aggregate add {RP} {CONSUMER}')
+    assert said.status == 1
+    assert "The answer has no 'resource_provider_generation'" in said.stderr
+    assert [request.line for request in service.requests] == [
+        f'GET /resource_providers/{RP}/aggregates'
+    ]
+
+
+def test_whatever_has_a_body_has_a_type() -> None:
+    # A class is made, and a trait made or shown, without one; the rest is answered with 204.
+    without = {endpoints.CREATE_CLASS, endpoints.CREATE_TRAIT, endpoints.SHOW_TRAIT}
+    assert answers.TYPES.keys() | without == {each for each in endpoints.ALL if not each.silent}
