@@ -50,7 +50,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with service(folder) as url:
-            cloud = environment(OS_AUTH_TYPE='admin_token', OS_ENDPOINT=url, OS_TOKEN='admin')
+            cloud = environment(OS_AUTH_TYPE='none', OS_ENDPOINT=url)
             run(placement, cloud, [*setup(number)])
             began, started = requests(folder).total(), time.perf_counter()
             outcomes = write(placement, cloud, folder, number)
@@ -82,7 +82,9 @@ def service(folder: Path) -> Iterator[str]:
         command = [
             programs / 'uwsgi', '--master', '--die-on-term', '--processes', str(WORKERS),
             '--http-socket', f'127.0.0.1:{port}', '--listen', '100', '--buffer-size', '65535',
-            '--module', 'placement.wsgi.api:application', '--virtualenv', programs.parent,
+            '--wsgi-file', Path(__file__).with_name('trusting.py'), '--virtualenv', programs.parent,
+            # It answers one request a connection, and may answer before it has read the body.
+            '--add-header', 'Connection: close', '--post-buffering', '65535',
         ]  # fmt: skip
         with open(folder / 'uwsgi.log', 'wb') as log:
             process = subprocess.Popen(command, env=variables, stdout=log, stderr=log)

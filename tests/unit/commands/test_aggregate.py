@@ -64,7 +64,7 @@ CASES = {
     ),
     'without an aggregate it leaves all': Case(
         f'resource provider aggregate set {RP} -f json --generation 5',
-        [put(PATH, {'aggregates': [], 'resource_provider_generation': 5}, {'aggregates': []})],
+        [put(PATH, {'aggregates': [], 'resource_provider_generation': 5})],
         '[]\n',
         version='1.39',
     ),
