@@ -1,0 +1,23 @@
+"""The page on the Python API: its examples run, and it has every module of the API."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+from placementclient import api
+
+PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'api.rst'
+
+
+def test_the_examples() -> None:
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.REPORT_NDIFF
+    result = doctest.testfile(str(PAGE), module_relative=False, optionflags=flags)
+    assert result.attempted > 15
+    assert not result.failed
+
+
+def test_every_module_is_on_the_page() -> None:
+    shown = re.findall(r'^\.\. automodule:: placementclient\.api\.(\w+)$', PAGE.read_text(), re.M)
+    assert sorted(shown) == sorted(api.__all__)
