@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from datetime import UTC, datetime
 
 from placementclient import program
@@ -46,6 +47,7 @@ class ReportProvider(base.Command):
             cloud,
             tuple(checks.audit(cloud)),
             plan,
+            os.path.basename(parsed_args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
             made_by=program(),
             program=self.program,

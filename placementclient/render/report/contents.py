@@ -25,6 +25,7 @@ class Report:
     :param cloud: what was read, and the lists of servers and migrations that were given
     :param findings: what the audit found
     :param plan: a plan to show before and after of
+    :param source: the name of the snapshot's file; none: it was read just now
     :param made_at: when the report was made, UTC, as ISO 8601
     :param made_by: name and version of the program that made it
     :param program: the name under which its commands are typed
@@ -34,6 +35,7 @@ class Report:
     cloud: Cloud
     findings: Sequence[Finding]
     plan: Plan | None
+    source: str
     made_at: str
     made_by: str
     program: str

@@ -62,7 +62,7 @@
   const fill = (used, capacity) => {
     const exact = `${number(used)} of ${number(capacity)}`;
     return element('span', { class: 'fill', title: exact }, bar(used, capacity),
-      element('span', { class: 'percent' }, percent(used, capacity)),
+      element('span', { class: `percent ${level(used, capacity)}` }, percent(used, capacity)),
       element('span', { class: 'exact' }, exact));
   };
 
@@ -232,7 +232,7 @@
   ], inventories(provider).map(({ name: each, used, fields }) => row(
     header(name(each)),
     element('td', { role: 'cell', class: 'meter', 'data-label': 'Fill' }, bar(used, fields[0]),
-      element('span', { class: 'percent' }, percent(used, fields[0]))),
+      element('span', { class: `percent ${level(used, fields[0])}` }, percent(used, fields[0]))),
     count(used, 'Used'), count(fields[0], 'Capacity'),
     cell(remarks(fields), 'Made of', 'remarks'))));
   const resources = (pairs) => {

@@ -78,8 +78,7 @@ def page(report: Report) -> str:
     return environment.from_string(_part('page.html')).render(
         **_values(report),
         rooms=rooms,
-        columns=columns,
-        others=others,
+        tree_columns=[(name, '') for name in ('Tree', *columns, *others)],
         policy=_policy(sheet, script),
         # Ours, and JSON that cannot end the element that it stands in.
         sheet=Markup(sheet),  # noqa: S704

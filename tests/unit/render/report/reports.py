@@ -79,6 +79,7 @@ def report(snapshot: Snapshot, plan: Plan | None = None) -> Report:
         seen,
         tuple(checks.audit(seen)),
         plan,
+        'cloud.json',
         made_at='2026-11-21T06:00:00+00:00',
         made_by='python-placementclient 1.0.0',
         program='openstack',

@@ -26,9 +26,13 @@ SHOWN = r"""</script><script>alert(1)</script><!--\u202egnp\x1b[31m&"'\u2028\ud8
 def rows(text: str, section: str) -> list[list[str]]:
     """The rows of the first table of a section, as they are read."""
     part = text.partition(f'<section id="{section}"')[2].partition('</table>')[0]
+    body = part.partition('<tbody')[2]
     return [
-        [html.unescape(re.sub('<.*?>', '', cell)) for cell in re.findall(r'<t[hd].*?</t[hd]>', row)]
-        for row in re.findall(r'<tr.*?</tr>', part.partition('<tbody')[2])
+        [
+            html.unescape(re.sub('<.*?>', '', cell, flags=re.DOTALL)).strip()
+            for cell in re.findall(r'<t[hd].*?</t[hd]>', row, re.DOTALL)
+        ]
+        for row in re.findall(r'<tr.*?</tr>', body, re.DOTALL)
     ]
 
 
@@ -102,6 +106,7 @@ def test_when_and_of_which_service() -> None:
     snapshot.origin = Origin('2026-11-20T23:00:00+00:00', 'https://there/', 'whatever')
     text = written(snapshot)
     assert '<dd><bdi>https://there/</bdi></dd>' in text
+    assert '<dt>Snapshot</dt><dd><bdi>cloud.json</bdi></dd>' in text
     assert '<dd>2026-11-20 23:00:00 UTC</dd>' in text
     assert '<dd>2026-11-21 06:00:00 UTC</dd>' in text
     assert '<dd>python-placementclient 1.0.0</dd>' in text
