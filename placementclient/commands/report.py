@@ -41,6 +41,8 @@ class ReportProvider(base.Command):
         from placementclient.render.report import page
         from placementclient.render.report.contents import Report
 
+        # First of all: reading a cloud takes its time.
+        template = page.template()
         plan = files.read_plan(parsed_args.plan) if parsed_args.plan else None
         cloud = audit.read(self, parsed_args)
         report = Report(
@@ -53,4 +55,4 @@ class ReportProvider(base.Command):
             program=self.program,
             lists=audit.heal_lists(parsed_args, cloud.servers),
         )
-        files.write_text(parsed_args.output, page.page(report))
+        files.write_text(parsed_args.output, page.page(template, report))

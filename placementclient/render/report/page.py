@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
 from placementclient.insight import summary
@@ -27,20 +27,22 @@ from placementclient.render.report import contents
 from placementclient.render.report.contents import Amount, Report, Room
 from placementclient.render.report.records import Records
 
+if TYPE_CHECKING:
+    import jinja2
+
 #: How many classes have a column of their own in the list of trees.
 COLUMNS = 5
 #: How full something is, in the words of the style sheet.
 _LEVELS = {'red': 'full', 'yellow': 'high', 'green': 'usual'}
 
 
-def page(report: Report) -> str:
-    """A report as one file of HTML.
+def template() -> jinja2.Template:
+    """What is filled in.
 
     :raises errors.PlacementError: if Jinja2 is not installed
     """
     try:
         import jinja2
-        from markupsafe import Markup
     except ImportError:
         raise errors.PlacementError(
             'A report needs Jinja2: pip install "python-placementclient[report]", or in a checkout '
@@ -64,6 +66,13 @@ def page(report: Report) -> str:
         'percent': percent,
         'level': level,
     }
+    return environment.from_string(_part('page.html'))
+
+
+def page(template: jinja2.Template, report: Report) -> str:
+    """A report as one file of HTML."""
+    from markupsafe import Markup
+
     rooms = contents.room(report.cloud)
     columns = _columns(rooms)
     # A column for the others, where there are any.
@@ -75,7 +84,7 @@ def page(report: Report) -> str:
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
     sheet, script = _part('page.css'), _part('page.js')
-    return environment.from_string(_part('page.html')).render(
+    return template.render(
         **_values(report),
         rooms=rooms,
         tree_columns=[(name, '') for name in ('Tree', *columns, *others)],

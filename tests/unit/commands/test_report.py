@@ -10,7 +10,7 @@ import pytest
 
 from placementclient import files
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement, Result
+from tests.unit.conftest import Placement, Result, Service
 from tests.unit.render.report.reports import embedded, flat, plan
 
 REPORT = 'resource provider report'
@@ -58,15 +58,15 @@ def test_a_file_that_is_no_plan_is_refused_and_nothing_is_written(
     assert not (tmp_path / 'x.html').exists()
 
 
-def test_without_the_library_it_says_what_to_install(
-    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_the_library_it_says_what_to_install_before_it_asks_for_anything(
+    placement: Placement, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cloud = save(tmp_path, 'cloud.json', small())
     monkeypatch.setitem(sys.modules, 'jinja2', None)
-    assert placement(f'{REPORT} --snapshot {cloud} -o {tmp_path / "x.html"}') == Result(
+    assert placement(f'{REPORT} -o {tmp_path / "x.html"}') == Result(
         1,
         '',
         'A report needs Jinja2: pip install "python-placementclient[report]", or in a checkout '
         'pip install ".[report]"\n',
     )
+    assert service.requests == []
     assert not (tmp_path / 'x.html').exists()

@@ -88,7 +88,7 @@ def report(snapshot: Snapshot, plan: Plan | None = None) -> Report:
 
 def written(snapshot: Snapshot, plan: Plan | None = None) -> str:
     """The page."""
-    return page.page(report(snapshot, plan))
+    return page.page(page.template(), report(snapshot, plan))
 
 
 def embedded(text: str) -> dict[str, Any]:
