@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import os_resource_classes
 
@@ -160,28 +161,32 @@ def _add_cpus(group: _Group, flavor: Flavor) -> None:
 def _dedicated(flavor: Flavor) -> int:
     """How many CPUs of a server with some of both are dedicated ones."""
     specs = flavor.extra_specs
-    every = set(range(flavor.vcpus))
+    every = range(flavor.vcpus)
     mask = specs.get('hw:cpu_dedicated_mask', '')
     if not mask and specs.get('hw:cpu_realtime', '').lower() in _TRUE:
         mask = specs.get('hw:cpu_realtime_mask') or f'0-{flavor.vcpus - 1}'
-    parts = [part.strip() for part in mask.split(',') if part.strip()]
-    chosen = set(every) if mask.strip().startswith('^') else set()
-    for part in parts:
-        if not part.startswith('^'):
-            chosen |= _span(part)
-    for part in parts:
-        if part.startswith('^'):
-            chosen -= _span(part[1:])
-    return len(chosen & every)
+    parts = [part.strip() for part in mask.split(',')]
+    taken = [_span(part) for part in parts if not part.startswith('^')]
+    spared = [_span(part[1:]) for part in parts if part.startswith('^')]
+    if mask.strip().startswith('^'):
+        taken.append(every)
+    # From edge to edge all CPUs are alike; there may be any number of them.
+    edges = {edge for span in (*taken, *spared) for edge in (span.start, span.stop)}
+    stretches = pairwise(sorted({0, len(every)} | {edge for edge in edges if edge in every}))
+    return sum(
+        last - first
+        for first, last in stretches
+        if any(first in span for span in taken) and not any(first in span for span in spared)
+    )
 
 
-def _span(text: str) -> set[int]:
+def _span(text: str) -> range:
     """The CPUs of ``'2'`` or ``'2-5'``; none of what is neither: Nova's API refuses it."""
     first, _, last = text.partition('-')
     last = last or first
     if not (first.strip().isdecimal() and last.strip().isdecimal()):
-        return set()
-    return set(range(int(first), int(last) + 1))
+        return range(0)
+    return range(int(first), int(last) + 1)
 
 
 def _add_features(group: _Group, specs: Mapping[str, str]) -> None:

@@ -14,8 +14,6 @@ from placementclient.http import USER_AGENT, Client, translated
 _MICROVERSION = '2.59'
 #: From here on flavors have their extra specs.
 _EXTRA_SPECS = '2.61'
-#: A page has a thousand records unless Nova is told otherwise: more of them is no cloud but a loop.
-MAX_PAGES = 10_000
 #: How long an answer is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
 #: What a project's ID may be made of.
@@ -105,8 +103,9 @@ def _pages(
         # Without Keystone there is no catalog: one URL stands for every service.
         raise NoCompute('The session has no catalog')
     records: list[Any] = []
-    page = path
-    for _ in range(MAX_PAGES):
+    page, asked = path, set[str]()
+    while page not in asked:
+        asked.add(page)
         body = _page(client, page, microversion)
         try:
             records += [body[key]] if isinstance(body[key], dict) else body[key]
@@ -118,7 +117,7 @@ def _pages(
             page = f'{urlsplit(path).path}?{urlsplit(following[0]).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
             raise NoCompute(_other(microversion)) from None
-    raise NoCompute(f'The list of {key} does not end after {MAX_PAGES} pages')
+    raise NoCompute(f'The list of {key} does not end: it comes back to a page')
 
 
 def _page(client: Client, page: str, microversion: str | None) -> Any:

@@ -51,6 +51,8 @@ def test_disks_are_added_and_swap_is_rounded_up() -> None:
          {'VCPU': 2, 'PCPU': 2, **MEMORY, **DISK}),
         ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-2,^1'},
          {'VCPU': 2, 'PCPU': 2, **MEMORY, **DISK}),
+        ({'hw:cpu_policy': 'mixed', 'hw:cpu_dedicated_mask': '0-99999999999999999999,^2,x'},
+         {'VCPU': 1, 'PCPU': 3, **MEMORY, **DISK}),
         ({'hw:cpu_policy': 'mixed', 'hw:cpu_realtime': 'yes', 'hw:cpu_realtime_mask': '1-3'},
          {'VCPU': 1, 'PCPU': 3, **MEMORY, **DISK}),
         ({'hw:pmem': '6GB, 6GB,big one'},
