@@ -45,18 +45,24 @@ class Difference:
 
 def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
     """What has to happen to one snapshot so that it is the other: providers, then consumers."""
+    names = _names(before, after)
     yield from _between(
         'provider',
-        {uuid: _of_provider(before, state) for uuid, state in before.providers.items()},
-        {uuid: _of_provider(after, state) for uuid, state in after.providers.items()},
+        {uuid: _of_provider(before, state, names) for uuid, state in before.providers.items()},
+        {uuid: _of_provider(after, state, names) for uuid, state in after.providers.items()},
     )
-    names = {uuid: state.name for uuid, state in before.providers.items()}
-    names |= {uuid: state.name for uuid, state in after.providers.items()}
     yield from _between(
         'consumer',
         {uuid: _of_consumer(consumer, names) for uuid, consumer in before.consumers.items()},
         {uuid: _of_consumer(consumer, names) for uuid, consumer in after.consumers.items()},
     )
+
+
+def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
+    """What each provider is called, by UUID: its last name, with the UUID where two have had it."""
+    names = {uuid: state.name for uuid, state in (before.providers | after.providers).items()}
+    counts = Counter(names.values())
+    return {uuid: name if counts[name] == 1 else f'{name} ({uuid})' for uuid, name in names.items()}
 
 
 def _between(
@@ -83,11 +89,11 @@ def _whole(facts: Facts | None) -> Facts | None:
     return {field: value for field, value in facts.items() if value not in (None, [], '')}
 
 
-def _of_provider(snapshot: Snapshot, state: ProviderState) -> Facts:
+def _of_provider(snapshot: Snapshot, state: ProviderState, names: Mapping[str, str]) -> Facts:
     parent = state.provider.parent_provider_uuid
     facts: dict[str, Any] = {
         'name': state.name,
-        'parent': snapshot.providers[parent].name if parent in snapshot.providers else parent,
+        'parent': names.get(parent, parent) if parent else None,
         'traits': sorted(state.traits),
         'aggregates': sorted(state.aggregates),
     }

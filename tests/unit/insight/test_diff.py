@@ -10,7 +10,8 @@ import pytest
 from placementclient.insight import summary
 from placementclient.insight.diff import differences
 from placementclient.model.inventories import Inventory
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 HOST = provider('host', traits=['A'], aggregates=['x'], VCPU=8)
@@ -56,6 +57,25 @@ def test_what_changes_of_a_provider(host: Any, expected: tuple[Any, ...]) -> Non
 def test_a_new_parent_is_a_change() -> None:
     root = provider('host_0', VGPU=4)
     assert told(cloud([HOST, root], [SERVER])) == [('removed', 'host_0', 'parent', 'host', None)]
+
+
+def test_who_is_made_anew_under_its_name_is_another() -> None:
+    def called_host(uuid: str) -> ProviderState:
+        return replace(provider(uuid, VCPU=8), provider=Provider(uuid, 'host', 1, None, uuid))
+
+    old = cloud([called_host('a'), provider('child', 'a')], [consumer('s', a={'VCPU': 2})])
+    new = cloud([called_host('b'), provider('child', 'b')], [consumer('s', b={'VCPU': 2})])
+    moved = [each for each in told(new, old) if each[1] != 'host']
+    assert moved == [
+        ('changed', 'child', 'parent', 'host (a)', 'host (b)'),
+        ('removed', 's', 'allocations.host (a).VCPU', 2, None),
+        ('added', 's', 'allocations.host (b).VCPU', None, 2),
+    ]
+
+
+def test_a_new_name_is_told_of_the_provider_alone() -> None:
+    new = replace(HOST, provider=replace(HOST.provider, name='new'))
+    assert told(cloud([new, CHILD], [SERVER])) == [('changed', 'new', 'name', 'host', 'new')]
 
 
 @pytest.mark.parametrize(
