@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import os_traits
@@ -18,11 +18,16 @@ from placementclient.wording import meant
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """A provider is to be made."""
+    """A provider is to be made.
+
+    :param uuid: empty where the service chooses it
+    :param parent_uuid: empty where there is none, or it is to be made, too
+    """
 
     provider: str
     uuid: str
     parent: str | None
+    parent_uuid: str = ''
 
     def row(self) -> tuple[str, Any, Any]:
         """What changes, before, and after."""
@@ -35,13 +40,16 @@ class Place:
 
     :param name: the one that it has
     :param parent: the name of its parent now; ``None`` for a root
+    :param new_parent: that of its parent then; ``None`` where that is not touched
+    :param new_parent_uuid: empty where there is none, or it is to be made
     """
 
     provider: str
     uuid: str
     name: str
-    parent: str | None
-    new_parent: str | None
+    parent: str | None = None
+    new_parent: str | None = None
+    new_parent_uuid: str = ''
 
     def row(self) -> tuple[str, Any, Any]:
         """What changes, before, and after."""
@@ -52,9 +60,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class SetInventories:
-    """A provider gets other inventories."""
+    """A provider gets other inventories.
+
+    :param uuid: empty where it is to be made, and the service chooses it
+    """
 
     provider: str
+    uuid: str
     before: Mapping[str, Inventory]
     after: Mapping[str, Inventory]
 
@@ -74,10 +86,12 @@ class SetInventories:
 class SetNames:
     """A provider gets other traits, or is in other aggregates.
 
+    :param uuid: empty where it is to be made, and the service chooses it
     :param kind: ``'traits'`` or ``'aggregates'``
     """
 
     provider: str
+    uuid: str
     kind: str
     before: frozenset[str]
     after: frozenset[str]
@@ -132,14 +146,21 @@ def changes(
     :param snapshot: has the trees of all that is declared, as far as they exist
     :param prune: whether providers below that are not declared, and that nobody uses, go
     :raises errors.BadArgument: if a declaration contradicts what is there
+    :raises errors.UsageError: if what is declared cannot be pruned
     :raises InUse: if something would go that is used
     """
+    if prune and any(root.adds for root in declared):
+        raise errors.UsageError(
+            'A provider configuration file of Nova names no children: --prune would delete them all'
+        )
     _check_names(declared, snapshot)
+    _check_identities(declared, snapshot)
     found: list[Change] = []
     for root in declared:
         found += _of_provider(root, None, snapshot)
     if prune:
-        found += _surplus(declared, snapshot)
+        # Two that are declared at the top may be in one tree.
+        found += dict.fromkeys(_surplus(declared, snapshot))
     used = list(_used(found, snapshot))
     if used:
         raise InUse(used)
@@ -183,6 +204,21 @@ def _check_names(declared: Sequence[Declared], snapshot: Snapshot) -> None:
                     )
 
 
+def _check_identities(declared: Sequence[Declared], snapshot: Snapshot) -> None:
+    """Refuse what is declared twice, by its name and by its UUID.
+
+    :raises errors.BadArgument: for the first of them
+    """
+    seen = set()
+    for each in (each for root in declared for each in root.all()):
+        state = there(each, snapshot)
+        if state is not None and state.uuid in seen:
+            raise errors.BadArgument(
+                f'{state.name} is declared twice, by its name and by its UUID {state.uuid}'
+            )
+        seen.add(state.uuid if state else None)
+
+
 def _of_provider(
     declared: Declared, parent: Declared | None, snapshot: Snapshot
 ) -> Iterator[Change]:
@@ -191,30 +227,48 @@ def _of_provider(
         raise errors.NoSuchProvider(
             f'No resource provider is called {declared.name or declared.uuid!r}'
         )
-    name = declared.name or (state.name if state else '')
+    above = there(parent, snapshot) if parent else None
+    name, uuid = declared.name, declared.uuid
     if state is None:
-        yield Create(name, declared.uuid, parent.name if parent else None)
-    elif not declared.adds:
-        yield from _placed(state, declared, parent, snapshot)
-    yield from _content(name, declared, state)
+        yield Create(name, uuid, parent.name if parent else None, above.uuid if above else '')
+    else:
+        name, uuid = name or state.name, state.uuid
+        if not declared.adds:
+            yield from _placed(state, declared, parent, above, snapshot)
+    yield from _content(name, uuid, declared, state)
     for child in declared.children:
         yield from _of_provider(child, declared, snapshot)
 
 
 def _placed(
-    state: ProviderState, declared: Declared, parent: Declared | None, snapshot: Snapshot
+    state: ProviderState,
+    declared: Declared,
+    parent: Declared | None,
+    above: ProviderState | None,
+    snapshot: Snapshot,
 ) -> Iterator[Place]:
-    above = snapshot.providers.get(state.provider.parent_provider_uuid or '')
-    own = above.name if above else None
-    place = Place(declared.name, state.uuid, state.name, own, own)
+    """A provider that exists is where it is declared.
+
+    :param above: the declared parent, if it exists
+    """
     if state.name != declared.name:
-        yield place
+        yield Place(declared.name, state.uuid, state.name)
+    own = snapshot.providers.get(state.provider.parent_provider_uuid or '')
     # Who is declared at the top may be anywhere: its parent is not given.
-    if parent is not None and own != parent.name:
-        yield replace(place, name=declared.name, new_parent=parent.name)
+    if parent is not None and (above is None or above is not own):
+        yield Place(
+            declared.name,
+            state.uuid,
+            declared.name,
+            own.name if own else None,
+            parent.name,
+            above.uuid if above else '',
+        )
 
 
-def _content(name: str, declared: Declared, state: ProviderState | None) -> Iterator[Change]:
+def _content(
+    name: str, uuid: str, declared: Declared, state: ProviderState | None
+) -> Iterator[Change]:
     before = state.inventories if state else {}
     if declared.inventories is not None:
         after = dict(before) if declared.adds else {}
@@ -224,12 +278,12 @@ def _content(name: str, declared: Declared, state: ProviderState | None) -> Iter
                 raise errors.BadArgument(f'{name}: {resource_class} has no total')
             after[resource_class] = (was or Inventory(0)).with_fields(fields)
         if after != before:
-            yield SetInventories(name, before, after)
+            yield SetInventories(name, uuid, before, after)
     for kind, wanted in (('traits', declared.traits), ('aggregates', declared.aggregates)):
         there = getattr(state, kind) if state else frozenset()
         after_names = there | (wanted or frozenset()) if declared.adds else wanted
         if after_names is not None and after_names != there:
-            yield SetNames(name, kind, there, after_names)
+            yield SetNames(name, uuid, kind, there, after_names)
 
 
 def _surplus(declared: Sequence[Declared], snapshot: Snapshot) -> Iterator[Delete]:
@@ -254,12 +308,12 @@ def _surplus(declared: Sequence[Declared], snapshot: Snapshot) -> Iterator[Delet
 
 def _used(found: Sequence[Change], snapshot: Snapshot) -> Iterator[tuple[str, str, int, int]]:
     for change in found:
-        if not isinstance(change, SetInventories):
+        state = snapshot.providers.get(change.uuid)
+        if state is None or not isinstance(change, SetInventories):
             continue
-        state = snapshot.named(change.provider)
-        for name, used in state.usages.items() if state else ():
+        for name, used in state.usages.items():
             was, now = change.before.get(name), change.after.get(name)
             room = now.capacity if now else 0
             # Who is over already may stay so, but not get less.
             if used > room and (was is None or was != now) and room < (was.capacity if was else 0):
-                yield change.provider, name, used, room
+                yield state.name, name, used, room

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from placementclient import errors
 from placementclient.api import (
@@ -16,6 +17,7 @@ from placementclient.api import (
     resource_provider,
     trait,
 )
+from placementclient.api.conflict import edited
 from placementclient.http import Client
 from placementclient.microversion import Microversion
 from placementclient.model.consumers import Consumer, Resources
@@ -155,9 +157,7 @@ def carry_out(
             progress(root.name)
     _allocate(client, restoration.consumers)
     for uuid in crowded.keys() & pending:
-        # Now that they are used, the service lets inventories be smaller than that.
-        generation = resource_provider.generation(client, uuid)
-        _set_inventories(client, snapshot.providers[uuid], generation)
+        _limit(client, snapshot.providers[uuid], crowded[uuid])
 
 
 def _existing(client: Client, snapshot: Snapshot, missing: bool) -> list[Provider]:
@@ -242,7 +242,10 @@ def _make(client: Client, state: ProviderState, found: ProviderState | None) -> 
     generation: int | None = found.provider.generation
     assert generation is not None
     if state.inventories != found.inventories:
-        generation = _set_inventories(client, state, generation)
+        generation = inventory.set_all(
+            client, state.uuid, _fields(state.inventories), generation
+        ).generation
+        assert generation is not None
     if state.traits != found.traits:
         generation = trait.set_on_provider(
             client, state.uuid, sorted(state.traits), generation
@@ -252,11 +255,21 @@ def _make(client: Client, state: ProviderState, found: ProviderState | None) -> 
         aggregate.set(client, state.uuid, sorted(state.aggregates), generation)
 
 
-def _set_inventories(client: Client, state: ProviderState, generation: int) -> int:
-    fields = {name: item.as_fields() for name, item in state.inventories.items()}
-    written = inventory.set_all(client, state.uuid, fields, generation).generation
-    assert written is not None
-    return written
+def _limit(client: Client, state: ProviderState, crowded: Iterable[str]) -> None:
+    """Give crowded classes their limits: now that they are used, the service lets them be less."""
+    limited = {name: state.inventories[name] for name in crowded}
+    edited(
+        lambda: inventory.list(client, state.uuid),
+        lambda there: {**there, **limited},
+        lambda wanted, generation: inventory.set_all(
+            client, state.uuid, _fields(wanted), generation
+        ),
+        max_retries=client.max_retries,
+    )
+
+
+def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
+    return {name: item.as_fields() for name, item in inventories.items()}
 
 
 def _crowded(snapshot: Snapshot) -> dict[str, list[str]]:

@@ -79,8 +79,11 @@ class _Writer:
     def __init__(self, client: Client, snapshot: Snapshot) -> None:
         self._client = client
         states = snapshot.providers.values()
-        self._uuids = {state.name: state.uuid for state in states}
-        self._generations = {state.name: state.provider.generation for state in states}
+        self._generations: dict[str, int | None] = {
+            state.uuid: state.provider.generation for state in states
+        }
+        # The UUIDs of the providers that were made, by name.
+        self._made: dict[str, str] = {}
         self._known: set[tuple[str, str]] = set()
 
     def write(self, change: Change) -> None:
@@ -90,31 +93,28 @@ class _Writer:
             case Create():
                 self._create(change)
             case Place():
+                # The generation stays the one that the rest was decided on: this moves none.
                 resource_provider.set(
                     client,
                     change.uuid,
                     change.provider,
-                    parent_provider_uuid=self._uuids[change.new_parent]
-                    if change.new_parent
-                    else None,
+                    parent_provider_uuid=self._uuid_of(change.new_parent_uuid, change.new_parent),
                 )
-                self._uuids[change.provider] = change.uuid
-                generation = resource_provider.generation(client, change.uuid)
-                self._generations[change.provider] = generation
             case SetInventories():
                 self._ensure('class', change.after)
                 fields = {name: each.as_fields() for name, each in change.after.items()}
-                uuid, generation = self._at(change.provider)
-                self._moved(change, inventory.set_all(client, uuid, fields, generation).generation)
+                uuid, generation = self._at(change)
+                written = inventory.set_all(client, uuid, fields, generation)
+                self._generations[uuid] = written.generation
             case SetNames(kind='traits'):
                 self._ensure('trait', change.after)
-                uuid, generation = self._at(change.provider)
+                uuid, generation = self._at(change)
                 answer = trait.set_on_provider(client, uuid, sorted(change.after), generation)
-                self._moved(change, answer.generation)
+                self._generations[uuid] = answer.generation
             case SetNames():
-                uuid, generation = self._at(change.provider)
+                uuid, generation = self._at(change)
                 answer = aggregate.set(client, uuid, sorted(change.after), generation)
-                self._moved(change, answer.generation)
+                self._generations[uuid] = answer.generation
             case Delete():
                 try:
                     resource_provider.delete(client, change.uuid)
@@ -126,17 +126,20 @@ class _Writer:
             self._client,
             change.provider,
             uuid=change.uuid or None,
-            parent_provider_uuid=self._uuids[change.parent] if change.parent else None,
+            parent_provider_uuid=self._uuid_of(change.parent_uuid, change.parent),
         )
-        self._uuids[change.provider] = made.uuid
-        self._generations[change.provider] = made.generation
+        self._made[change.provider] = made.uuid
+        self._generations[made.uuid] = made.generation
 
-    def _at(self, provider: str) -> tuple[str, int]:
-        return self._uuids[provider], self._generations[provider]
+    def _uuid_of(self, uuid: str, name: str | None) -> str | None:
+        """The UUID of a provider that exists, or that was made under this name."""
+        return uuid or (self._made[name] if name else None)
 
-    def _moved(self, change: SetInventories | SetNames, generation: int | None) -> None:
+    def _at(self, change: SetInventories | SetNames) -> tuple[str, int]:
+        uuid = change.uuid or self._made[change.provider]
+        generation = self._generations[uuid]
         assert generation is not None
-        self._generations[change.provider] = generation
+        return uuid, generation
 
     def _ensure(self, kind: str, names: Iterable[str]) -> None:
         """Make the custom classes or traits that there may not be yet."""
