@@ -217,10 +217,14 @@ class _Placement(command.Command):
             self._check(parsed_args)
             status: int = super().run(parsed_args)
         except errors.PlacementError as failure:
-            said = '\n'.join(failures.lines(failure)) + self._suggestion(failure)
-            self.log.error(said, exc_info=self.app.options.debug)
+            self.tell(failure)
             return failure.exit_status
         return status or self.exit_status
+
+    def tell(self, failure: errors.PlacementError) -> None:
+        """Say what was raised."""
+        said = '\n'.join(failures.lines(failure)) + self._suggestion(failure)
+        self.log.error(said, exc_info=self.app.options.debug)
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
         if not isinstance(failure, errors.BadRequest):

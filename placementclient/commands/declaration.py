@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
@@ -29,8 +30,9 @@ class ApplyTree(base.Lister):
     Providers below that are not named stay; with --prune they go, if nobody uses them. Also reads
     the provider configuration files of Nova, which add to what is there.
 
-    Each change is printed. Where there is nothing to do nothing is written; --dry-run ends with
-    exit status 3 if there is something. Inventory that is used and would go is refused before
+    Each change is printed, also where one fails: the exit status is 6 then, if some are made. Where
+    there is nothing to do nothing is written; --dry-run ends with exit status 3 if there is
+    something. Inventory that is used and would go is refused before
     anything is written.
 
     Example:
@@ -49,7 +51,10 @@ class ApplyTree(base.Lister):
         base.YES,
     )
     prints = ('provider', 'change', 'before', 'after')
-    statuses = (base.WOULD_DO,)
+    statuses = (
+        base.WOULD_DO,
+        (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
+    )
     nothing = 'Nothing to change'
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -67,7 +72,17 @@ class ApplyTree(base.Lister):
             providers = counted(len({change.provider for change in planned}), 'provider')
             self.confirm(f'Change {providers} as {path} declares?', parsed_args)
         made: list[Change] = []
-        declare.carry_out(self.client, wanted, prune=parsed_args.prune, report=made.append)
+        try:
+            declare.carry_out(self.client, wanted, prune=parsed_args.prune, report=made.append)
+        except errors.PlacementError as failure:
+            if not made:
+                raise
+            self.tell(failure)
+            self.exit_status = errors.ExitStatus.PARTIAL
+        except KeyboardInterrupt:
+            if not made:
+                raise
+            self.exit_status = errors.ExitStatus.INTERRUPTED
         return _rows(made)
 
 

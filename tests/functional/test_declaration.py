@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from placementclient import errors
 from placementclient.api import inventory, resource_provider, trait
 from placementclient.http import Client
 from placementclient.snapshot.capture import capture
@@ -135,6 +138,61 @@ children:
     assert found.name == 'compute1_gpu0'
     assert found.parent_provider_uuid == resource_provider.find(client, 'compute1_NUMA0')
     assert changes(placement(*TREE, 'apply', declared(text), '--dry-run', '-f', 'json')) == []
+
+
+def test_a_new_name_with_a_new_child(placement: Placement, client: Client, declared: Any) -> None:
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    uuid = resource_provider.find(client, 'compute1')
+    text = f'{{name: new, uuid: {uuid}, children: [{{name: fresh, traits: [CUSTOM_A]}}]}}'
+    done = placement(*TREE, 'apply', declared(text), '--yes', '-f', 'json')
+    assert changes(done) == [('fresh', 'create'), ('new', 'rename'), ('fresh', 'traits')]
+    fresh = resource_provider.named(client, 'fresh')
+    assert (fresh.parent_provider_uuid, resource_provider.find(client, 'new')) == (uuid, uuid)
+    assert changes(placement(*TREE, 'apply', declared(text), '--dry-run', '-f', 'json')) == []
+
+
+def test_a_new_name_overwrites_nobody(placement: Placement, client: Client, declared: Any) -> None:
+    """What another writer sets beside a rename is seen, and decided anew."""
+    placement(*TREE, 'apply', declared(DECLARED), '--yes')
+    uuid = resource_provider.find(client, 'compute1')
+
+    def intervene() -> None:
+        there = inventory.list(client, uuid)
+        fields = {name: item.as_fields() for name, item in there.value.items()}
+        fields['VCPU']['reserved'] = 2
+        assert there.generation is not None
+        inventory.set_all(client, uuid, fields, there.generation)
+
+    text = f'{{name: new, uuid: {uuid}, inventories: {{VCPU: {{total: 32}}, MEMORY_MB: {{}}}}}}'
+    with clouds.disturbed(client, 'PUT', uuid, intervene):
+        done = placement(*TREE, 'apply', declared(text), '--yes', '-f', 'json')
+    assert changes(done) == [('new', 'rename'), ('new', 'inventories')]
+    there = inventory.list(client, uuid).value['VCPU']
+    assert (there.total, there.reserved) == (32, 2)
+
+
+def test_what_is_made_is_printed_where_something_fails(
+    placement: Placement, client: Client, declared: Any
+) -> None:
+    path = declared('{name: a, children: [{name: b}], traits: [CUSTOM_A], inventories: {}}')
+    with refusing(client, '/traits'):
+        failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
+    assert (failed.status, changes(failed)) == (6, [('a', 'create'), ('b', 'create')])
+    assert failed.stderr == 'no (HTTP 400)\n'
+    with refusing(client, '/traits'):
+        failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
+    assert (failed.status, failed.stdout) == (1, '')
+
+
+@contextmanager
+def refusing(client: Client, part: str) -> Iterator[None]:
+    """A service that refuses to write what has this in its path."""
+
+    def refuse() -> None:
+        raise errors.BadRequest(400, 'no')
+
+    with clouds.disturbed(client, 'PUT', part, refuse):
+        yield
 
 
 def test_an_export_changes_nothing_and_makes_the_same_tree(
