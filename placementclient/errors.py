@@ -179,6 +179,10 @@ class NoAnswer(PlacementError):
 
     may_be_done = False
 
+    def __str__(self) -> str:
+        said = super().__str__()
+        return f'{said}; whether it was done is not known' if self.may_be_done else said
+
 
 class Transient(NoAnswer):
     """The next time there may be an answer.

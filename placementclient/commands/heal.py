@@ -85,9 +85,9 @@ class HealAllocation(base.Lister):
             *healing.missing(there, servers, migrating),
             *healing.disowned(there, servers, migrating),
         ]
-        planned = sum(each.state == healing.PLANNED for each in heals)
+        planned = sum(each.state is healing.State.PLANNED for each in heals)
         if parsed_args.dry_run:
-            self.end_dry_run(any(each.state != healing.LEFT_ALONE for each in heals))
+            self.end_dry_run(any(each.state is not healing.State.LEFT_ALONE for each in heals))
             return columns.HEAL.rows(heals)
         if planned:
             self.confirm(f'Write the allocations of {counted(planned, "server")}?', parsed_args)

@@ -60,7 +60,7 @@ class SyncAggregate(base.Lister):
 
         aggregates = self._aggregates(parsed_args.aggregates)
         changes = list(host_aggregates.plan(self.client, aggregates, remove=parsed_args.remove))
-        todo = sum(each.state != host_aggregates.UNKNOWN for each in changes)
+        todo = sum(each.state is not host_aggregates.State.UNKNOWN for each in changes)
         if parsed_args.dry_run:
             self.end_dry_run(bool(changes))
             return columns.SYNC.rows(changes)

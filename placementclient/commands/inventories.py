@@ -160,7 +160,7 @@ class SetInventories(base.Lister):
                 f'{", ".join(dropped)} would be dropped: --replace does it, --amend keeps what is '
                 'not given'
             )
-        pending = [edit for edit in edits if edit.state == bulk_edit.PLANNED]
+        pending = [edit for edit in edits if edit.state is bulk_edit.State.PLANNED]
         if pending and not parsed_args.dry_run:
             shown = '\n'.join(differences.lines(pending))
             question = f'Change the inventories of {counted(len(pending), "resource provider")}?'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -11,16 +12,22 @@ from placementclient.model.servers import ServerDetail
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.resource_request import devices, resources
 
-#: The states of a heal.
-PLANNED, LEFT_ALONE, UNKNOWN = 'would heal', 'left alone', 'not known'
-HEALED, FAILED = 'healed', 'failed'
+
+class State(enum.StrEnum):
+    """Where a heal is."""
+
+    PLANNED = 'would heal'
+    LEFT_ALONE = 'left alone'
+    UNKNOWN = 'not known'
+    HEALED = 'healed'
+    FAILED = 'failed'
+    NOT_STARTED = 'not started'
 
 
 @dataclass(frozen=True, slots=True)
 class Heal:
     """A server that holds nothing, or what belongs to somebody else.
 
-    :param state: one of the constants of this module
     :param reason: why it is left alone, or not known, or has failed; of what is to be healed, what
         is wrong, if not that it holds nothing
     :param consumer: as it should be; ``None`` where nothing is to be written
@@ -28,7 +35,7 @@ class Heal:
     """
 
     server: ServerDetail
-    state: str
+    state: State
     reason: str = ''
     consumer: Consumer | None = None
     resources: Resources = field(default_factory=dict)
@@ -51,7 +58,7 @@ def missing(
             continue
         reason = _under_way(server, migrating)
         if reason:
-            yield Heal(server, LEFT_ALONE, reason)
+            yield Heal(server, State.LEFT_ALONE, reason)
         else:
             yield _judged(snapshot, server, server.node)
 
@@ -71,11 +78,11 @@ def disowned(
             continue
         reason = _under_way(server, migrating)
         if reason:
-            yield Heal(server, LEFT_ALONE, reason)
+            yield Heal(server, State.LEFT_ALONE, reason)
         else:
             own = replace(held, project_id=server.project_id, user_id=server.user_id)
             belongs = f'it belongs to project {held.project_id}, user {held.user_id}'
-            yield Heal(server, PLANNED, belongs, own)
+            yield Heal(server, State.PLANNED, belongs, own)
 
 
 def _under_way(server: ServerDetail, migrating: Collection[str]) -> str:
@@ -89,30 +96,30 @@ def _under_way(server: ServerDetail, migrating: Collection[str]) -> str:
 def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
     flavor = server.flavor
     if flavor is None:
-        return Heal(server, UNKNOWN, 'its flavor with extra specs is not known')
+        return Heal(server, State.UNKNOWN, 'its flavor with extra specs is not known')
     chosen = devices(flavor)
     if chosen:
-        return Heal(server, UNKNOWN, f'which devices it has: {", ".join(chosen)}')
+        return Heal(server, State.UNKNOWN, f'which devices it has: {", ".join(chosen)}')
     host = snapshot.named(node)
     if host is None:
-        return Heal(server, UNKNOWN, f'there is no resource provider {node}')
+        return Heal(server, State.UNKNOWN, f'there is no resource provider {node}')
     root = host.provider.root_provider_uuid or host.uuid
     if any(snapshot.unlisted(state.uuid) for state in snapshot.tree(root)):
         # Allocations from before consumers were recorded, which no request for them shows.
         return Heal(
-            server, UNKNOWN, f'{node} has usage that no consumer answers for: it may be its'
+            server, State.UNKNOWN, f'{node} has usage that no consumer answers for: it may be its'
         )
     held = resources(flavor, boots_from_volume=server.boots_from_volume)
     if not held:
-        return Heal(server, UNKNOWN, 'its flavor asks for nothing')
+        return Heal(server, State.UNKNOWN, 'its flavor asks for nothing')
     for name in held:
         reason = _elsewhere(snapshot, host, name)
         if reason:
-            return Heal(server, UNKNOWN, reason, resources=held)
+            return Heal(server, State.UNKNOWN, reason, resources=held)
     consumer = Consumer(
         server.uuid, {host.uuid: held}, server.project_id, server.user_id, type=INSTANCE
     )
-    return Heal(server, PLANNED, consumer=consumer, resources=held)
+    return Heal(server, State.PLANNED, consumer=consumer, resources=held)
 
 
 def _elsewhere(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:

@@ -272,7 +272,7 @@ PURGE = Columns(
 EDIT = Columns(
     Column('resource_provider', lambda edit: edit.provider.uuid),
     Column('name', lambda edit: edit.provider.name),
-    Column('state'),
+    Column('state', attrgetter('state.value')),
     Column('changes', lambda edit: Changes(edit.changes)),
     Column('reason'),
 )
@@ -280,7 +280,7 @@ EDIT = Columns(
 HEAL = Columns(
     Column('server', lambda heal: heal.server.uuid),
     Column('resource_provider', lambda heal: heal.server.node),
-    Column('state'),
+    Column('state', attrgetter('state.value')),
     Column('resources', lambda heal: Amounts(dict(heal.resources))),
     Column('reason'),
 )
@@ -290,6 +290,6 @@ SYNC = Columns(
     Column('name', lambda change: change.aggregate.name),
     Column('resource_provider', lambda change: change.provider_uuid),
     Column('host'),
-    Column('state'),
+    Column('state', attrgetter('state.value')),
     Column('reason'),
 )

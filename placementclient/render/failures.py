@@ -25,7 +25,5 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
         yield from map(str, failure.faults[:MOST])
         if len(failure.faults) > MOST:
             yield f'… and {len(failure.faults) - MOST} more'
-    elif isinstance(failure, errors.NoAnswer) and failure.may_be_done:
-        yield f'{failure}; whether it was done is not known'
     else:
         yield str(failure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from typing import Any
 
 from placementclient import errors
 from placementclient.api import inventory, resource_class, resource_provider
-from placementclient.api.conflict import edited
+from placementclient.api.conflict import retried
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.model.freshness import Read
@@ -17,17 +18,25 @@ from placementclient.model.inventories import UNLIMITED
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.wording import meant
+from placementclient.workflows.run import Run
 
 #: The fields of inventories by class, as they are sent.
 Inventories = Mapping[str, Mapping[str, Any]]
 #: Before and after, by class and field; None where there is nothing.
 Changes = Mapping[str, Mapping[str, tuple[Any, Any]]]
 
-CHANGED, UNCHANGED, PLANNED, FAILED = 'changed', 'unchanged', 'would change', 'failed'
-NOT_STARTED = 'not started'
-
 #: The smallest value of each field that the service takes.
 LEAST = {'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1}
+
+
+class State(enum.StrEnum):
+    """Where an edit is."""
+
+    UNCHANGED = 'unchanged'
+    PLANNED = 'would change'
+    CHANGED = 'changed'
+    FAILED = 'failed'
+    NOT_STARTED = 'not started'
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +59,13 @@ class Edit:
 
     :param there: what it has, and the generation that this was decided on
     :param wanted: what it shall have
-    :param state: one of the constants of this module
     :param reason: why it failed
     """
 
     provider: Provider
     there: Read[Inventories]
     wanted: Inventories
-    state: str
+    state: State
     reason: str = ''
 
     @property
@@ -98,9 +106,9 @@ def check(given: Inventories) -> None:
 def exit_status(edits: Sequence[Edit]) -> ExitStatus:
     """0: all is done; 1: nothing of what was tried; 6: some."""
     states = {edit.state for edit in edits}
-    if FAILED not in states:
+    if State.FAILED not in states:
         return ExitStatus.DONE
-    return ExitStatus.PARTIAL if states & {CHANGED, PLANNED} else ExitStatus.ERROR
+    return ExitStatus.PARTIAL if states & {State.CHANGED, State.PLANNED} else ExitStatus.ERROR
 
 
 def plan(
@@ -120,25 +128,28 @@ def plan(
         there = _read(client, provider.uuid)
         if selection.resource_class and selection.resource_class not in there.value:
             continue
-        edits.append(_judged(Edit(provider, there, change(there.value), UNCHANGED)))
+        edits.append(_judged(provider, there, change))
     if not edits:
         raise errors.NoSuchProvider('No resource provider is selected')
     _check_classes(client, edits)
     return edits
 
 
-def _judged(edit: Edit) -> Edit:
-    """Whether there is anything to do, and whether the service would take it."""
+def _judged(
+    provider: Provider, there: Read[Inventories], change: Callable[[Inventories], Inventories]
+) -> Edit:
+    """What would be done to a provider, and whether the service would take it."""
+    edit = Edit(provider, there, change(there.value), State.UNCHANGED)
     if not edit.changes:
         return edit
     for name, fields in edit.wanted.items():
         total, reserved = fields.get('total'), fields.get('reserved', 0)
         if total is None:
-            return replace(edit, state=FAILED, reason=f'{name} needs a total')
+            return replace(edit, state=State.FAILED, reason=f'{name} needs a total')
         if reserved > total:
             reason = f'{name}: reserved {reserved} is above the total of {total}'
-            return replace(edit, state=FAILED, reason=reason)
-    return replace(edit, state=PLANNED)
+            return replace(edit, state=State.FAILED, reason=reason)
+    return replace(edit, state=State.PLANNED)
 
 
 def _check_classes(client: Client, edits: Sequence[Edit]) -> None:
@@ -154,62 +165,72 @@ def carry_out(
 ) -> Iterator[Edit]:
     """Do it, and go on where one fails; where somebody else came first, decide that one anew.
 
-    :return: how each has ended, in order
+    :return: how each has ended, in order; none is begun any more once the service is away
     """
+    run = Run()
     for edit in edits:
-        if edit.state != PLANNED:
+        if edit.state is not State.PLANNED:
             yield edit
-            continue
-        try:
-            yield _done(client, edit, change)
-        except errors.PlacementError as failure:
-            yield _looked_at(client, edit, change, failure)
+        elif run.is_over:
+            yield replace(edit, state=State.NOT_STARTED)
+        else:
+            yield _ended(client, edit, change, run)
 
 
-def _looked_at(
-    client: Client,
-    edit: Edit,
-    change: Callable[[Inventories], Inventories],
-    failure: errors.PlacementError,
+def _ended(
+    client: Client, edit: Edit, change: Callable[[Inventories], Inventories], run: Run
 ) -> Edit:
-    """How an edit has ended of which the answer says that it failed, or which has none."""
-    try:
+    def is_reached() -> bool:
         there = _read(client, edit.provider.uuid).value
-    except errors.PlacementError:
-        there = edit.there.value
-    if change(there) == there:
-        return replace(edit, state=CHANGED)
-    return replace(edit, state=FAILED, reason=str(failure))
+        return change(there) == there
+
+    try:
+        return _written(client, edit, change)
+    except errors.PlacementError as failure:
+        if run.is_done(failure, is_reached):
+            return replace(edit, state=State.CHANGED)
+        return replace(edit, state=State.FAILED, reason=str(failure))
 
 
 def interrupted(edits: Sequence[Edit]) -> Iterator[Edit]:
     """How those have ended that were left when somebody ended it all; the first was under way."""
     under_way = True
     for edit in edits:
-        if edit.state != PLANNED:
+        if edit.state is not State.PLANNED:
             yield edit
         elif under_way:
             under_way = False
-            yield replace(edit, state=FAILED, reason='interrupted: it may be done')
+            yield replace(edit, state=State.FAILED, reason='interrupted: it may be done')
         else:
-            yield replace(edit, state=NOT_STARTED)
+            yield replace(edit, state=State.NOT_STARTED)
 
 
-def _done(client: Client, edit: Edit, change: Callable[[Inventories], Inventories]) -> Edit:
-    uuid, reads = edit.provider.uuid, list[Read[Inventories]]()
+def _written(client: Client, edit: Edit, change: Callable[[Inventories], Inventories]) -> Edit:
+    # The first attempt is made at the generation that the edit was decided on.
+    decided = [edit]
 
-    def read() -> Read[Inventories]:
-        # The first attempt is made at the generation that the edit was decided on.
-        reads.append(_read(client, uuid) if reads else edit.there)
-        return reads[-1]
+    def attempt() -> Edit:
+        current = decided.pop() if decided else _anew(client, edit, change)
+        if current.state is not State.PLANNED:
+            return current
+        uuid, generation = edit.provider.uuid, current.there.generation
+        assert generation is not None
+        written = _shown(inventory.set_all(client, uuid, current.wanted, generation))
+        return replace(current, wanted=written.value, state=State.CHANGED)
 
-    written = edited(
-        read,
-        change,
-        lambda wanted, generation: _shown(inventory.set_all(client, uuid, wanted, generation)),
-        max_retries=client.max_retries,
-    )
-    return Edit(edit.provider, reads[-1], written.value, CHANGED)
+    return retried(attempt, max_retries=client.max_retries)
+
+
+def _anew(client: Client, edit: Edit, change: Callable[[Inventories], Inventories]) -> Edit:
+    """An edit by what there is now; it drops nothing that was not there when it was shown."""
+    anew = _judged(edit.provider, _read(client, edit.provider.uuid), change)
+    if anew.state is State.UNCHANGED:
+        return replace(edit, state=State.CHANGED)
+    come = anew.dropped - edit.dropped
+    if come:
+        reason = f'{", ".join(sorted(come))} has come meanwhile and would be dropped'
+        return replace(anew, state=State.FAILED, reason=reason)
+    return anew
 
 
 def _read(client: Client, provider_uuid: str) -> Read[Inventories]:

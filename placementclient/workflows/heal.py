@@ -9,33 +9,50 @@ from placementclient import errors
 from placementclient.api import allocation, conflict
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
-from placementclient.insight.healing import FAILED, HEALED, PLANNED, UNKNOWN, Heal
+from placementclient.insight.healing import Heal, State
 from placementclient.model.consumers import Allocations, Consumer
+from placementclient.workflows.run import Run
 
 
 def exit_status(heals: Sequence[Heal]) -> ExitStatus:
     """1: nothing that had to be healed is healed; 6: some."""
     states = {heal.state for heal in heals}
-    if not states & {FAILED, UNKNOWN}:
+    if not states & {State.FAILED, State.UNKNOWN}:
         return ExitStatus.DONE
-    return ExitStatus.PARTIAL if HEALED in states else ExitStatus.ERROR
+    return ExitStatus.PARTIAL if State.HEALED in states else ExitStatus.ERROR
 
 
 def carry_out(client: Client, heals: Iterable[Heal]) -> Iterator[Heal]:
     """Write what is planned, and go on where one fails.
 
-    :return: how each has ended, in order
+    :return: how each has ended, in order; none is begun any more once the service is away
     """
+    run = Run()
     for heal in heals:
-        if heal.state != PLANNED or heal.consumer is None:
+        if heal.state is not State.PLANNED or heal.consumer is None:
             yield heal
-            continue
-        try:
-            _write(client, heal.consumer)
-        except errors.PlacementError as failure:
-            yield replace(heal, state=FAILED, reason=str(failure))
+        elif run.is_over:
+            yield replace(heal, state=State.NOT_STARTED)
         else:
-            yield replace(heal, state=HEALED)
+            reason = _failure(client, heal.consumer, run)
+            yield (
+                replace(heal, state=State.FAILED, reason=reason)
+                if reason
+                else replace(heal, state=State.HEALED)
+            )
+
+
+def _failure(client: Client, consumer: Consumer, run: Run) -> str:
+    """Write it: why that has failed; nothing if it has not."""
+
+    def is_there() -> bool:
+        return _content(allocation.show(client, consumer.uuid).value) == _content(consumer)
+
+    try:
+        _write(client, consumer)
+    except errors.PlacementError as failure:
+        return '' if run.is_done(failure, is_there) else str(failure)
+    return ''
 
 
 def _write(client: Client, consumer: Consumer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,15 +11,26 @@ from placementclient.api import aggregate, resource_provider
 from placementclient.api.conflict import edited
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
+from placementclient.model.freshness import Read
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
-from placementclient.model.servers import same_host
+from placementclient.workflows.run import Run
 
-#: The states of a change.
-ADD, REMOVE, UNKNOWN = 'would add', 'would remove', 'not known'
-ADDED, REMOVED, FAILED = 'added', 'removed', 'failed'
-_DONE = {ADD: ADDED, REMOVE: REMOVED}
+
+class State(enum.StrEnum):
+    """Where a change is."""
+
+    ADD = 'would add'
+    REMOVE = 'would remove'
+    UNKNOWN = 'not known'
+    ADDED = 'added'
+    REMOVED = 'removed'
+    FAILED = 'failed'
+    NOT_STARTED = 'not started'
+
+
+_DONE = {State.ADD: State.ADDED, State.REMOVE: State.REMOVED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +38,22 @@ class Change:
     """A host that is put into an aggregate, or taken out.
 
     :param provider_uuid: empty where Placement does not know the host
-    :param state: one of the constants of this module
     :param reason: why it has failed, or is not known
     """
 
     aggregate: HostAggregate
     host: str
     provider_uuid: str
-    state: str
+    state: State
     reason: str = ''
 
 
 def exit_status(changes: Sequence[Change]) -> ExitStatus:
     """1: nothing of what is to be done is done; 6: some."""
     states = {change.state for change in changes}
-    if not states & {FAILED, UNKNOWN}:
+    if not states & {State.FAILED, State.UNKNOWN}:
         return ExitStatus.DONE
-    return ExitStatus.PARTIAL if states & {ADDED, REMOVED} else ExitStatus.ERROR
+    return ExitStatus.PARTIAL if states & {State.ADDED, State.REMOVED} else ExitStatus.ERROR
 
 
 def plan(
@@ -55,63 +66,95 @@ def plan(
     :param remove: whether hosts are taken out of Nova's aggregates in which Nova does not have them
     """
     roots = [each for each in resource_provider.list(client) if each.uuid == _root_of(each)]
+    hosts = _Hosts(roots)
     for each in aggregates:
         # Who shares what it has with the hosts of an aggregate is in it, and no host of Nova.
         selection = Filter(member_of=(each.uuid,), forbidden=(SHARING_TRAIT,))
         there = {provider.uuid for provider in resource_provider.list(client, matching=selection)}
         named = set()
         for host in each.hosts:
-            found = _of_host(roots, host)
+            found = hosts.called(host)
             named |= {provider.uuid for provider in found}
             if len(found) != 1:
                 reason = f'{len(found)} resource providers have the name of the host'
-                yield Change(each, host, '', UNKNOWN, reason)
+                yield Change(each, host, '', State.UNKNOWN, reason)
             elif found[0].uuid not in there:
-                yield Change(each, host, found[0].uuid, ADD)
+                yield Change(each, host, found[0].uuid, State.ADD)
         if remove:
+            surplus = there - named
             for provider in roots:
-                if provider.uuid in there - named:
-                    yield Change(each, provider.name, provider.uuid, REMOVE)
+                if provider.uuid in surplus:
+                    yield Change(each, provider.name, provider.uuid, State.REMOVE)
 
 
 def carry_out(client: Client, changes: Iterable[Change]) -> Iterator[Change]:
     """Do it, and go on where one fails.
 
-    :return: how each has ended, in order
+    :return: how each has ended, in order; none is begun any more once the service is away
     """
+    run = Run()
     for change in changes:
         if change.state not in _DONE:
             yield change
-            continue
-        try:
-            _write(client, change)
-        except errors.PlacementError as failure:
-            yield replace(change, state=FAILED, reason=str(failure))
+        elif run.is_over:
+            yield replace(change, state=State.NOT_STARTED)
         else:
-            yield replace(change, state=_DONE[change.state])
+            reason = _failure(client, change, run)
+            state = State.FAILED if reason else _DONE[change.state]
+            yield replace(change, state=state, reason=reason)
 
 
-def _write(client: Client, change: Change) -> None:
+def _failure(client: Client, change: Change, run: Run) -> str:
+    """Make a change: why that has failed; nothing if it has not."""
     uuid = change.aggregate.uuid
 
+    def read() -> Read[list[str]]:
+        return aggregate.list(client, change.provider_uuid)
+
     def wanted(there: list[str]) -> list[str]:
-        if change.state == REMOVE:
+        if change.state is State.REMOVE:
             return [each for each in there if each != uuid]
         return there if uuid in there else [*there, uuid]
 
-    edited(
-        lambda: aggregate.list(client, change.provider_uuid),
-        wanted,
-        lambda given, generation: aggregate.set(client, change.provider_uuid, given, generation),
-        max_retries=client.max_retries,
-    )
+    def is_done() -> bool:
+        there = read().value
+        return wanted(there) == there
+
+    try:
+        edited(
+            read,
+            wanted,
+            lambda given, generation: aggregate.set(
+                client, change.provider_uuid, given, generation
+            ),
+            max_retries=client.max_retries,
+        )
+    except errors.PlacementError as failure:
+        return '' if run.is_done(failure, is_done) else str(failure)
+    return ''
 
 
 def _root_of(provider: Provider) -> str:
     return provider.root_provider_uuid or provider.uuid
 
 
-def _of_host(roots: Iterable[Provider], host: str) -> list[Provider]:
-    """The provider of that very name, or those of the short or the full name of the host."""
-    found = [provider for provider in roots if same_host(provider.name, host)]
-    return [provider for provider in found if provider.name == host] or found
+class _Hosts:
+    """The providers of hosts, by the names that these may go by."""
+
+    def __init__(self, roots: Iterable[Provider]) -> None:
+        self._by_name: dict[str, Provider] = {}
+        self._by_short_name: dict[str, list[Provider]] = {}
+        for provider in roots:
+            self._by_name[provider.name] = provider
+            self._by_short_name.setdefault(_short(provider.name), []).append(provider)
+
+    def called(self, host: str) -> list[Provider]:
+        """The provider of that very name, or those of the short or the full name of the host."""
+        named = self._by_name.get(host) or self._by_name.get(_short(host))
+        if named:
+            return [named]
+        return self._by_short_name.get(host, [])
+
+
+def _short(host: str) -> str:
+    return host.partition('.')[0]

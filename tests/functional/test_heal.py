@@ -12,7 +12,7 @@ import pytest
 
 from placementclient.api import allocation
 from placementclient.http import Client
-from placementclient.insight.healing import PLANNED, Heal
+from placementclient.insight.healing import Heal, State
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerDetail
 from placementclient.nova import service as compute
@@ -161,7 +161,7 @@ def test_a_server_that_holds_something_elsewhere_is_not_in_question(
 def test_a_server_that_is_claimed_for_meanwhile(client: Client) -> None:
     loaded(client, cloud())
     wanted = Consumer(LOST, {uuid_of('compute0'): {'VCPU': 2}}, 'p', 'u', type='INSTANCE')
-    planned = Heal(ServerDetail(LOST, 'compute0', None, 'p', 'u'), PLANNED, consumer=wanted)
+    planned = Heal(ServerDetail(LOST, 'compute0', None, 'p', 'u'), State.PLANNED, consumer=wanted)
     allocation.set(client, replace(wanted, allocations={uuid_of('compute0'): {'VCPU': 1}}))
     [failed] = heal.carry_out(client, [planned])
     assert (failed.state, failed.reason) == ('failed', 'what it holds has changed meanwhile')

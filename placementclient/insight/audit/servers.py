@@ -9,6 +9,7 @@ from placementclient.insight import healing
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.audit.inventories import unlisted_usage
+from placementclient.insight.healing import State
 from placementclient.model.repairs import HealServer
 from placementclient.model.servers import Server, ServerDetail
 
@@ -22,9 +23,9 @@ def without_allocations(cloud: Cloud) -> Iterator[Fault]:
 
 def _without(cloud: Cloud) -> Iterator[Fault]:
     for heal in healing.missing(cloud.snapshot, _detailed(cloud), cloud.migrating):
-        if heal.state != healing.LEFT_ALONE:
+        if heal.state is not State.LEFT_ALONE:
             should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
-            unknown = {'unknown': heal.reason} if heal.state == healing.UNKNOWN else {}
+            unknown = {'unknown': heal.reason} if heal.state is State.UNKNOWN else {}
             yield _fault(cloud, heal.server.uuid, should_hold | unknown)
     for server in _servers(cloud):
         if server.detail is None and _holds_nothing(cloud, server):
@@ -35,7 +36,7 @@ def _without(cloud: Cloud) -> Iterator[Fault]:
 def foreign_owner(cloud: Cloud) -> Iterator[Fault]:
     """A server whose allocations count for another project, or belong to another user."""
     for heal in healing.disowned(cloud.snapshot, _detailed(cloud), cloud.migrating):
-        if heal.state != healing.LEFT_ALONE:
+        if heal.state is not State.LEFT_ALONE:
             held = cloud.snapshot.consumers[heal.server.uuid]
             evidence = {
                 'project_id': held.project_id,
