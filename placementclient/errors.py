@@ -33,6 +33,15 @@ class PlacementError(Exception):
 
     exit_status = ExitStatus.ERROR
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is sent to another process: all that it knows, however it was made."""
+        return _unmade, (type(self), self.args), self.__dict__
+
+
+def _unmade(kind: type[PlacementError], args: tuple[Any, ...]) -> PlacementError:
+    """An exception that has yet to learn what it knows."""
+    return kind.__new__(kind, *args)
+
 
 class BadArgument(PlacementError):
     """The value of an argument is not of the form that it should have."""

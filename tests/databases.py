@@ -30,6 +30,7 @@ TESTS = [
         'reshape_drift',
         'reshape_rollback',
         'reshape_additions',
+        'reshape_multiprocess',
         'bulk',
     )
 ]

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
 
+#: Beside --workers, which are threads.
+PROCESSES = Option(
+    '--processes',
+    metavar='<number>',
+    type=base.positive,
+    help='So many trees at the same time, each in a process of its own; with the embedded '
+    'Placement on MySQL, MariaDB or PostgreSQL',
+)
+
+
 def _journal(parsed_args: argparse.Namespace) -> str:
     """Where it is noted what was done for a plan.
 
@@ -105,6 +115,7 @@ class ApplyReshape(_Run):
             help='At most so many trees, not counting those that are done',
         ),
         workers('change'),
+        PROCESSES,
         Option(
             '--max-failures',
             metavar='<number>',
@@ -133,6 +144,7 @@ class ApplyReshape(_Run):
                 trees=parsed_args.tree,
                 limit=parsed_args.limit,
                 workers=parsed_args.workers,
+                processes=parsed_args.processes,
                 max_failures=parsed_args.max_failures,
                 report=report,
             )
@@ -152,7 +164,7 @@ class RollbackReshape(_Run):
       openstack resource provider reshape rollback plan.json --tree compute1 --yes
     """
 
-    options = (PLAN, TREE, workers('change'), base.YES)
+    options = (PLAN, TREE, workers('change'), PROCESSES, base.YES)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -171,6 +183,7 @@ class RollbackReshape(_Run):
                 _journal(parsed_args),
                 trees=parsed_args.tree,
                 workers=parsed_args.workers,
+                processes=parsed_args.processes,
                 report=report,
             )
         return self.output(outcome)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from placementclient import errors
 from placementclient.api import reshaper
@@ -10,9 +12,9 @@ from placementclient.http import Client
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.reshape import journal, live_state, preconditions, reading
+from placementclient.reshape import journal, live_state, multiprocess, preconditions, reading
 from placementclient.reshape.reading import Source
-from placementclient.reshape.tree_executor import Run, TreeExecutor, unknown_outcomes
+from placementclient.reshape.tree_executor import Run, unknown_outcomes
 from placementclient.reshape.tree_queue import Report, TreeQueue, result_of
 from placementclient.snapshot.capture import UnstableRead, parallel
 
@@ -25,6 +27,7 @@ def apply(
     trees: Sequence[str] = (),
     limit: int | None = None,
     workers: int = 1,
+    processes: int | None = None,
     max_failures: int | None = None,
     report: Report | None = None,
 ) -> Outcome:
@@ -39,13 +42,16 @@ def apply(
     :param trees: names or UUIDs of roots; none: all
     :param limit: at most so many trees, not counting those that are known to be done
     :param workers: how many trees at a time
+    :param processes: so many trees at a time instead, each in a process of its own
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param report: told how each tree ended
     :raises errors.UnsupportedVersion: if the service has no reshaper
     :raises errors.Forbidden: if the policy does not allow it
     :raises errors.BadFile: if the journal cannot be used
     :raises journal.Busy: if the plan is being applied or rolled back already
+    :raises errors.UsageError: if there can be no processes
     """
+    _check_processes(client, processes)
     invariants.check(plan)
     _check_allowed(client)
     with journal.opened(journal_path, plan) as opened:
@@ -56,12 +62,13 @@ def apply(
         with queue.ending():
             _end_those_done(run, queue, State.APPLIED, workers)
             as_planned = _preflight(run, queue, workers)
-            queue.run(
-                lambda tree: TreeExecutor(run, run.current(tree)).forward(
-                    is_as_planned=tree.root_provider_uuid in as_planned
-                ),
-                workers,
-            )
+            with _workers(run, processes) as at_work:
+                queue.run(
+                    lambda tree: at_work.forward(
+                        tree, is_as_planned=tree.root_provider_uuid in as_planned
+                    ),
+                    processes or workers,
+                )
         return queue.outcome()
 
 
@@ -72,6 +79,7 @@ def rollback(
     *,
     trees: Sequence[str] = (),
     workers: int = 1,
+    processes: int | None = None,
     report: Report | None = None,
 ) -> Outcome:
     """Take back what a plan has done, wholly or in part.
@@ -81,14 +89,28 @@ def rollback(
 
     The parameters and what is raised are those of :func:`apply`.
     """
+    _check_processes(client, processes)
     _check_allowed(client)
     with journal.opened(journal_path, plan) as opened:
         run = Run(client, plan, opened)
         queue = TreeQueue(plan.selected(trees), report=report, backward=True)
         with queue.ending():
             _end_those_done(run, queue, State.ROLLED_BACK, workers)
-            queue.run(lambda tree: TreeExecutor(run, run.current(tree)).backward(), workers)
+            with _workers(run, processes) as at_work:
+                queue.run(at_work.backward, processes or workers)
         return queue.outcome()
+
+
+def _check_processes(client: Client, processes: int | None) -> None:
+    if processes is not None:
+        multiprocess.check(client)
+
+
+def _workers(run: Run, processes: int | None) -> AbstractContextManager[multiprocess.Workers]:
+    """Who works on the trees: threads of this process, or so many others."""
+    if processes is None:
+        return contextlib.nullcontext(multiprocess.Threads(run))
+    return multiprocess.started(run, processes)
 
 
 def _check_allowed(client: Client) -> None:

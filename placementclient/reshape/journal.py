@@ -12,7 +12,9 @@ import fcntl
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from typing import Protocol
 
 from placementclient import errors, files
 from placementclient.codec import journals, operations, plans
@@ -50,18 +52,28 @@ class Record:
     plan: TreePlan | None = None
 
 
-@dataclass(slots=True)
+class Lines(Protocol):
+    """The file of a journal that is open. Its method may be called by several threads."""
+
+    path: str
+
+    def append(self, content: bytes, *, synced: bool = False) -> None:
+        """Write whole lines.
+
+        :param synced: whether all that was written is on the disk when this returns
+        :raises JournalFailed: if that is impossible, and ever after
+        """
+
+
 class Journal:
     """An open journal. Its methods may be called by several threads.
 
+    :param lines: where it is written
     :param records: what it knew when it was opened, and has learned since, by the tree's root
     """
 
-    path: str
-    records: dict[str, Record] = field(default_factory=dict)
-    _descriptor: int = -1
-    _writing: threading.Lock = field(default_factory=threading.Lock)
-    _failure: JournalFailed | None = None
+    def __init__(self, lines: Lines, records: dict[str, Record]) -> None:
+        self.lines, self.records = lines, records
 
     def of(self, root_provider_uuid: str) -> Record:
         """What is known of a tree."""
@@ -81,8 +93,7 @@ class Journal:
 
         :raises JournalFailed: if that is impossible
         """
-        with self._writing, self._noticed_failure():
-            os.fsync(self._descriptor)
+        self.lines.append(b'', synced=True)
 
     def note(self, root_provider_uuid: str, outcome: str) -> None:
         """Note what became of the intent before.
@@ -109,25 +120,43 @@ class Journal:
         )
 
     def _write(self, entry: Entry, *, synced: bool = False, before: bytes = b'') -> None:
+        self.lines.append(before + journals.encode(entry), synced=synced)
+        _learn(self.records, entry)
+
+
+class JournalFile:
+    """The file of a journal, which this process keeps others from.
+
+    :param descriptor: of the file, locked
+    """
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path, self._descriptor = path, descriptor
+        self._writing = threading.Lock()
+        self._failure: JournalFailed | None = None
+
+    def append(self, content: bytes, *, synced: bool = False) -> None:
+        """See :class:`Lines`."""
         with self._writing:
-            with self._noticed_failure():
-                _write_all(self._descriptor, before + journals.encode(entry))
+            # Nothing is written after a failure: it would continue a line that is not complete.
+            if self._failure is not None:
+                raise self._failure
+            try:
+                _write_all(self._descriptor, content)
                 if synced:
                     os.fsync(self._descriptor)
-            _learn(self.records, entry)
+            except OSError as reason:
+                self._failure = JournalFailed(
+                    self.path, f'{reason.strerror}: nothing more is sent without a journal'
+                )
+                raise self._failure from None
 
-    @contextlib.contextmanager
-    def _noticed_failure(self) -> Iterator[None]:
-        """Let nothing be written after a failure: it would continue a line that is not complete."""
-        if self._failure is not None:
-            raise self._failure
-        try:
-            yield
-        except OSError as reason:
-            self._failure = JournalFailed(
-                self.path, f'{reason.strerror}: nothing more is sent without a journal'
-            )
-            raise self._failure from None
+    def lock(self) -> Connection:
+        """What keeps others out as long as it is open, in whatever process.
+
+        It is read and written by nobody: a connection is how another process is given a descriptor.
+        """
+        return Connection(os.dup(self._descriptor))
 
 
 @contextlib.contextmanager
@@ -146,7 +175,7 @@ def opened(path: str, plan: Plan) -> Iterator[Journal]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise Busy(path) from None
-            journal = _begun(path, descriptor, plan)
+            journal = _begun(JournalFile(path, descriptor), descriptor, plan)
         yield journal
     finally:
         os.close(descriptor)
@@ -178,17 +207,17 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
     return _learned(_checked(path, content, plan).entries)
 
 
-def _begun(path: str, descriptor: int, plan: Plan) -> Journal:
+def _begun(lines: JournalFile, descriptor: int, plan: Plan) -> Journal:
     content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-    found = _checked(path, content, plan)
-    journal = Journal(path, _learned(found.entries), descriptor)
+    found = _checked(lines.path, content, plan)
+    journal = Journal(lines, _learned(found.entries))
     # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
     before = b'\n' if content and not content.endswith(b'\n') else b''
     if not found.entries:
         identity = plans.identity(plan)
         header = Entry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
         journal._write(header, synced=True, before=before)
-        files.sync_folder(os.path.dirname(path))
+        files.sync_folder(os.path.dirname(lines.path))
     elif found.is_torn:
         journal._write(Entry(at=_now(), resumed=True), before=before)
     return journal

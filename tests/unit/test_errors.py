@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -48,6 +49,23 @@ def test_an_exception_says_how_the_command_ends(
     kind: type[errors.PlacementError], status: ExitStatus
 ) -> None:
     assert kind.exit_status is status
+
+
+@pytest.mark.parametrize(
+    'failure',
+    [
+        errors.BadFile('plan.json', 'damaged', 7),
+        errors.BadFiles([errors.BadFile('a', 'x', 1), errors.BadFile('b', 'y', 2)]),
+        answer(409, fault('concurrently updated', 'placement.concurrent_update')),
+        errors.Unexpected(ValueError('what')),
+        errors.Interrupted('Interrupted'),
+    ],
+)
+def test_an_exception_is_the_same_in_another_process(failure: errors.PlacementError) -> None:
+    there = pickle.loads(pickle.dumps(failure))
+    assert type(there) is type(failure)
+    assert str(there) == str(failure)
+    assert vars(there).keys() == vars(failure).keys()
 
 
 def test_everything_raised_on_purpose_has_one_root() -> None:
