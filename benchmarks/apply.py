@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import stage
-from paired import Run, command, environment, paired, runs
+from paired import Run, Spent, command, environment, paired, runs
 from recording import Request, recorder, replay
 
 HOSTS, SERVERS, WORKERS = 100, 4, 8
@@ -99,7 +99,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 def _anew(restore: Callable[[], None], run: Run) -> Run:
     """A run that begins where all others do."""
 
-    def prepared() -> float:
+    def prepared() -> Spent:
         restore()
         return run()
 

@@ -6,15 +6,15 @@ import contextlib
 import http.client
 import http.server
 import queue
+import resource
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from paired import Run
+from paired import Run, Spent, clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ def replay(
     :param lanes: so many at a time as there are workers, each of them one after the other
     """
 
-    def run() -> float:
-        started = time.perf_counter()
+    def run() -> Spent:
+        spent = clock(resource.RUSAGE_SELF)
         connections: queue.SimpleQueue[http.client.HTTPConnection] = queue.SimpleQueue()
         for _ in range(workers):
             connections.put(_connection(url))
@@ -102,7 +102,7 @@ def replay(
             list(pool.map(send, lanes))
         while not connections.empty():
             connections.get().close()
-        return time.perf_counter() - started
+        return spent()
 
     return run
 

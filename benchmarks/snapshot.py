@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 import stage
-from paired import Run, command, environment, paired, runs
+from paired import Run, Spent, command, environment, paired, runs
 
 PROVIDERS, CONSUMERS, WORKERS = 200, 3, 8
 SAVE = ('resource', 'provider', 'snapshot', 'save', '--overwrite', '--workers', str(WORKERS))
@@ -38,7 +38,7 @@ def replay(wrk: str, url: str, paths: list[str], folder: Path, seconds: int) -> 
     script = folder / 'replay.lua'
     script.write_text(REPLAY % ', '.join(json.dumps(path) for path in paths))
 
-    def run() -> float:
+    def run() -> Spent:
         report = subprocess.run(
             [wrk, '-t1', f'-c{WORKERS}', f'-d{seconds}s', '-s', script, url],
             capture_output=True,
@@ -49,7 +49,7 @@ def replay(wrk: str, url: str, paths: list[str], folder: Path, seconds: int) -> 
             raise SystemExit(f'not every request was granted:\n{report}')
         found = re.search(r'Requests/sec:\s+([\d.]+)', report)
         assert found, report
-        return len(paths) / float(found[1])
+        return Spent(len(paths) / float(found[1]))
 
     return run
 

@@ -11,7 +11,12 @@ with the embedded service. For that of commit 1c3ac22:
 
 Each host has eight VGPU, four consumers that hold two each, and gets two children. Both programs
 work on copies of one SQLite database, in turn, step by step. Printed are the medians of the rounds
-and the median of the ratios of each round.
+and the median of the ratios of each round; the ratio of CPU does not count who else had the
+processors meanwhile.
+
+A large cloud once, and what it takes against a tenth of it:
+
+    python benchmarks/window.py - NOW/bin/placement --hosts 10000 --also 1000 -n 1
 """
 
 from __future__ import annotations
@@ -26,11 +31,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 
-from paired import environment
+from paired import Pairs, Spent, clock, environment
 from stage import uuid
 
 CONSUMERS, AMOUNT = 4, 2
@@ -96,12 +101,12 @@ class Program:
         shutil.copy(database, self._database)
         (self._folder / 'spec.json').write_text(json.dumps(specification()))
 
-    def seconds(self, words: Sequence[str]) -> float:
-        """How long a command takes, from its start to its end."""
+    def run(self, words: Sequence[str]) -> Spent:
+        """What a command takes, from its start to its end."""
         cloud = environment(
             OS_AUTH_TYPE='placement_direct', OS_PLACEMENT_DATABASE=f'sqlite:///{self._database}'
         )
-        started = time.perf_counter()
+        spent = clock(resource.RUSAGE_CHILDREN)
         ended = subprocess.run(
             [self._file, *words],
             cwd=self._folder,
@@ -109,7 +114,7 @@ class Program:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         )
-        taken = time.perf_counter() - started
+        taken = spent()
         if ended.returncode not in (0, DIFFERS):
             raise SystemExit(f'{" ".join(words)}: {ended.stderr.decode()}')
         return taken
@@ -214,58 +219,83 @@ def _insert(
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or '').partition('\n')[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('before', type=Path, help='the program of before; - to leave it out')
     parser.add_argument('now', type=Path)
     parser.add_argument('--hosts', type=int, default=200)
+    parser.add_argument('--also', type=int, metavar='HOSTS', help='the present state with those')
     parser.add_argument('-n', type=int, default=3, help='rounds; default=3')
     given = parser.parse_args()
+    taken = compared(given.before, given.now, given.hosts, given.n)
+    for step, _, goal in STEPS:
+        report(step, {side: times[step] for side, times in taken.items()}, given.hosts, goal)
+    wholes = {side: whole(times) for side, times in taken.items()}
+    report('snapshot, plan, apply, verify', wholes, given.hosts, None)
+    # Of all children: the largest of them, of whichever program.
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f'{given.hosts} hosts, n={given.n}; no process took more than {peak:.0f} MiB')
+    if given.also:
+        few = whole(compared(Path('-'), given.now, given.also, given.n)['now'])
+        report('snapshot, plan, apply, verify', {'now': few}, given.also, None)
+        wall, cpu = (
+            statistics.median(map(of, wholes['now'])) / statistics.median(map(of, few))
+            for of in (attrgetter('wall'), attrgetter('cpu'))
+        )
+        print(f'{given.hosts} hosts take {wall:.2f} times what {given.also} take, of CPU {cpu:.2f}')
+
+
+def compared(before: Path, now: Path, hosts: int, rounds: int) -> dict[str, dict[str, list[Spent]]]:
+    """What each step of each program takes, a value for each round.
+
+    :param before: ``-`` to leave it out
+    """
     # Not in /tmp, where it would be held in memory.
     with tempfile.TemporaryDirectory(dir=os.environ.get('TMPDIR', '/var/tmp')) as name:
         folder = Path(name)
-        database = build(given.now, folder / 'made', given.hosts)
-        programs = {'now': Program(given.now, folder / 'now')}
-        if str(given.before) != '-':
-            programs = {'before': Program(given.before, folder / 'before'), **programs}
-        taken = measured(programs, database, given.n)
-    for step, _, goal in STEPS:
-        report(step, {side: times[step] for side, times in taken.items()}, given.hosts, goal)
-    whole = {
-        side: [sum(run) for run in zip(*(times[step] for step in WHOLE), strict=True)]
-        for side, times in taken.items()
-    }
-    report('snapshot, plan, apply, verify', whole, given.hosts, None)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f'{given.hosts} hosts, n={given.n}; no process took more than {peak:.0f} MiB')
+        database = build(now, folder / 'made', hosts)
+        programs = {'now': Program(now, folder / 'now')}
+        if str(before) != '-':
+            programs = {'before': Program(before, folder / 'before'), **programs}
+        return measured(programs, database, rounds)
 
 
 def measured(
     programs: dict[str, Program], database: Path, rounds: int
-) -> dict[str, dict[str, list[float]]]:
-    """The seconds of each step of each program, a value for each round."""
-    taken: dict[str, dict[str, list[float]]] = {side: {} for side in programs}
+) -> dict[str, dict[str, list[Spent]]]:
+    """The steps one after the other, each with one program after the other."""
+    taken: dict[str, dict[str, list[Spent]]] = {side: {} for side in programs}
     for number in range(rounds):
         for program in programs.values():
             program.begin(database)
         for step, words, _ in STEPS:
             for side, program in programs.items():
-                taken[side].setdefault(step, []).append(program.seconds(words))
+                spent = program.run(words)
+                taken[side].setdefault(step, []).append(spent)
                 print(
-                    f'{number + 1}: {step}, {side}: {taken[side][step][-1]:.2f} s', file=sys.stderr
+                    f'{number + 1}: {step}, {side}: {spent.wall:.2f} s, CPU {spent.cpu:.2f} s',
+                    file=sys.stderr,
                 )
     return taken
 
 
-def report(step: str, taken: dict[str, list[float]], hosts: int, goal: float | None) -> None:
+def whole(taken: dict[str, list[Spent]]) -> list[Spent]:
+    """The way to the end of the window, in each round."""
+    rounds = zip(*(taken[step] for step in WHOLE), strict=True)
+    return [Spent(sum(s.wall for s in steps), sum(s.cpu for s in steps)) for steps in rounds]
+
+
+def report(step: str, taken: dict[str, list[Spent]], hosts: int, goal: float | None) -> None:
     """Print a row."""
-    columns = [
-        f'{side} {statistics.median(times):8.2f} s {statistics.median(times) / hosts * 1000:7.2f} '
-        'ms a host'
-        for side, times in taken.items()
-    ]
+    columns = []
+    for side, runs in taken.items():
+        wall = statistics.median(run.wall for run in runs)
+        columns.append(f'{side} {wall:8.2f} s {wall / hosts * 1000:7.2f} ms a host')
     if 'before' in taken:
-        pairs = zip(taken['now'], taken['before'], strict=True)
-        columns.append(f'ratio {statistics.median(a / b for a, b in pairs):.3f}')
+        pairs = Pairs(taken['now'], taken['before'])
+        wall, cpu = pairs.ratio(attrgetter('wall')), pairs.ratio(attrgetter('cpu'))
+        columns.append(f'ratio {wall:.3f}, of CPU {cpu:.3f}')
         columns.append('' if goal is None else f'(at most {goal:.2f})')
     print(f'{step:<30}', *columns, flush=True)
 

@@ -66,8 +66,9 @@ class KnownAssignments:
             self._rows.append(row)
         #: indexes of the rows that were of use
         self._used: set[int] = set()
-        #: by consumer and class on a source of a tree, where it may be
-        self._seen: dict[tuple[str, str], set[str]] = {}
+        #: by class and consumer on a source of a tree, where it may be; those of a tree have one
+        #: set in common, as there are consumers by the hundred thousand
+        self._seen: dict[str, dict[str, frozenset[str]]] = {}
 
     def match(
         self, overlay: SnapshotOverlay, target_state: TargetState
@@ -79,11 +80,13 @@ class KnownAssignments:
         result: dict[HoldingKey, list[Known]] = {}
         faults = Faults()
         for (source, name), places in target_state.places.items():
+            targets = frozenset(place.provider for place in places)
+            seen = self._seen.setdefault(name, {})
             for consumer in overlay.consumers_on(source):
                 amount = consumer.amount(source, name)
                 if amount:
-                    targets = self._seen.setdefault((consumer.uuid, name), set())
-                    targets.update(place.provider for place in places)
+                    there = seen.get(consumer.uuid)
+                    seen[consumer.uuid] = targets if there is None else there | targets
                     holding = HoldingKey(consumer.uuid, source, name)
                     with faults.collected():
                         pairs = self._pairs(overlay, target_state, holding, places)
@@ -112,11 +115,11 @@ class KnownAssignments:
                 yield row.error(f'{reason}{meant(row.consumer_uuid, near)}')
         for row in unused:
             consumer = consumers.get(row.consumer_uuid)
-            targets = self._seen.get((row.consumer_uuid, row.resource_class))
+            targets = self._seen.get(row.resource_class, {}).get(row.consumer_uuid)
             if targets:
                 yield row.error(_not_a_target(row, targets))
             elif consumer and not partial and not _is_in(overlay, consumer.allocations, left_out):
-                moved = [name for uuid, name in self._seen if uuid == consumer.uuid]
+                moved = [name for name, seen in self._seen.items() if consumer.uuid in seen]
                 hint = meant(row.resource_class, moved) or (
                     '; if that has moved already, plan the other trees with --tree'
                 )
