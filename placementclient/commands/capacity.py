@@ -86,6 +86,30 @@ class ShowCapacity(watching.Lister):
             help='With --fits or --flavors: UUIDs of aggregates, of which one is needed; may be '
             'repeated, then one of each is needed',
         ),
+        Option(
+            '--forbidden-member-of',
+            metavar='<aggregate>[,...]',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: UUIDs of aggregates, of which none is allowed; may be '
+            'repeated',
+        ),
+        Option(
+            '--root-required',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that the root of the tree must have; may be '
+            'repeated',
+        ),
+        Option(
+            '--root-forbidden',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that the root of the tree must not have; may '
+            'be repeated',
+        ),
         TREE,
         SNAPSHOT,
         watching.WATCH,
@@ -120,7 +144,10 @@ class ShowCapacity(watching.Lister):
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.fits is not None and parsed_args.flavors:
             raise errors.UsageError('--fits and --flavors contradict each other')
-        filters = ('required', 'forbidden', 'member_of', 'tree')
+        filters = (
+            'required', 'forbidden', 'member_of', 'forbidden_member_of', 'root_required',
+            'root_forbidden', 'tree',
+        )  # fmt: skip
         given = [name for name in filters if getattr(parsed_args, name)]
         if given and parsed_args.fits is None and not parsed_args.flavors:
             name = given[0].replace('_', '-')
@@ -309,6 +336,8 @@ def _plain(shape: dict[str, int]) -> CandidateRequest:
 
 def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> CandidateRequest:
     """A request with the filters that were given, too."""
+    from placementclient.commands.filters import any_of
+
     common = request.common
     return replace(
         request,
@@ -316,8 +345,11 @@ def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> C
             common,
             required=(*common.required, *parsed_args.required),
             forbidden=(*common.forbidden, *parsed_args.forbidden),
-            member_of=(*common.member_of, *parsed_args.member_of),
+            member_of=(*common.member_of, *any_of(parsed_args.member_of)),
+            forbidden_member_of=any_of(parsed_args.forbidden_member_of),
         ),
+        root_required=(*request.root_required, *parsed_args.root_required),
+        root_forbidden=(*request.root_forbidden, *parsed_args.root_forbidden),
     )
 
 

@@ -111,14 +111,14 @@ def parsed(
         resources(given.get('resource') or ()),
         tuple(required),
         tuple(given.get('forbidden') or ()),
-        _any_of([','.join(aggregates)] if aggregates else member_of),
-        _any_of(given.get('forbidden_member_of') or ()),
+        any_of([','.join(aggregates)] if aggregates else member_of),
+        any_of(given.get('forbidden_member_of') or ()),
         in_tree,
     )
 
 
-def _any_of(groups: Iterable[str]) -> tuple[str, ...]:
-    """Aggregates joined by commas, each UUID in small letters."""
+def any_of(groups: Iterable[str]) -> tuple[str, ...]:
+    """Aggregates joined by commas, each UUID in small letters, as the service compares them."""
     return tuple(','.join(map(normalized, group.split(','))) for group in groups)
 
 

@@ -117,6 +117,16 @@ def test_in_aggregates(stable: Client, required: tuple[str, ...], members: tuple
     assert said == {place(snapshot, each) for each in candidates(stable, request)}
 
 
+@pytest.mark.parametrize('shape', [SHAPE, WITH_DISK])
+@pytest.mark.parametrize('without', ['zone', 'nfs'])
+def test_outside_aggregates(stable: Client, without: str, shape: dict[str, int]) -> None:
+    snapshot = capture.capture(stable)
+    uuid = snapshot_aggregates(snapshot)[without]
+    request = CandidateRequest(Filter(shape, forbidden_member_of=(uuid,)))
+    said = {i.name for i in fits.by_tree(Topology(snapshot), request) if i.count} - {ALL}
+    assert said == {place(snapshot, each) for each in candidates(stable, request)}
+
+
 def snapshot_aggregates(snapshot: Snapshot) -> dict[str, str]:
     """The UUIDs of the two aggregates: one has the pool."""
     by_name = {state.name: state.aggregates for state in snapshot.providers.values()}

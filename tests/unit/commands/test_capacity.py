@@ -161,6 +161,9 @@ def test_flavors_of_nobody(placement: Placement, tmp_path: Path) -> None:
         ('--required CUSTOM_NEW,CUSTOM_X', {'host2': 1, '(all)': 1}),
         ('--forbidden CUSTOM_NEW', {'host1': 3, '(all)': 3}),
         ('--member-of shared', {'host1': 3, 'host2': 1, '(all)': 4}),
+        ('--forbidden-member-of shared,x --forbidden-member-of y', {'(all)': 0}),
+        ('--root-required CUSTOM_NEW', {'host2': 1, '(all)': 1}),
+        ('--root-forbidden CUSTOM_NEW', {'host1': 3, '(all)': 3}),
         ('--by aggregate --tree host2', {'shared': 1, '(all)': 1}),
     ],
 )
@@ -185,6 +188,7 @@ def test_filters(
         ('--fits VCPU=1 --flavors x', 2, '--fits and --flavors contradict each other'),
         ('--required CUSTOM_X', 2, '--required is for --fits and --flavors'),
         ('--member-of x', 2, '--member-of is for --fits and --flavors'),
+        ('--root-required x', 2, '--root-required is for --fits and --flavors'),
         ('--fits VCPU=1 --tree x', 1, "No resource provider has the name or UUID 'x'"),
     ],
 )
