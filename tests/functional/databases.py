@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import sqlite3
+from typing import Any
+
 import sqlalchemy
 
 from placementclient.direct.service import Service
+
+#: What says what there is; the rest is bookkeeping, such as the projects that were ever named.
+TABLES = {
+    'resource_providers': 'uuid, name, parent_provider_id',
+    'inventories': 'resource_provider_id, resource_class_id, total, reserved, allocation_ratio',
+    'allocations': 'resource_provider_id, consumer_id, resource_class_id, used',
+    'resource_provider_traits': 'resource_provider_id, trait_id',
+    'resource_provider_aggregates': 'resource_provider_id, aggregate_id',
+    'traits': 'name',
+    'resource_classes': 'name',
+    'consumers': 'uuid, project_id, user_id, consumer_type_id',
+}
 
 
 def emptied(url: str) -> None:
@@ -17,3 +32,11 @@ def emptied(url: str) -> None:
     service = Service(url)
     service.migrate()
     service.close()
+
+
+def content(connection: sqlite3.Connection) -> dict[str, list[Any]]:
+    """What a SQLite database has, by table, in an order that does not depend on anything."""
+    return {
+        table: sorted(connection.execute(f'SELECT {columns} FROM {table}'), key=repr)
+        for table, columns in TABLES.items()
+    }

@@ -13,7 +13,6 @@ from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, distribution
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -26,6 +25,7 @@ from placementclient.direct import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.render.printable import printable
 from placementclient.snapshot import restore
+from tests.functional import databases
 from tests.fuzzing import TEXTS
 from tests.good_files import GOOD
 from tests.unit.codec.test_plans import BEFORE
@@ -58,17 +58,6 @@ trait list --name startswith:CUSTOM_
 placement resource provider show compute1 --os-placement-api-version 1.10
 openstack resource provider set compute1 --name "\x1b[2J"
 """
-#: What says what there is; the rest is bookkeeping, such as the projects that were ever named.
-TABLES = {
-    'resource_providers': 'uuid, name, parent_provider_id',
-    'inventories': 'resource_provider_id, resource_class_id, total, reserved, allocation_ratio',
-    'allocations': 'resource_provider_id, consumer_id, resource_class_id, used',
-    'resource_provider_traits': 'resource_provider_id, trait_id',
-    'resource_provider_aggregates': 'resource_provider_id, aggregate_id',
-    'traits': 'name',
-    'resource_classes': 'name',
-    'consumers': 'uuid, project_id, user_id, consumer_type_id',
-}
 
 
 @st.composite
@@ -168,7 +157,7 @@ class Program:
         self._database = sqlite3.connect(path)
         self._copy = sqlite3.connect(folder / 'copy')
         self._database.backup(self._copy)
-        self._held = self._state()
+        self._held = databases.content(self._database)
         self._round = 0
 
     def close(self) -> None:
@@ -190,12 +179,6 @@ class Program:
             trait.create(client, known)
         restore.load(client, files.read_snapshot(str(BEFORE / 'cloud.json')))
 
-    def _state(self) -> dict[str, list[Any]]:
-        return {
-            table: sorted(map(repr, self._database.execute(f'SELECT {columns} FROM {table}')))
-            for table, columns in TABLES.items()
-        }
-
     def run(self, words: list[str]) -> Ended:
         """Run a command; where it fails it has changed nothing."""
         folder = self._folder / str(self._round) / 'a' / 'b'
@@ -204,7 +187,7 @@ class Program:
         before = _contents(folder)
         with chdir(folder):
             ended = self._run(words)
-        held, after = self._state(), _contents(folder)
+        held, after = databases.content(self._database), _contents(folder)
         is_changed = held != self._held or after != before
         if after != before:
             self._round += 1

@@ -34,7 +34,7 @@ class Wire(socketserver.ThreadingTCPServer):
         self._lock = threading.Lock()
         self._fault: Fault | None = None
         self._is_hit: Callable[[str], bool] = lambda method: False
-        self._left = 0
+        self._left = self._before = 0
 
     def __enter__(self) -> Wire:
         threading.Thread(target=self.serve_forever, kwargs={'poll_interval': 0.01}).start()
@@ -45,16 +45,19 @@ class Wire(socketserver.ThreadingTCPServer):
         self.shutdown()
         self.server_close()
 
-    def hit(self, fault: Fault, times: int = 1, *, writes: bool = True) -> None:
-        """Do that to the next so many writes, or reads."""
+    def hit(self, fault: Fault, times: int = 1, *, writes: bool = True, after: int = 0) -> None:
+        """Do that to the next so many writes, or reads, after so many that go through."""
         with self._lock:
-            self._fault, self._left = fault, times
+            self._fault, self._left, self._before = fault, times, after
             self._is_hit = lambda method: (method != 'GET') is writes
 
     def fault_of(self, method: str) -> Fault | None:
         """What to do to a request, if anything."""
         with self._lock:
             if self._left and self._is_hit(method):
+                if self._before:
+                    self._before -= 1
+                    return None
                 self._left -= 1
                 return self._fault
         return None
