@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
+from placementclient.wording import first
+
 #: What may steer a terminal, or cannot be printed at all.
 _UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 #: How many characters of a reason are told.
@@ -146,7 +148,7 @@ class Infeasible(PlacementError):
 
     def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:
         self.causes, self.slack = tuple(causes), tuple(slack)
-        super().__init__(_first_of(self.causes, 'Infeasible'))
+        super().__init__(f'Infeasible: {first(self.causes)}')
 
 
 class Undecided(PlacementError):
@@ -159,7 +161,7 @@ class Undecided(PlacementError):
 
     def __init__(self, rows: Sequence[Any]) -> None:
         self.rows = tuple(rows)
-        super().__init__(_first_of(self.rows, f'Undecided rows: {len(self.rows)}'))
+        super().__init__(f'Undecided rows: {len(self.rows)}: {first(self.rows)}')
 
 
 class Undetermined(PlacementError):
@@ -171,7 +173,7 @@ class Undetermined(PlacementError):
     def __init__(self, causes: Sequence[Any]) -> None:
         self.causes = tuple(causes)
         super().__init__(
-            f'{_first_of(self.causes, "Undetermined")}. Give the search more time '
+            f'Undetermined: {first(self.causes)}. Give the search more time '
             '(--solver-timeout), or say where some of it belongs (--assignments)'
         )
 
@@ -405,8 +407,3 @@ def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:
         if others:
             tree += f' and {others} other{"s" if others > 1 else ""}'
         yield f'{tree}: {sentence}'
-
-
-def _first_of(facts: Sequence[Any], heading: str) -> str:
-    shown = '; '.join(str(fact) for fact in facts[:3])
-    return f'{heading}: {shown}' + (f'; and {len(facts) - 3} more' if len(facts) > 3 else '')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -16,3 +16,15 @@ def meant(word: str, known: Iterable[str]) -> str:
 def counted(number: int, noun: str) -> str:
     """``1 tree``, ``2 trees``."""
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'
+
+
+def first(said: Sequence[object], most: int = 3) -> str:
+    """``a; b; c; and 2 more``: the first of many sentences."""
+    shown = '; '.join(map(str, said[:most]))
+    return f'{shown}; and {len(said) - most} more' if len(said) > most else shown
+
+
+def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
+    """``a, b, c and 2 more``: the first of many names."""
+    shown = ', '.join(names[:most])
+    return f'{shown} and {len(names) - most} {others}' if len(names) > most else shown

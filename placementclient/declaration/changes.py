@@ -13,7 +13,7 @@ from placementclient import errors
 from placementclient.declaration.declared import Declared
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.wording import meant
+from placementclient.wording import first, meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +124,13 @@ class InUse(errors.PlacementError):
 
     def __init__(self, facts: Sequence[tuple[str, str, int, int]]) -> None:
         self.facts = tuple(facts)
-        shown = '; '.join(
+        shown = [
             f'{used} {name} of {provider} is in use, and there would be {room}'
-            for provider, name, used, room in self.facts[:3]
-        )
-        more = f'; and {len(self.facts) - 3} more' if len(self.facts) > 3 else ''
+            for provider, name, used, room in self.facts
+        ]
         provider, name, _, _ = self.facts[0]
         super().__init__(
-            f'{shown}{more}. Allocations go along with inventory in a reshape: '
+            f'{first(shown)}. Allocations go along with inventory in a reshape: '
             f'"- {{from_resource_provider: {provider}, to_resource_provider: NAME, '
             f'moved_resources: {{{name}: AMOUNT}}}}" in the specification of '
             '"resource provider reshape plan"'

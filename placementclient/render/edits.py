@@ -7,6 +7,7 @@ from typing import Protocol
 
 from placementclient.model.providers import Provider
 from placementclient.render.columns import Changes
+from placementclient.wording import listed
 
 #: So many providers with one change are named.
 _NAMED = 5
@@ -26,5 +27,4 @@ def lines(edits: Sequence[_Edit]) -> Iterator[str]:
     for edit in edits:
         names.setdefault(Changes(edit.changes).human_readable(), []).append(edit.provider.name)
     for change, own in names.items():
-        more = f' and {len(own) - _NAMED} others' if len(own) > _NAMED else ''
-        yield f'  {change}: {", ".join(own[:_NAMED])}{more}'
+        yield f'  {change}: {listed(own, _NAMED, "others")}'

@@ -25,6 +25,7 @@ from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.snapshot import capture
+from placementclient.wording import listed
 
 #: Consumers in one request: so many take the service some seconds.
 BATCH = 250
@@ -40,7 +41,7 @@ class Occupied(errors.PlacementError):
 
     def __init__(self, providers: Sequence[Provider]) -> None:
         self.providers = tuple(providers)
-        names = _few([provider.name for provider in self.providers])
+        names = listed([provider.name for provider in self.providers], 3, 'others')
         super().__init__(f'Resource providers of the snapshot exist already: {names}')
 
 
@@ -68,7 +69,8 @@ class Altered(errors.PlacementError):
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)
         super().__init__(
-            f'What exists is not what a restore of this snapshot leaves: {_few(self.names)}'
+            f'What exists is not what a restore of this snapshot leaves: '
+            f'{listed(self.names, 3, "others")}'
         )
 
 
@@ -306,7 +308,3 @@ def _allocate(client: Client, consumers: Sequence[Consumer]) -> None:
         while batch := list(islice(pending, BATCH)):
             body = {consumer.uuid: allocation.body_of(consumer, version) for consumer in batch}
             allocation.replace(client, body, version=version)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ', '.join(names[:3]) + (f' and {len(names) - 3} others' if len(names) > 3 else '')

@@ -25,6 +25,7 @@ from placementclient.model.requests import Filter
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.snapshot import capture, survey
+from placementclient.wording import first
 
 #: So many providers are asked for one by one; if it is more, all are listed.
 _FEW = 16
@@ -38,9 +39,8 @@ class Refused(errors.PlacementError):
 
     def __init__(self, frees: Sequence[Free]) -> None:
         self.frees = tuple(frees)
-        shown = '; '.join(f'{free.consumer.uuid} {free.shown()}' for free in self.frees[:3])
-        more = f'; and {len(self.frees) - 3} more' if len(self.frees) > 3 else ''
-        super().__init__(f'Refused: {shown}{more}')
+        refused = [f'{free.consumer.uuid} {free.shown()}' for free in self.frees]
+        super().__init__(f'Refused: {first(refused)}')
 
 
 class Unaccounted(errors.PlacementError):
@@ -191,28 +191,33 @@ def execute(
     """
     purge.check(force=force)
     for free in purge.frees:
-        _carry_out(client, free, purge.judge, force)
+        taken = _carry_out(client, free, purge.judge, force)
         if progress:
-            progress(f'freed {free.consumer.uuid}')
+            uuid = free.consumer.uuid
+            progress(f'freed {uuid}' if taken else f'{uuid} holds nothing here any more')
     for provider in purge.deletes:
         retried(partial(_delete, client, provider), max_retries=client.max_retries)
         if progress:
             progress(f'deleted {provider.name}')
 
 
-def _carry_out(client: Client, free: Free, judge: Judge, force: bool) -> None:
-    """Free what one consumer holds on the tree now, which may differ from what was planned."""
+def _carry_out(client: Client, free: Free, judge: Judge, force: bool) -> Allocations:
+    """Free what one consumer holds on the tree now, which may differ from what was planned.
+
+    :return: what was taken
+    """
     # The first attempt is made at the generation that it was planned on.
     planned = [free.consumer]
 
-    def attempt() -> None:
+    def attempt() -> Allocations:
         consumer = planned.pop() if planned else allocation.show(client, free.consumer.uuid).value
         current = judge.free(consumer)
         _check([current], force=force)
         if current.taken:
             allocation.set(client, replace(consumer, allocations=current.rest))
+        return current.taken
 
-    retried(attempt, max_retries=client.max_retries)
+    return retried(attempt, max_retries=client.max_retries)
 
 
 def _delete(client: Client, provider: Provider) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from placementclient.planner.infeasibility.cause import Cause, shortened
+from placementclient.planner.infeasibility.cause import Cause
+from placementclient.wording import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Shortfall(Cause):
     mapped: bool = False
 
     def __str__(self) -> str:
-        places = shortened(self.providers)
+        places = listed(self.providers, 8)
         how = ' are assigned to' if self.mapped else ' have to go to'
         return (
             f'{self.tree}: {self.need} {self.resource_class}{how} {places}, '
@@ -122,7 +123,7 @@ class SharedShortage(Cause):
     def __str__(self) -> str:
         return (
             f'{self.tree}: what it would move does not fit beside that of {self.trees} other '
-            f'trees, with which it shares {shortened(self.providers)}'
+            f'trees, with which it shares {listed(self.providers, 8)}'
         )
 
 

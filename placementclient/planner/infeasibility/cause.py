@@ -43,9 +43,3 @@ class SpecFault(Cause):
     """
 
     keys: tuple[str | int, ...]
-
-
-def shortened(names: tuple[str, ...]) -> str:
-    """The first names, and how many more there are."""
-    shown = ', '.join(names[:8])
-    return f'{shown} and {len(names) - 8} more' if len(names) > 8 else shown

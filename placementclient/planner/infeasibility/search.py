@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from placementclient.planner.infeasibility.cause import Cause, shortened
+from placementclient.planner.infeasibility.cause import Cause
+from placementclient.wording import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class OpenRow:
         names = f', as {" or ".join(self.classes)}' if self.classes else ''
         return (
             f'{self.tree}: {self.amount} {self.resource_class} of {self.consumer_uuid} '
-            f'may go to {shortened(self.choices)}{names}'
+            f'may go to {listed(self.choices, 8)}{names}'
         )
 
 

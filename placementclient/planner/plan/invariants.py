@@ -27,6 +27,7 @@ from placementclient.planner.plan.operations import (
 from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import Content, ProviderChange
 from placementclient.planner.spec.values import Spec, SpecNames, filled
+from placementclient.wording import first
 
 #: Amounts by provider UUID and class.
 Amounts = dict[tuple[str, str], int]
@@ -41,8 +42,7 @@ class BadPlan(errors.PlacementError):
 
     def __init__(self, facts: list[str]) -> None:
         self.facts = tuple(facts)
-        more = f'; and {len(facts) - 5} more' if len(facts) > 5 else ''
-        super().__init__(f'The plan does not hold: {"; ".join(facts[:5])}{more}')
+        super().__init__(f'The plan does not hold: {first(facts, 5)}')
 
 
 def check(plan: Plan) -> None:
