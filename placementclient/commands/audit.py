@@ -176,14 +176,23 @@ def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[
     """The servers that Nova has changed since the snapshot, or just before: some are new."""
     from placementclient.workflows import repair
 
-    if snapshot.origin is None or snapshot.origin.captured_at is None:
+    captured = _moment(snapshot.origin.captured_at if snapshot.origin else None)
+    if captured is None:
         return set()
-    settled = datetime.fromisoformat(snapshot.origin.captured_at) - repair.MARGIN
     return {
         server.uuid
         for server in (servers or {}).values()
-        if server.changed_at and datetime.fromisoformat(server.changed_at) > settled
+        if (changed := _moment(server.changed_at)) and changed > captured - repair.MARGIN
     }
+
+
+def _moment(text: str | None) -> datetime | None:
+    """A time of a file, UTC where it does not say so; ``None`` for what is none."""
+    try:
+        moment = datetime.fromisoformat(text or '')
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def heal_lists(

@@ -204,3 +204,17 @@ def test_servers_that_may_be_new_are_left_out(
     servers = save(tmp_path, 's.json', [DETAILED])
     command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
     assert len(json.loads(placement(command).stdout)) == count
+
+
+@pytest.mark.parametrize(
+    ('changed_at', 'count'),
+    [('2026-11-02T09:00:00', 0), ('2026-11-02T08:49:00', 1), ('yesterday', 1), ('', 1)],
+)
+def test_a_time_that_is_none_leaves_nobody_out(
+    placement: Placement, tmp_path: Path, changed_at: str, count: int
+) -> None:
+    cloud = small()
+    cloud.origin = Origin('2026-11-02T09:00:00+00:00')
+    servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
+    command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
+    assert len(json.loads(placement(command).stdout)) == count
