@@ -117,12 +117,6 @@ class Differs(PlacementError):
     exit_status = ExitStatus.DIFFERS
 
 
-class Partial(PlacementError):
-    """Some of the work is done, some is not."""
-
-    exit_status = ExitStatus.PARTIAL
-
-
 class Interrupted(PlacementError):
     """The operator has ended it before its time."""
 

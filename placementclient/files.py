@@ -263,12 +263,18 @@ def _writing(path: str, mode: int = _OWN) -> Iterator[IO[bytes] | gzip.GzipFile]
 
 @contextlib.contextmanager
 def _replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of another when it is complete and on the disk."""
+    """A new file that takes the place of another when it is complete and on the disk.
+
+    :param mode: who may read it; nobody else than could read the one that is there
+    """
+    with contextlib.suppress(FileNotFoundError):
+        mode &= os.stat(target).st_mode
     folder, name = os.path.split(target)
     beside = os.path.join(folder, f'.{name}.{secrets.token_hex(4)}')
     descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
     try:
         with open(descriptor, 'wb') as raw:
+            os.fchmod(descriptor, mode)
             yield raw
             raw.flush()
             os.fsync(raw.fileno())

@@ -83,7 +83,6 @@ class _Line(NamedTuple):
 
 #: How every first line begins, before what differs.
 _BEGINNING = encoded(Entry(journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
-_SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 _DECODER = msgspec.json.Decoder(Entry)
 
 

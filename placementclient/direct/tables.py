@@ -100,7 +100,7 @@ class _Reading:
             .join(root, rp.root_provider_id == root.id)
             .outerjoin(parent, rp.parent_provider_id == parent.id)
         )
-        wanted = self._roots
+        wanted = None if self._roots is None else frozenset(self._roots)
         if wanted is None or len(wanted) > SELECTED:
             return {
                 row[0]: Provider(*map(self._once, row[1:6]))

@@ -10,7 +10,7 @@ from placementclient import errors
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.origin import Origin
-from placementclient.model.providers import Provider
+from placementclient.model.providers import Provider, normalized
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,11 @@ class Snapshot:
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
         """The provider that has this UUID or this name."""
-        return self.providers.get(name_or_uuid) or self.named(name_or_uuid)
+        return (
+            self.providers.get(name_or_uuid)
+            or self.named(name_or_uuid)
+            or self.providers.get(normalized(name_or_uuid))
+        )
 
     def named(self, name: str) -> ProviderState | None:
         """The provider that has this name, whatever it looks like."""

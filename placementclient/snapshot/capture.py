@@ -100,18 +100,17 @@ def _captured(
         captured.append(tree)
         if progress and tree.states:
             progress(tree.name)
-    for _ in range(ATTEMPTS):
-        contradicting = _contradicting(captured, reader.consumers)
-        if not contradicting:
-            return Snapshot(
-                (state for tree in captured for state in tree.states),
-                {
-                    consumer.uuid: consumer for tree in captured for consumer in tree.consumers
-                }.values(),
-            )
+    attempts = 1
+    while contradicting := _contradicting(captured, reader.consumers):
+        if attempts == ATTEMPTS:
+            raise UnstableRead(captured[contradicting[0]].name, ATTEMPTS)
+        attempts += 1
         for index in contradicting:
             captured[index] = reader.tree([state.provider for state in captured[index].states])
-    raise UnstableRead(captured[contradicting[0]].name, ATTEMPTS)
+    return Snapshot(
+        (state for tree in captured for state in tree.states),
+        {consumer.uuid: consumer for tree in captured for consumer in tree.consumers}.values(),
+    )
 
 
 def _at_once(

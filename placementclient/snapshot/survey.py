@@ -6,6 +6,7 @@ Nothing here is consistent beyond one request, as nothing is decided on it. What
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.http import Client
 from placementclient.microversion import Microversion
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -73,7 +74,10 @@ def sharing(client: Client) -> Sharing:
     """The sharing providers; a request for each, and one for each of their aggregates."""
     sharers = resource_provider.list(client, matching=Filter(required=(SHARING_TRAIT,)))
     sharers.sort(key=lambda provider: provider.name)
-    joined = {provider.uuid: aggregate.list(client, provider.uuid).value for provider in sharers}
+    joined = {}
+    for provider in sharers:
+        with contextlib.suppress(errors.NotFound):
+            joined[provider.uuid] = aggregate.list(client, provider.uuid).value
     roots_in = {
         uuid: {
             str(member.root_provider_uuid)
@@ -81,7 +85,9 @@ def sharing(client: Client) -> Sharing:
         }
         for uuid in {uuid for aggregates in joined.values() for uuid in aggregates}
     }
-    found = ((each.uuid, str(each.root_provider_uuid), joined[each.uuid]) for each in sharers)
+    found = (
+        (each.uuid, str(each.root_provider_uuid), joined.get(each.uuid, ())) for each in sharers
+    )
     return Sharing({provider.uuid: provider for provider in sharers}, reach(found, roots_in))
 
 
@@ -117,34 +123,43 @@ class _Surveyor:
     def sharing(self) -> dict[str, list[ProviderState]]:
         """The sharing providers that serve each tree from another one, by the UUID of its root."""
         found = sharing(self._client)
-        states = {uuid: self._state(provider) for uuid, provider in found.providers.items()}
+        states = {}
+        for uuid, provider in found.providers.items():
+            with contextlib.suppress(errors.NotFound):
+                states[uuid] = self._state(provider)
         return {
-            root: [state for uuid in uuids if (state := states[uuid])]
+            root: [states[uuid] for uuid in uuids if uuid in states]
             for root, uuids in found.reach.items()
         }
 
     def tree(self, members: Sequence[Provider], sharing: Sequence[ProviderState]) -> Tree | None:
         """A tree, unless it has gone meanwhile."""
-        states = [state for state in map(self._state, members) if state]
-        held: dict[str, dict[str, dict[str, int]]] = {}
-        if self._allocations:
-            for state in states:
-                for holding in allocation.list_of_provider(self._client, state.uuid).value:
-                    resources = held.setdefault(holding.consumer_uuid, {})
-                    resources[state.uuid] = dict(holding.resources)
+        states, held = [], dict[str, dict[str, dict[str, int]]]()
+        for provider in members:
+            try:
+                state = self._state(provider)
+                listed = self._holdings(provider)
+            except errors.NotFound:
+                continue
+            states.append(state)
+            for holding in listed:
+                resources = held.setdefault(holding.consumer_uuid, {})
+                resources[state.uuid] = dict(holding.resources)
         snapshot = Snapshot(states, [Consumer(uuid, where) for uuid, where in held.items()])
         roots = snapshot.roots()
         return Tree(snapshot, roots[0], sharing) if roots else None
 
-    def _state(self, provider: Provider) -> ProviderState | None:
+    def _state(self, provider: Provider) -> ProviderState:
         client, uuid = self._client, provider.uuid
-        try:
-            return ProviderState(
-                provider,
-                inventory.list(client, uuid).value,
-                frozenset(trait.list_of_provider(client, uuid).value if self._traits else ()),
-                frozenset(aggregate.list(client, uuid).value if self._aggregates else ()),
-                usage.of_provider(client, uuid).value,
-            )
-        except errors.NotFound:
-            return None
+        return ProviderState(
+            provider,
+            inventory.list(client, uuid).value,
+            frozenset(trait.list_of_provider(client, uuid).value if self._traits else ()),
+            frozenset(aggregate.list(client, uuid).value if self._aggregates else ()),
+            usage.of_provider(client, uuid).value,
+        )
+
+    def _holdings(self, provider: Provider) -> Sequence[Holding]:
+        if not self._allocations:
+            return ()
+        return allocation.list_of_provider(self._client, provider.uuid).value

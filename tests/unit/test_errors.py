@@ -42,7 +42,6 @@ def test_exit_statuses_are_a_contract() -> None:
         (errors.UnsupportedVersion, ExitStatus.ERROR),
         (errors.UsageError, ExitStatus.USAGE),
         (errors.Differs, ExitStatus.DIFFERS),
-        (errors.Partial, ExitStatus.PARTIAL),
     ],
 )
 def test_an_exception_says_how_the_command_ends(

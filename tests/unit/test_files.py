@@ -145,6 +145,19 @@ def test_who_may_read_it(tmp_path: Path, snapshot: Snapshot) -> None:
     assert (tmp_path / 'cloud.json').stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize('mode', [0o600, 0o640, 0o644])
+def test_nobody_may_read_it_who_could_not_read_the_one_before(
+    tmp_path: Path, snapshot: Snapshot, mode: int
+) -> None:
+    path = tmp_path / 'text'
+    path.write_text('old')
+    path.chmod(mode)
+    files.write_text(str(path), 'new', files.READABLE)
+    assert path.stat().st_mode & 0o777 == mode
+    files.write_snapshot(str(path), snapshot)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_link_stays_one(tmp_path: Path, snapshot: Snapshot) -> None:
     (tmp_path / 'link').symlink_to(tmp_path / 'target')
     files.write_snapshot(str(tmp_path / 'link'), snapshot)

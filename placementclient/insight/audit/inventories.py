@@ -13,11 +13,16 @@ from placementclient.model.snapshots import ProviderState
 
 
 def over_capacity(cloud: Cloud) -> Iterator[Fault]:
-    """More is used than there is; but where there is nothing at all, that is the fault."""
+    """More is used than there is.
+
+    What is reserved as a whole is no fault: so a device for one use is kept from being used again,
+    and a host from being filled.
+    """
     for state, resource_class, inventory in _inventories(cloud):
         used = state.usages.get(resource_class, 0)
-        if used > inventory.capacity > 0:
-            ratio = math.ceil(used / (inventory.total - inventory.reserved) * 1000) / 1000
+        unreserved = inventory.total - inventory.reserved
+        if unreserved > 0 and inventory.allocation_ratio > 0 and used > inventory.capacity:
+            ratio = math.ceil(used / unreserved * 1000) / 1000
             yield Fault(
                 state.name,
                 (cloud.root_of(state),),

@@ -47,15 +47,17 @@ def conflicts(
     """
     found: list[frozenset[T]] = []
     steps = steps or Steps()
+    pool = list(requirements)
     for size in range(1, LARGEST + 1):
-        for chosen in combinations(requirements, size):
-            subset = frozenset(chosen)
-            if any(smaller <= subset for smaller in found):
-                continue
+        for chosen in combinations(pool, size):
+            # Each counts, also one that is passed over: there are more of them with each size.
             if not steps.take():
                 return found or [minimized(requirements, possible)]
-            if not possible(subset):
+            subset = frozenset(chosen)
+            if not any(smaller <= subset for smaller in found) and not possible(subset):
                 found.append(subset)
+        if size == 1:
+            pool = [each for each in pool if frozenset((each,)) not in found]
     if not found and not possible(frozenset(requirements)):
         found.append(minimized(requirements, possible))
     return found
@@ -86,16 +88,19 @@ def correction_sets(
         return
     steps = steps or Steps()
     given_up: list[frozenset[T]] = []
-    # Also of those in no conflict that has been found: the larger ones are not looked for.
-    for size in range(1, len(requirements) + 1):
-        for chosen in combinations(requirements, size):
-            subset = frozenset(chosen)
+    # What is impossible by itself has to be given up in any case. Of the rest, those in no conflict
+    # that has been found too: the larger ones are not looked for.
+    alone = frozenset(each for conflict in found if len(conflict) == 1 for each in conflict)
+    rest = [each for each in requirements if each not in alone]
+    for size in range(len(rest) + 1):
+        for chosen in combinations(rest, size):
+            if not steps.take():
+                return
+            subset = alone.union(chosen)
             if any(smaller <= subset for smaller in given_up):
                 continue
             if not all(subset & conflict for conflict in found):
                 continue
-            if not steps.take():
-                return
             if possible(frozenset(requirements) - subset):
                 given_up.append(subset)
                 yield subset

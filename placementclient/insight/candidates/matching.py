@@ -85,7 +85,7 @@ class Matcher:
         slots = [*self._group_slots(root, kept), *self._common_slots(root, kept)]
         if not all(slot.options for slot in slots):
             return False
-        return _Search(self, root, kept, slots).succeeds()
+        return _Search(self, kept, slots).succeeds()
 
     def covering(self, kept: frozenset[Requirement]) -> list[Requirement]:
         """The traits that those who serve the common group must have between them."""
@@ -163,7 +163,7 @@ class _Search:
     """Looks for one way to serve all slots on a tree."""
 
     def __init__(
-        self, matcher: Matcher, root: str, kept: frozenset[Requirement], slots: Sequence[_Slot]
+        self, matcher: Matcher, kept: frozenset[Requirement], slots: Sequence[_Slot]
     ) -> None:
         self._matcher = matcher
         # The one with the least choice first.

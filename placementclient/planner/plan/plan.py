@@ -13,6 +13,7 @@ from typing import Any
 
 from placementclient import errors
 from placementclient.model.origin import Origin
+from placementclient.model.providers import normalized
 from placementclient.planner.plan.operations import (
     CreateProvider,
     EnsureClass,
@@ -220,7 +221,8 @@ class Plan:
 
     def tree(self, name_or_uuid: str) -> TreePlan | None:
         """The plan of the tree whose root has this UUID or name."""
-        return self._by_root().get(name_or_uuid)
+        known = self._by_root()
+        return known.get(name_or_uuid) or known.get(normalized(name_or_uuid))
 
     def selected(self, names: Collection[str]) -> tuple[TreePlan, ...]:
         """The plans of some trees, in the order of the plan.
@@ -228,11 +230,12 @@ class Plan:
         :param names: names or UUIDs of roots; none: all
         :raises errors.NoSuchProvider: if one of them is not of the plan
         """
-        known = self._by_root()
+        known, wanted = self._by_root(), set()
         for name in names:
-            if name not in known:
+            tree = known.get(name) or known.get(normalized(name))
+            if tree is None:
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
-        wanted = {known[name].root_provider_uuid for name in names}
+            wanted.add(tree.root_provider_uuid)
         return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
 
     def _by_root(self) -> dict[str, TreePlan]:

@@ -12,6 +12,8 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.values import ROOT, Spec, has_placeholder, is_pattern
 from placementclient.wording import meant
 
+#: For how many unknown names it is said what was probably meant.
+MAX_HINTS = 20
 #: What leads to a value of a specification, as :meth:`Spec.error` takes it.
 Keys = tuple[str | int, ...]
 
@@ -102,12 +104,12 @@ def _traits_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
 
 def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
     """The sources that no provider is, where it is they that select the trees."""
-    names = [state.name for state in snapshot.providers.values()]
+    hints = _Hints(snapshot)
     for index, move in enumerate(spec.moves):
         name = move.source
         if snapshot.find(name) is None and not is_pattern(name) and not has_placeholder(name):
             yield spec.error(
-                f'there is no provider {name} to move anything from{meant(name, names)}',
+                f'there is no provider {name} to move anything from{hints.of(name)}',
                 *('moves', index, 'from_resource_provider'),
             )
 
@@ -115,7 +117,7 @@ def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
 def _additions(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
     """The additions that lead nowhere, or to what another entry is about."""
     entries = {entry.name for entry in spec.providers}
-    known = set(entries)
+    known, hints = set(entries), _Hints(snapshot)
     for index, addition in enumerate(spec.additions):
         parent = addition.parent or ROOT
         if addition.name in entries:
@@ -127,10 +129,22 @@ def _additions(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
             or snapshot.find(addition.name)
             or snapshot.find(parent)
         ):
-            names = [state.name for state in snapshot.providers.values()]
             yield spec.error(
-                f'there is no provider {parent} to make {addition.name} below'
-                f'{meant(parent, names)}',
+                f'there is no provider {parent} to make {addition.name} below{hints.of(parent)}',
                 *('additions', index, 'parent'),
             )
         known.add(addition.name)
+
+
+class _Hints:
+    """What providers were probably meant, for the first unknown names: of a large cloud each costs
+    a tenth of a second."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._names = [state.name for state in snapshot.providers.values()]
+        self._left = MAX_HINTS
+
+    def of(self, name: str) -> str:
+        """A question, or nothing."""
+        self._left -= 1
+        return meant(name, self._names) if self._left >= 0 else ''

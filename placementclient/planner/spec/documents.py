@@ -171,9 +171,10 @@ class Cursor:
         inside = self.mapping()
         missing = [key for key in needed if key not in inside]
         for key in [key for key in inside if key not in known]:
-            hint = meant(key, known) or ', known are ' + ', '.join(known)
+            near = meant(key, known)
+            hint = near or ', known are ' + ', '.join(known)
             faults.found.append(inside.pop(key).error(f'unknown key{hint}'))
-            missing = [name for name in missing if name not in hint]
+            missing = [name for name in missing if not near.endswith(f' {name}?')]
         if missing:
             are = 'are' if len(missing) > 1 else 'is'
             faults.found.append(self.error(f'{" and ".join(missing)} {are} missing'))

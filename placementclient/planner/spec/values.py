@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient import errors
+from placementclient.model.providers import normalized
 from placementclient.planner.spec.documents import Cursor
 
 #: The default parent of a provider of the long form.
@@ -174,7 +175,8 @@ class SpecIndex:
             if has_placeholder(move.source) or is_pattern(move.source):
                 self._open_moves.append(index)
             else:
-                self._moves_from.setdefault(move.source, []).append(index)
+                for name in _readings(move.source):
+                    self._moves_from.setdefault(name, []).append(index)
             targets.add(move.target)
         self._providers = _Entries(spec.providers, targets)
         self._additions = _Entries(spec.additions)
@@ -219,9 +221,14 @@ class _Entries:
             if has_placeholder(entry.name) or not (has_parent or entry.name in targets):
                 self.open.append(index)
                 continue
-            self.about.setdefault(entry.name, []).append(index)
-            if has_parent:
-                self.about.setdefault(str(entry.parent), []).append(index)
+            for text in filter(None, (entry.name, entry.parent)):
+                for name in _readings(text):
+                    self.about.setdefault(name, []).append(index)
+
+
+def _readings(name_or_uuid: str) -> set[str]:
+    """What a text may mean: a name, or a UUID in capitals."""
+    return {name_or_uuid, normalized(name_or_uuid)}
 
 
 class SpecNames:

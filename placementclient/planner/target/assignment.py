@@ -22,6 +22,9 @@ from placementclient.planner.target.target_state import (
     Where,
 )
 
+#: More than any consumer can hold, and what the solver's integers hold a thousand times.
+ENOUGH = 2**53
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerItem:
@@ -179,6 +182,8 @@ class AssignmentProblem:
                 where.resource_class
             ]
             free = inventory.capacity - self.static(where) + self._tolerated(where)
+            # A ratio may make more of it than the solver's integers hold.
+            free = min(free, ENOUGH)
             self.bins.append(Bin(free, inventory.min_unit, inventory.max_unit, inventory.step_size))
         return number
 

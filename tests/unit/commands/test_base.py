@@ -155,7 +155,6 @@ def test_a_command_ends_with_the_status_that_it_says(status: ExitStatus) -> None
     'failure',
     [
         errors.Differs('x'),
-        errors.Partial('x'),
         errors.UsageError('x'),
         errors.BadArgument('x'),
         errors.ServerError(500, 'x'),

@@ -156,3 +156,24 @@ moves:
         'Infeasible:',
         '  gpu01 and 2 others: gpu01 has no VCPU left to move',
     ]
+
+
+def test_what_was_meant_is_said_of_the_first_names_alone() -> None:
+    """Of many that are unknown, as of a file for another cloud, each would cost a while."""
+    moves = ''.join(
+        f'- {{from_resource_provider: gpu01x{number}, to_resource_provider: b, '
+        'moved_resources: {VGPU: 1}}\n'
+        for number in range(30)
+    )
+    said = faults_of(moves)
+    assert len(said) == 30
+    assert sum('did you mean ' in line for line in said) == 20
+
+
+def test_a_uuid_in_capitals_is_one() -> None:
+    snapshot = cloud(HOSTS, {})
+    root = uuid_of('gpu01').upper()
+    move = f'from_resource_provider: {root}, to_resource_provider: "gpu"'
+    spec = specification.parse(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
+    plan = planner.make(snapshot, spec, trees=[root])
+    assert plan.tree(root) == plan.selected([root])[0] == plan.trees[0]

@@ -44,6 +44,17 @@ def test_over_capacity() -> None:
     assert mended.capacity == 10
 
 
+def test_a_capacity_that_is_rounded_to_nothing_is_over_too() -> None:
+    host = provider('host', VCPU=Inventory(1, allocation_ratio=0.5))
+    found = only([host], [consumer('s', host={'VCPU': 1})])
+    assert found.fault.evidence == {'resource_class': 'VCPU', 'used': 1, 'capacity': 0}
+
+
+def test_what_is_reserved_as_a_whole_may_be_used() -> None:
+    device = provider('device', PGPU=Inventory(1, reserved=1))
+    assert findings([device], [consumer('s', device={'PGPU': 1})]) == []
+
+
 def test_unlisted_usage() -> None:
     host = replace(provider('host', VCPU=8, VGPU=2), usages={'VCPU': 5, 'VGPU': 1})
     found = only([host], [consumer('s', host={'VCPU': 3, 'VGPU': 1})])

@@ -27,6 +27,11 @@ BAD_SPECS = {
     f'- {MOVE}\n- from_resource_provider: a': (
         'spec:2: [1]: to_resource_provider and moved_resources are missing'
     ),
+    '- {zzz: 1}': (
+        'spec:1: [0].zzz: unknown key, known are from_resource_provider, to_resource_provider, '
+        'moved_resources, as, moved_traits, consumers; spec:1: [0]: from_resource_provider and '
+        'to_resource_provider and moved_resources are missing'
+    ),
     f'moves: [{MOVE}]\nmoves: []': 'spec:2: moves is there twice',
     f'moves: [{MOVE}]\nsplit: 1': 'spec:2: split: has to be true or false',
     f'moves: [{MOVE}]\ntogether: [[VCPU]]': (
