@@ -174,6 +174,11 @@ TYPES: dict[Endpoint, Any] = {
     endpoints.LIST_TRAITS: OfProvider,
     endpoints.SHOW_USAGES: Usages,
 }
+# msgspec looks into a type when it meets it first. Where several threads do that at once, one reads
+# what another has half made, and the process crashes (msgspec 0.22). So it meets all of them here,
+# before any thread has this module.
+for _type in TYPES.values():
+    msgspec.json.Decoder(_type)
 
 
 def check(endpoint: Endpoint, body: Any) -> None:
