@@ -150,6 +150,8 @@ def explained(path: str) -> Iterator[None]:
 
     :raises errors.BadFile: instead of what the system raises
     """
+    if '\0' in path:
+        raise errors.BadFile(path, 'a name has no NUL byte')
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile):

@@ -79,8 +79,11 @@ def _members(path: str) -> Iterator[Member]:
             if count > MOST_MEMBERS or size > LARGEST_ARCHIVE:
                 raise errors.BadFile(path, 'has more than a host can have: not read on')
             yield member
-    except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, TypeError) as reason:
-        # The TypeError is of tarfile, where a compressed archive ends within its header.
+    except (
+        OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, TypeError, ValueError
+    ) as reason:  # fmt: skip
+        # The TypeError is of tarfile, where a compressed archive ends within its header; the
+        # ValueError of a name with a NUL byte, which a line of a batch can have.
         said = getattr(reason, 'strerror', None) or 'not a tar archive, or damaged'
         raise errors.BadFile(path, said) from None
 

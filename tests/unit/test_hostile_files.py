@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from placementclient import errors
+from placementclient import errors, files
 from tests.fuzzing import HOSTILE, MORE, VALUES, examples, replaced
 from tests.good_files import GOOD, Reader
 
@@ -146,3 +146,14 @@ def test_spaces_in_a_small_archive(kind: str, archive: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 150 << 20
+
+
+@pytest.mark.parametrize('kind', sorted(READERS.keys() - {'journal'}))
+def test_a_name_that_no_file_can_have(kind: str) -> None:
+    with pytest.raises(errors.BadFile):
+        READERS[kind]('a\0b')
+
+
+def test_nothing_is_written_to_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(errors.BadFile, match='NUL byte'):
+        files.write_text('a\0b', 'x')
