@@ -5,6 +5,7 @@ On SQLite the command refuses them, as one writes at a time; here they wait for 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -154,22 +155,17 @@ def test_killed_at_any_point_it_goes_on(
         assert has_written(process, noted, lines)
         kill(process)
         assert process.wait(PATIENCE) != ExitStatus.DONE
+        wait_until_free(noted)
     monkeypatch.setattr(multiprocess, 'check', lambda _: None)
-    assert finished(client, plan, noted) <= {State.APPLIED, State.ALREADY_APPLIED}
+    outcome = executor.apply(client, plan, str(noted), processes=2)
+    assert {tree.state for tree in outcome.trees} <= {State.APPLIED, State.ALREADY_APPLIED}
     assert verify.verify(client, plan, journal_path=str(noted)) == []
 
 
-def finished(client: Client, plan: Plan, noted: Path) -> set[State]:
-    """How the trees ended, in a run that begins as soon as nobody of the one before is left."""
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            outcome = executor.apply(client, plan, str(noted), processes=2)
-        except journal.Busy:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        else:
-            return {tree.state for tree in outcome.trees}
+def wait_until_free(noted: Path) -> None:
+    """Wait for the last process of a run that was killed, which ends by itself."""
+    with open(noted, 'rb') as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
 
 
 def test_interrupted_it_ends_what_is_under_way(client: Client, url: str, tmp_path: Path) -> None:
