@@ -164,12 +164,14 @@ class Undetermined(PlacementError):
     :param causes: one for each tree; each can say itself
     """
 
+    ADVICE = (
+        'Give the search more time (--solver-timeout), or say where some of it belongs '
+        '(--assignments)'
+    )
+
     def __init__(self, causes: Sequence[Any]) -> None:
         self.causes = tuple(causes)
-        super().__init__(
-            f'Undetermined: {first(self.causes)}. Give the search more time '
-            '(--solver-timeout), or say where some of it belongs (--assignments)'
-        )
+        super().__init__(f'Undetermined: {first(self.causes)}. {self.ADVICE}')
 
 
 class AuthenticationFailed(PlacementError):

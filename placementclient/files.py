@@ -17,7 +17,7 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import IO, Any, cast
 
@@ -54,7 +54,10 @@ def read_text(path: str, most: int = _TYPED) -> str:
     :param most: how many bytes it may have
     :raises errors.BadFile: if it cannot be read as that
     """
-    content = _read(path, most)
+    return _text(_read(path, most), path)
+
+
+def _text(content: bytes, path: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -89,6 +92,25 @@ def read_document(path: str) -> Any:
     return value
 
 
+def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Row]]:
+    """The specification of a reshape, and the rows of all assignment files.
+
+    :param path: the file of a specification, or of a plan, which has both in it
+    :param rows: the files of further rows; instead of those that a plan has in it
+    :raises errors.BadFile: if one is none
+    """
+    content = _read(path, _WRITTEN)
+    if plans.is_plan(content):
+        plan = plans.decode(content, path)
+        if not rows:
+            return plan.spec, list(plan.assignments)
+        return plan.spec, [row for name in rows for row in read_assignments(name)]
+    if len(content) > _TYPED:
+        raise _too_large(path, _TYPED)
+    spec = _spec(_text(content, path), path)
+    return spec, [row for name in (*spec.assignments, *rows) for row in read_assignments(name)]
+
+
 def read_spec(path: str) -> Spec:
     """The specification of a reshape.
 
@@ -96,7 +118,11 @@ def read_spec(path: str) -> Spec:
 
     :raises errors.BadFile: if it is none
     """
-    wanted = specification.parse(read_text(path), path)
+    return _spec(read_text(path), path)
+
+
+def _spec(text: str, path: str) -> Spec:
+    wanted = specification.parse(text, path)
     folder = '' if path == STANDARD else os.path.dirname(path)
     return replace(
         wanted, assignments=tuple(os.path.join(folder, name) for name in wanted.assignments)
@@ -234,10 +260,14 @@ def _read(path: str, most: int) -> bytes:
             content.write(chunk)
             size = content.tell()
             if size > most:
-                raise errors.BadFile(path, f'is larger than {most >> 20} MiB')
+                raise _too_large(path, most)
             if is_packed and size > max(_SMALL, _MOST_PACKED * counted.count):
                 raise errors.BadFile(path, 'is compressed as no file of this kind can be')
     return content.getvalue().removeprefix(codecs.BOM_UTF8)
+
+
+def _too_large(path: str, most: int) -> errors.BadFile:
+    return errors.BadFile(path, f'is larger than {most >> 20} MiB')
 
 
 @contextlib.contextmanager

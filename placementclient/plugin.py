@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
+import re
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from placementclient import endpoints, microversion
+from placementclient import endpoints, errors, microversion
 from placementclient.cli import coexistence
 
 if TYPE_CHECKING:
@@ -23,6 +27,12 @@ ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 #: The longest that can be waited, in seconds: a year. Sockets take no more than some centuries.
 LONGEST_TIMEOUT = 365 * 86400
+#: The way to authenticate that needs nobody to authenticate with.
+DIRECT = 'placement_direct'
+#: Those of osc-lib that log all options, of which it knows by their names which are secret.
+_LOGGERS = ('osc_lib.shell', 'osc_lib.cli.client_config', 'osc_lib.clientmanager')
+#: The URL of a database among them.
+_DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|\S+)""")
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -37,6 +47,8 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
         help=argparse.SUPPRESS,
     )
     _add_options_of_requests(parser)
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_without_database)
     if coexistence.is_needed():
         coexistence.take_precedence()
         coexistence.notify()
@@ -50,6 +62,34 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
         f'default={DEFAULT_API_VERSION} (Env: OS_PLACEMENT_API_VERSION)',
     )
     return parser
+
+
+def _without_database(record: logging.LogRecord) -> bool:
+    record.msg, record.args = _DATABASE.sub(r'\1***', record.getMessage()), None
+    return True
+
+
+def check_direct(argv: Sequence[str]) -> None:
+    """Look for a cloud beside the embedded service: it would not be asked.
+
+    What the command line says wins over the environment.
+
+    :param argv: the command line
+    :raises errors.UsageError: if the command line, or the environment, asks for both
+    """
+    words = {word.partition('=')[0] for word in argv}
+    others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
+    source = '--os-auth-type'
+    if source not in words:
+        source = 'OS_AUTH_TYPE'
+        if os.environ.get(source) != DIRECT:
+            return
+        others += [name for name in ('OS_CLOUD', 'OS_AUTH_URL') if os.environ.get(name)]
+    if others:
+        raise errors.UsageError(
+            f'{DIRECT} ({source}) would win over {others[0]}, as it needs no cloud: every command '
+            'would work on a database of this host; unset one of the two'
+        )
 
 
 def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
@@ -97,6 +137,7 @@ def make_client(instance: Any) -> Client:
     :param instance: OpenStackClient's ClientManager, or
         :class:`placementclient.cli.connection.Connection`
     :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
+    :raises errors.UsageError: if the embedded service is asked for beside a cloud
     """
     from placementclient.http import Client
 
@@ -105,6 +146,8 @@ def make_client(instance: Any) -> Client:
         instance._auth_required = True
         instance.setup_auth()
     session = instance.session
+    if getattr(instance, 'auth_plugin_name', None) == DIRECT:
+        check_direct(sys.argv[1:])
     settings = instance.get_configuration()
     return Client(
         session,

@@ -12,7 +12,7 @@ from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.commands.filters import whole
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
-from placementclient.model.providers import normalized_keys
+from placementclient.model.providers import normalized_body
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ class ReplaceAllocation(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files
 
-        body = normalized_keys(files.read_document(parsed_args.file))
+        body = normalized_body(files.read_document(parsed_args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
         self.retried(lambda: api.allocation.replace(self.client, body), given=body)
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import errors, program
-from placementclient.commands import base, migrations
+from placementclient.commands import base, migrations, progress
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
 from placementclient.commands.snapshot import TREE
@@ -60,7 +60,10 @@ class PlanReshape(base.ShowOne):
     )
     options = (
         Option(
-            '--spec', metavar='<file>', required=True, help='The specification, as YAML or JSON'
+            '--spec',
+            metavar='<file>',
+            required=True,
+            help='The specification, as YAML or JSON; or a plan, to plan anew what it was made of',
         ),
         Option(
             '--snapshot', metavar='<file>', help='Plan on this snapshot; without it, on what is now'
@@ -70,7 +73,8 @@ class PlanReshape(base.ShowOne):
             metavar='<file>',
             action='append',
             default=[],
-            help='What is known of who holds what, as CSV, JSON or YAML; may be repeated',
+            help='What is known of who holds what, as CSV, JSON or YAML; may be repeated; instead '
+            'of what a plan has that is given as --spec',
         ),
         TREE,
         migrations.option('to be warned of those under way'),
@@ -116,27 +120,26 @@ class PlanReshape(base.ShowOne):
                 f'was applied, wholly or in part, as {journal_path} tells, and is what status and '
                 'rollback need: give another name, or --overwrite',
             )
-        spec = files.read_spec(parsed_args.spec)
-        rows = [
-            row
-            for path in (*spec.assignments, *parsed_args.assignments)
-            for row in files.read_assignments(path)
-        ]
+        spec, rows = files.read_specified(parsed_args.spec, parsed_args.assignments)
         if parsed_args.snapshot:
             snapshot = files.read_snapshot(parsed_args.snapshot)
         else:
             snapshot = capture.capture(self.client, parsed_args.tree, workers=4)
+        listed = migrations.given(self, parsed_args.migrations)
         try:
-            plan = planner.make(
-                snapshot,
-                spec,
-                rows,
-                trees=parsed_args.tree,
-                allow_inferred=parsed_args.allow_inferred,
-                skip_infeasible=parsed_args.skip_infeasible,
-                solver_timeout=parsed_args.solver_timeout,
-                migrations=migrations.given(self, parsed_args.migrations),
-            )
+            with progress.shown(self.app, self.log) as tell:
+                plan = planner.make(
+                    snapshot,
+                    spec,
+                    rows,
+                    trees=parsed_args.tree,
+                    allow_inferred=parsed_args.allow_inferred,
+                    skip_infeasible=parsed_args.skip_infeasible,
+                    solver_timeout=parsed_args.solver_timeout,
+                    migrations=listed,
+                    progress=tell,
+                    expect=tell.expect,
+                )
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:
                 files.write_text(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -46,13 +48,27 @@ def _journal(parsed_args: argparse.Namespace) -> str:
 class _OfPlan(base.Lister):
     """A command about the trees of a plan."""
 
-    def advise(self, plan: Plan, left_alone: Iterable[str]) -> None:
-        """Say how trees are planned anew that were left alone, by the names of their roots."""
+    def advise(self, plan: Plan, path: str, left_alone: Iterable[str]) -> None:
+        """Say how trees are planned anew that were left alone.
+
+        :param path: the file of the plan
+        :param left_alone: the names of their roots
+        """
         from placementclient.render import runs
 
         names = list(left_alone)
         if names:
-            self.log.warning(runs.planning_anew(plan, names, self.program))
+            line = runs.planning_anew(plan, path, names, _beside(path), self.program)
+            self.log.warning(line)
+
+
+def _beside(path: str) -> str:
+    """The name of a file for a plan that follows another: the first that is free."""
+    stem, end = os.path.splitext(path)
+    names = (f'{stem}-{number}{end}' for number in itertools.count(2))
+    return next(
+        name for name in names if not (os.path.exists(name) or os.path.exists(journal_of(name)))
+    )
 
 
 def _made(plan: Plan, here: str) -> str:
@@ -148,7 +164,11 @@ class ApplyReshape(_Run):
                 max_failures=parsed_args.max_failures,
                 report=report,
             )
-        self.advise(plan, (tree.root_provider_name for tree in outcome.of(State.LEFT_ALONE)))
+        self.advise(
+            plan,
+            parsed_args.plan,
+            (tree.root_provider_name for tree in outcome.of(State.LEFT_ALONE)),
+        )
         return self.output(outcome)
 
 
@@ -219,7 +239,11 @@ class StatusReshape(_OfPlan, watching.Lister):
         )
         if any(tree.status is Status.DIFFERS for tree in found):
             self.exit_status = errors.ExitStatus.DIFFERS
-        self.advise(plan, (tree.root_provider_name for tree in found if tree.is_left_alone))
+        self.advise(
+            plan,
+            parsed_args.plan,
+            (tree.root_provider_name for tree in found if tree.is_left_alone),
+        )
         return runs.statuses(found)
 
 

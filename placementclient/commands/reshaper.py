@@ -7,7 +7,7 @@ import argparse
 from placementclient import api, endpoints
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.model.providers import normalized_keys
+from placementclient.model.providers import normalized_body
 
 
 class SubmitReshape(base.Command):
@@ -30,6 +30,6 @@ class SubmitReshape(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files
 
-        body = normalized_keys(files.read_document(parsed_args.file))
+        body = normalized_body(files.read_document(parsed_args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
         self.retried(lambda: api.reshaper.submit(self.client, body), given=body)

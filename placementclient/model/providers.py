@@ -11,6 +11,8 @@ from placementclient import errors
 #: The trait of a provider whose inventory others use through a common aggregate.
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
 
+#: Keystone's, which need not be UUIDs.
+_OPAQUE = ('project_id', 'user_id')
 _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 
 
@@ -27,16 +29,21 @@ def normalized(text: str) -> str:
     return text.lower() if is_uuid(text) else text
 
 
-def normalized_keys(document: Any) -> Any:
-    """A body of a request whose keys that are UUIDs are in small letters.
+def normalized_body(document: Any) -> Any:
+    """A body of a request whose UUIDs are in small letters, be they keys or values.
 
     :raises errors.BadArgument: if two keys are the same then
     """
+    if isinstance(document, str):
+        return normalized(document)
     if isinstance(document, list):
-        return [normalized_keys(element) for element in document]
+        return [normalized_body(element) for element in document]
     if not isinstance(document, dict):
         return document
-    normal = {normalized(str(key)): normalized_keys(value) for key, value in document.items()}
+    normal = {
+        normalized(str(key)): value if key in _OPAQUE else normalized_body(value)
+        for key, value in document.items()
+    }
     if len(normal) < len(document):
         raise errors.BadArgument('A UUID is there twice, in capitals and in small letters')
     return normal

@@ -36,9 +36,7 @@ def load(reason: str = 'This') -> Any:
     try:
         return importlib.import_module('ortools.sat.python.cp_model')
     except ImportError:
-        raise errors.PlacementError(
-            f'{reason} needs a search: pip install python-placementclient[solver]'
-        ) from None
+        raise errors.PlacementError(f'{reason} needs a search: pip install ortools') from None
 
 
 def solve(model: Any, effort: float | None = None) -> Solved:

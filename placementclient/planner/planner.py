@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from placementclient import errors
@@ -30,6 +30,7 @@ from placementclient.planner.target.known import HoldingKey, Known, KnownAssignm
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 from placementclient.planner.tree_plan import compose
+from placementclient.wording import meant
 
 #: Of more trees that do not fit together, it is not tried which of them do.
 MOST_TOGETHER = 64
@@ -45,6 +46,8 @@ def make(
     skip_infeasible: bool = False,
     solver_timeout: float = TIMEOUT,
     migrations: Sequence[ServerMigration] | None = None,
+    progress: Callable[[str], None] = lambda name: None,
+    expect: Callable[[int], None] = lambda total: None,
 ) -> Plan:
     """Plan a reshape. The same input gives the same plan, which has passed the independent check.
 
@@ -56,6 +59,8 @@ def make(
     :param solver_timeout: how long to search for each tree, in seconds as the solver counts them:
         by what it does, not by the clock
     :param migrations: of servers, as Nova lists them, to warn of; ``None`` if nobody has said
+    :param progress: told the name of the root of each tree that is planned next
+    :param expect: told how many trees there are
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
     :raises errors.Infeasible: if a tree cannot be planned
@@ -65,7 +70,9 @@ def make(
     maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
     maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
     roots = _chosen(maker, trees)
+    expect(len(roots))
     for root in roots:
+        progress(root.name)
         maker.plan(root)
     maker.plan_sharing()
     maker.raise_faults(partial=bool(trees))
@@ -316,7 +323,7 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
     roots = selected(snapshot, maker.spec)
     if not roots:
         maker.faults.raise_any()
-        raise errors.BadFile(path, 'selects no tree')
+        raise _nothing_selected(snapshot, maker.spec)
     uuids = {root.uuid for root in roots}
     wanted = set()
     for name in trees:
@@ -327,6 +334,25 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
             raise errors.BadFile(path, f'does not select the tree {name}')
         wanted.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in wanted]
+
+
+def _nothing_selected(snapshot: Snapshot, spec: Spec) -> errors.BadFile:
+    """The condition that no root meets, or that none meets all of them."""
+    if spec.selection is None:
+        return spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
+    names, uuids = spec.selection.names, spec.selection.uuids
+    traits, classes = spec.selection.traits, spec.selection.classes
+    roots = snapshot.roots()
+    hint = ''.join(meant(name, [root.name for root in roots]) for name in names[:1])
+    for key, selection, reason in (
+        ('name', Selection(names=names), f'is called {" or ".join(names)}{hint}'),
+        ('uuid', Selection(uuids=uuids), f'has the UUID {" or ".join(uuids)}'),
+        ('trait', Selection(traits=traits), f'has the trait {" and ".join(traits)}'),
+        ('class', Selection(classes=classes), f'has inventory of {" and ".join(classes)}'),
+    ):
+        if not any(_meets(root, selection) for root in roots):
+            return spec.error(f'selects no tree: no root {reason}', 'trees', key)
+    return spec.error('selects no tree: no root meets all conditions', 'trees')
 
 
 def _meets(root: ProviderState, selection: Selection) -> bool:

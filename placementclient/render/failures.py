@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from placementclient import errors
 
@@ -14,9 +15,12 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
     """A failure in words: most in one line, one that has many facts in a line for each."""
     if isinstance(failure, errors.Infeasible):
         yield 'Infeasible:'
-        for facts in (failure.causes, failure.slack):
-            said = ((fact.tree, fact.sentence) for fact in facts)
-            yield from (f'  {line}' for line in errors.grouped(said))
+        yield from _grouped(failure.causes)
+        yield from _grouped(failure.slack)
+    elif isinstance(failure, errors.Undetermined):
+        yield 'Undetermined:'
+        yield from _grouped(failure.causes)
+        yield errors.Undetermined.ADVICE
     elif isinstance(failure, errors.Undecided):
         yield 'Undecided:'
         yield from (f'  {row}' for row in failure.rows)
@@ -27,3 +31,8 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
             yield f'… and {len(failure.faults) - MOST} more'
     else:
         yield str(failure)
+
+
+def _grouped(facts: Iterable[Any]) -> Iterator[str]:
+    said = ((fact.tree, fact.sentence) for fact in facts)
+    yield from (f'  {line}' for line in errors.grouped(said))

@@ -135,7 +135,7 @@ def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Me
         from prometheus_client import core
     except ImportError:
         raise errors.PlacementError(
-            'Metrics need prometheus_client: pip install python-placementclient[metrics]'
+            'Metrics need prometheus_client: pip install prometheus_client'
         ) from None
     # The names of others end like a counter's, which a gauge's must not: promtool says so.
     kind = core.UntypedMetricFamily if name.endswith('_total') else core.GaugeMetricFamily

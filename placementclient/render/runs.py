@@ -28,18 +28,20 @@ def ending(run: Outcome) -> str:
     )
 
 
-def planning_anew(plan: Plan, trees: Iterable[str], program: str) -> str:
-    """What to type to plan trees anew that were left alone.
+def planning_anew(plan: Plan, path: str, trees: Iterable[str], new_path: str, program: str) -> str:
+    """What to type to plan trees anew that were left alone: of the plan's own specification.
 
+    :param path: the file of the plan
     :param trees: the names of their roots
+    :param new_path: a file that is not there
     :param program: the name of the one that is running
     """
-    files = dict.fromkeys(row.path for row in plan.assignments if row.path)
-    options = [f'--assignments {shlex.quote(path)}' for path in files]
+    options = ['--allow-inferred'] if plan.allow_inferred else []
     options += [f'--tree {shlex.quote(name)}' for name in trees]
     return (
         'Trees that were left alone are planned anew with: '
-        f'{program} resource provider reshape plan --spec <spec> {" ".join(options)} -o <new plan>'
+        f'{program} resource provider reshape plan --spec {shlex.quote(path)} {" ".join(options)} '
+        f'-o {shlex.quote(new_path)}'
     )
 
 

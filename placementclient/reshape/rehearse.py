@@ -70,14 +70,17 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
 
     :raises errors.Differs: if the snapshot lacks a tree of the plan
     """
-    roots = dict.fromkeys(
-        uuid for tree in plan.selected(trees) for uuid in live_state.roots_of(tree)
-    )
-    states: dict[str, ProviderState] = {}
-    for root in roots:
-        if root not in snapshot.providers:
-            raise errors.Differs(f'The snapshot has no provider {root}, which the plan is about')
-        states.update((state.uuid, state) for state in snapshot.tree(root))
+    wanted = plan.selected(trees)
+    roots = dict.fromkeys(uuid for tree in wanted for uuid in live_state.roots_of(tree))
+    names = {change.uuid: change.name for tree in wanted for change in tree.providers}
+    names |= {tree.root_provider_uuid: tree.root_provider_name for tree in wanted}
+    missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
+    if missing:
+        raise errors.Differs(
+            f'The snapshot has no provider {", ".join(missing)}, which the plan is about: take the '
+            'one that was planned on, or choose trees with --tree'
+        )
+    states = {state.uuid: state for root in roots for state in snapshot.tree(root)}
     consumers = {c.uuid: c for uuid in states for c in snapshot.consumers_on(uuid)}
     for consumer in consumers.values():
         for uuid in consumer.allocations:

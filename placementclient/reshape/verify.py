@@ -193,7 +193,8 @@ def _of_inventories(tree: TreePlan, providers: Mapping[str, LiveProvider]) -> It
                 yield Deviation(
                     tree.root_provider_name,
                     'inventory',
-                    f'the inventory of {name} on {change.name} is not that of the plan',
+                    f'the inventory of {name} on {change.name} is not that of the plan: '
+                    f'{_difference(there.get(name), after.get(name))}',
                     {
                         'provider': change.name,
                         'resource_class': name,
@@ -203,6 +204,18 @@ def _of_inventories(tree: TreePlan, providers: Mapping[str, LiveProvider]) -> It
                     # Other trees change a sharing provider too.
                     name in moving and change.root_provider_uuid == tree.root_provider_uuid,
                 )
+
+
+def _difference(there: Inventory | None, planned: Inventory | None) -> str:
+    """What differs, in figures."""
+    if there is None or planned is None:
+        return 'it is not there' if there is None else 'it should not be there'
+    fields, wanted = there.as_fields(), planned.as_fields()
+    return ', '.join(
+        f'{field} {fields[field]} instead of {wanted[field]}'
+        for field in fields
+        if fields[field] != wanted[field]
+    )
 
 
 def _fields(inventory: Inventory | None) -> dict[str, int | float] | None:

@@ -190,9 +190,16 @@ def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(
     assert left.status == errors.ExitStatus.DIFFERS
     (tree,) = json.loads(left.stdout)
     assert (tree['tree'], tree['state']) == ('compute1', 'left alone')
-    command = 'placement resource provider reshape plan --spec <spec> --assignments gpu-map.csv'
-    assert f'{command} --tree compute1 -o <new plan>' in left.stderr
+    command = 'resource provider reshape plan --spec plan.json --tree compute1 -o plan-2.json'
+    assert f'placement {command}' in left.stderr
     again = placement(f'{PREFIX} status plan.json -f json')
     assert again.status == errors.ExitStatus.DIFFERS
     assert json.loads(again.stdout)[0]['reason'] == f'left alone: {tree["reason"]}'
     assert command in again.stderr
+    # As it stands; the eight of the specification are not there any more.
+    anew = placement(command)
+    assert (anew.status, 'which has 7' in anew.stderr) == (1, True), anew
+    grown = 'resource provider inventory set compute1 --amend --resource VGPU=8'
+    assert placement(grown).status == 0
+    assert placement(command).status == 0
+    assert placement(f'{PREFIX} apply plan-2.json --yes').status == 0

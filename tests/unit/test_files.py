@@ -21,7 +21,9 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
+from placementclient.planner.spec.assignments import Row
 from tests.documents import document
+from tests.unit.planner.clouds import cloud, uuid_of
 
 ROOT, SERVER = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7', '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
 
@@ -245,6 +247,33 @@ def test_assignment_files_are_relative_to_the_spec(tmp_path: Path) -> None:
         '  moved_resources: {VGPU: 1}\n'
     )
     assert files.read_spec(str(path)).assignments == (str(tmp_path / 'map.csv'), '/etc/map.csv')
+
+
+def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path: Path) -> None:
+    path, rows = tmp_path / 'plan.json', tmp_path / 'map.csv'
+    plan = plan_of_one_row()
+    files.write_plan(str(path), plan)
+    assert files.read_specified(str(path)) == (plan.spec, list(plan.assignments))
+    consumer = uuid_of('a')
+    rows.write_text(f'consumer_uuid,resource_class,amount,to_provider\n{consumer},VGPU,,gpu1\n')
+    spec, given = files.read_specified(str(path), [str(rows)])
+    assert (spec, [row.to_provider for row in given]) == (plan.spec, ['gpu1'])
+
+
+def plan_of_one_row() -> Plan:
+    """A plan with what the operator knows in it."""
+    there = cloud(
+        {'compute1': {'inventories': {'VGPU': {'total': 2}}}}, {'a': {'compute1': {'VGPU': 1}}}
+    )
+    spec = specification.parse(
+        '- from_resource_provider: compute1\n  to_resource_provider: gpu0\n'
+        '  moved_resources: {VGPU: 1}\n'
+        '- from_resource_provider: compute1\n  to_resource_provider: gpu1\n'
+        '  moved_resources: {VGPU: 1}\n',
+        'spec.yaml',
+    )
+    row = Row(uuid_of('a'), 'VGPU', None, 'gpu0', path='map.csv', line=2)
+    return planner.make(there, spec, [row])
 
 
 def test_assignments(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from argparse import ArgumentParser
 from types import SimpleNamespace
 
@@ -105,3 +106,58 @@ def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session: 
     instance.get_configuration = lambda: {'placement_retries': 2, 'placement_seconds': 9.0}
     client = plugin.make_client(instance)
     assert (client.max_retries, client.timeout) == (2, 9.0)
+
+
+@pytest.mark.parametrize(
+    ('argv', 'environment', 'other'),
+    [
+        ([], {'OS_AUTH_URL': 'http://keystone.test'}, 'OS_AUTH_URL'),
+        ([], {'OS_CLOUD': 'lab'}, 'OS_CLOUD'),
+        (['--os-cloud', 'lab'], {}, '--os-cloud'),
+        (['--os-auth-type', 'placement_direct', '--os-auth-url=x'], {}, '--os-auth-url'),
+    ],
+)
+def test_the_embedded_service_beside_a_cloud_is_refused(
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    argv: list[str],
+    environment: dict[str, str],
+    other: str,
+) -> None:
+    for name, value in {'OS_AUTH_TYPE': 'placement_direct', **environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr('sys.argv', ['openstack', *argv])
+    asked = manager('1', session)
+    asked.auth_plugin_name = 'placement_direct'
+    with pytest.raises(errors.UsageError, match=rf'would win over {other}, as it needs no cloud'):
+        plugin.make_client(asked)
+    asked.auth_plugin_name = 'password'
+    assert plugin.make_client(asked)
+
+
+def test_what_the_command_line_says_wins_over_the_environment(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv('OS_AUTH_URL', 'http://keystone.test')
+    monkeypatch.setattr('sys.argv', ['openstack', '--os-auth-type', 'placement_direct'])
+    asked = manager('1', session)
+    asked.auth_plugin_name = 'placement_direct'
+    assert plugin.make_client(asked)
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        'options: --os-placement-database mysql://root:SECRET@db/placement list',
+        "options: Namespace(debug=True, placement_database='mysql://u:SECRET@db/p', x=1)",
+        "cloud cfg: {'placement_database': 'mysql://u:SECRET@db/p?password=SECRET', 'x': 1}",
+        'START --os-placement-database=mysql://root:SECRET@db/placement',
+    ],
+)
+def test_the_database_is_in_no_log_of_options(caplog: pytest.LogCaptureFixture, line: str) -> None:
+    plugin.build_option_parser(ArgumentParser())
+    with caplog.at_level('DEBUG'):
+        logging.getLogger('osc_lib.shell').debug('%s', line)
+    assert caplog.messages == [caplog.messages[0]]
+    assert 'SECRET' not in caplog.text
+    assert '***' in caplog.text

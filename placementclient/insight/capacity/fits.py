@@ -20,6 +20,8 @@ from placementclient.model.requests import CandidateRequest
 from placementclient.optimize.max_flow import Flow
 
 Trees = Collection[str] | None
+#: Stands for a class, where each alone would allow more: what is free of them is not in one place.
+TOGETHER = '(together)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,9 @@ class Fits:
 
     @property
     def runs_out_first(self) -> str:
-        """The class of which there is the least."""
-        return min(self.by_class, key=lambda name: (self.by_class[name], name))
+        """The class of which there is the least; ``TOGETHER`` where more of it would not help."""
+        scarcest = min(self.by_class, key=lambda name: (self.by_class[name], name))
+        return scarcest if self.by_class[scarcest] == self.count else TOGETHER
 
 
 class Counter:

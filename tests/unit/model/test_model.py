@@ -6,7 +6,7 @@ import pytest
 
 from placementclient import errors
 from placementclient.model.inventories import FIELDS, UNLIMITED, Inventory
-from placementclient.model.providers import is_uuid, normalized, normalized_keys
+from placementclient.model.providers import is_uuid, normalized, normalized_body
 from tests.unit.dialogue import RP
 
 
@@ -76,8 +76,13 @@ def test_uuids_are_read_in_small_letters() -> None:
     capitals = 'AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA'
     assert normalized(capitals) == capitals.lower()
     assert normalized('CUSTOM_A') == 'CUSTOM_A'
-    body = {capitals: [{capitals: {'VCPU': 1}}], 'project_id': capitals}
-    small = {capitals.lower(): [{capitals.lower(): {'VCPU': 1}}], 'project_id': capitals}
-    assert normalized_keys(body) == small
+    groups = {'mappings': {'': [capitals]}, 'project_id': capitals}
+    body = {capitals: [{capitals: {'VCPU': 1}}], **groups}
+    small = {
+        capitals.lower(): [{capitals.lower(): {'VCPU': 1}}],
+        'mappings': {'': [capitals.lower()]},
+        'project_id': capitals,
+    }
+    assert normalized_body(body) == small
     with pytest.raises(errors.BadArgument, match='there twice'):
-        normalized_keys({capitals: 1, capitals.lower(): 2})
+        normalized_body({capitals: 1, capitals.lower(): 2})

@@ -177,3 +177,32 @@ def test_a_uuid_in_capitals_is_one() -> None:
     spec = specification.parse(f'- {{{move}, moved_resources: {{VGPU: 1}}}}', 'spec')
     plan = planner.make(snapshot, spec, trees=[root])
     assert plan.tree(root) == plan.selected([root])[0] == plan.trees[0]
+
+
+@pytest.mark.parametrize(
+    ('trees', 'key', 'reason'),
+    [
+        ('name: [gpu-1]', '.name', 'is called gpu-1, did you mean gpu01?'),
+        ('class: [VGPU, PCPU]', '.class', 'has inventory of VGPU and PCPU'),
+        ('name: [gpu*], trait: [COMPUTE_NODE]', '.trait', 'has the trait COMPUTE_NODE'),
+        (f'name: [gpu01], uuid: [{uuid_of("gpu02")}]', '', 'meets all conditions'),
+    ],
+)
+def test_what_selects_no_tree(trees: str, key: str, reason: str) -> None:
+    move = '{from_resource_provider: "{root}", to_resource_provider: b, moved_resources: {VGPU: 1}}'
+    said = faults_of(f'moves: [{move}]\ntrees: {{{trees}}}\n')
+    assert said[-1] == f'spec.yaml:2: trees{key}: selects no tree: no root {reason}'
+
+
+def test_it_is_told_which_tree_is_next() -> None:
+    told: list[object] = []
+    text = """\
+trees: {class: [VGPU]}
+moves:
+  - from_resource_provider: "{root}"
+    to_resource_provider: "{root}_gpu0"
+    moved_resources: {VGPU: 8}
+"""
+    spec = specification.parse(text, 'spec.yaml')
+    planner.make(cloud(HOSTS, {}), spec, progress=told.append, expect=told.append)
+    assert told == [3, 'gpu01', 'gpu02', 'gpu03']

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from placementclient import errors
+from placementclient.planner.infeasibility.search import Undetermined
 from placementclient.render import failures
+
+
+def test_searches_that_did_not_end_are_one_line() -> None:
+    undetermined = errors.Undetermined([Undetermined(f'gpu0{n}', 60) for n in range(1, 4)])
+    assert list(failures.lines(undetermined)) == [
+        'Undetermined:',
+        '  gpu01 and 2 others: no assignment was found in 60 seconds, and no proof that there is '
+        'none',
+        errors.Undetermined.ADVICE,
+    ]
 
 
 def test_the_faults_of_a_file_in_lines_that_can_be_read() -> None:

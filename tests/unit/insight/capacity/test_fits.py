@@ -89,6 +89,14 @@ def test_only_trees_that_have_all_classes_are_told() -> None:
     assert counts(snapshot, VCPU=1, VGPU=1) == {'host2': 0, ALL: 0}
 
 
+def test_where_each_class_alone_would_do_none_is_called_scarce() -> None:
+    snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
+    request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1}))
+    [in_all] = fits.by_tree(Topology(snapshot), request)
+    assert (in_all.count, in_all.runs_out_first) == (0, fits.TOGETHER)
+    assert in_all.by_class == {'VCPU': 2, 'VGPU': 1}
+
+
 def test_where_no_tree_has_all_classes_it_is_told_what_there_is() -> None:
     snapshot = cloud([provider('host1', VCPU=2), provider('host2', VGPU=1)])
     request = CandidateRequest(Filter({'VCPU': 1, 'VGPU': 1, 'FPGA': 1}))
@@ -195,7 +203,7 @@ def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way
 
 def test_a_search_that_is_needed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
-    with pytest.raises(errors.PlacementError, match=r'placementclient\[solver\]'):
+    with pytest.raises(errors.PlacementError, match='pip install ortools'):
         counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)
 
 
