@@ -57,6 +57,21 @@ class DirectLoader(loading.BaseLoader['Direct']):
             ),
         ]
 
+    def load_from_options(self, **kwargs: Any) -> Direct:
+        """The plugin of these options.
+
+        :raises errors.UsageError: if there are others, such as those of a cloud
+        """
+        foreign = sorted(kwargs.keys() - {option.dest for option in self.get_options()})
+        if foreign:
+            raise errors.UsageError(
+                f'placement_direct needs no cloud and takes no {", ".join(foreign)}: every command '
+                'would work on a database of this host; name a cloud (OS_CLOUD, --os-cloud) or '
+                'placement_direct, not both'
+            )
+        loaded: Direct = super().load_from_options(**kwargs)
+        return loaded
+
 
 class Direct(plugin.FixedEndpointPlugin):
     """Placement in this process, on one database.

@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from types import SimpleNamespace
 
 import pytest
+from keystoneauth1 import loading
 from keystoneauth1.session import Session
 
 from placementclient import errors, plugin
@@ -143,6 +144,12 @@ def test_what_the_command_line_says_wins_over_the_environment(
     asked = manager('1', session)
     asked.auth_plugin_name = 'placement_direct'
     assert plugin.make_client(asked)
+
+
+def test_options_of_a_cloud_are_none_of_the_embedded_service() -> None:
+    loader = loading.get_plugin_loader('placement_direct')
+    with pytest.raises(errors.UsageError, match='takes no auth_url, username: '):
+        loader.load_from_options(auth_url='http://keystone.test', username='me')
 
 
 @pytest.mark.parametrize(
