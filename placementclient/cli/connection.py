@@ -27,7 +27,6 @@ FOREIGN = ('--os-', '--tls-', '--collect-timing')
 DEFAULT_WAY = 'password'
 #: How long Keystone is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
-DIRECT = 'placement_direct'
 HINT = (
     'set the OS_* variables of your cloud, or use --os-cloud with a clouds.yaml, or '
     '--os-auth-type placement_direct for a Placement without a server'
@@ -139,19 +138,9 @@ def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
 
     :raises errors.UsageError: if the command line, or the environment, asks for both
     """
-    if (options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) != DIRECT:
+    if (options.os_auth_type or os.environ.get('OS_AUTH_TYPE')) != plugin.DIRECT:
         return False
-    words = {word.partition('=')[0] for word in argv}
-    others: list[str] = [name for name in ('--os-cloud', '--os-auth-url') if name in words]
-    source = '--os-auth-type'
-    if not options.os_auth_type:
-        source = 'OS_AUTH_TYPE'
-        others += [name for name in ('OS_CLOUD', 'OS_AUTH_URL') if os.environ.get(name)]
-    if others:
-        raise errors.UsageError(
-            f'{DIRECT} ({source}) would win over {others[0]}, as it needs no cloud: every command '
-            'would work on a database of this host; unset one of the two'
-        )
+    plugin.check_direct(argv)
     return True
 
 
