@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from placementclient import endpoints, errors, microversion
+from placementclient import answers, endpoints, errors, microversion
 from placementclient.endpoints import Endpoint
 from placementclient.microversion import Microversion
 
@@ -377,9 +377,6 @@ def _answer(request: str, endpoint: Endpoint, response: Any) -> Answer:
         fault = 'not with 204'
     else:
         if decoded:
-            # Loads slower than many a command runs that is refused before it sends anything.
-            from placementclient import answers
-
             answers.check(endpoint, decoded)
         return Answer(status, decoded or Document(), headers)
     raise errors.InvalidAnswer(
