@@ -400,6 +400,7 @@ def test_a_read_is_repeated(wire: Wire, run: Run, pauses: list[float], fault: st
 def test_a_service_that_is_not_there_is_told_in_a_line(
     wire: Wire, run: Run, pauses: list[float]
 ) -> None:
+    wire.shutdown()
     wire.server_close()
     result = run('resource class create CUSTOM_X')
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
