@@ -255,11 +255,15 @@ class TreeExecutor:
             self._runner(conditions).run(operation)
 
     def _backward(self) -> TreeResult:
-        begun = self._journal.of(self._root_uuid).begun
+        record = self._journal.of(self._root_uuid)
+        begun = record.begun
         if not begun and live_state.is_as_planned(self.tree, self._listed()):
             return self._ended(State.ALREADY_BACK)
         snapshot = replanning.captured(self._client, self.tree)
         tree_state = live_state.tree_state_of(self.tree, snapshot)
+        if not begun and record.ended == State.LEFT_ALONE and tree_state.is_untouched:
+            # Others had changed it before anything was sent.
+            return self._ended(State.ALREADY_BACK)
         if tree_state.phase is not Phase.BEFORE:
             back = replanning.planned_back(snapshot, self._run.plan, self.tree)
             self._runner(preconditions.as_planned(back)).run(_reshape_of(back))

@@ -345,3 +345,15 @@ def test_a_server_that_was_migrated_since_is_no_damage() -> None:
         snapshot = Snapshot(there.providers.values(), [moved])
         found = [each for each in verify.of_snapshot(tree, snapshot) if each.kind == 'misplaced']
         assert [each.is_damage for each in found] == [is_damage]
+
+
+def test_what_was_left_alone_at_once_has_nothing_to_take_back(tmp_path: Path) -> None:
+    placement, plan = made()
+    shrink(placement)
+    path = str(tmp_path / 'journal')
+    assert executor.apply(placement.client(), plan, path).trees[0].state is LEFT
+    sent = placement.writes()
+    outcome = executor.rollback(placement.client(), plan, path)
+    assert [tree.state for tree in outcome.trees] == [State.ALREADY_BACK]
+    assert outcome.exit_status is ExitStatus.DONE
+    assert [each for each in placement.writes()[len(sent) :] if 'reshaper' not in each] == []
