@@ -199,7 +199,7 @@ def test_how_many_fit_agrees_with_a_count_by_hand(client: Client, placement: Pla
         'nested': (3, 'DISK_GB'),  # 95 GB; 3 and 5 times 3 VCPU
         'one': (5, 'VCPU'),
         'two': (3, 'VCPU'),
-        # Of the pools come 12 and 3, for 13 and 3 that want them. Any class alone would do for more:
+        # Of the pools come 12 and 3, for 13 and 3 that want them. Any class alone allows more:
         # one host has the VCPU, another the DISK_GB.
         ALL: (3 + 12 + 3, '(together)'),
     }
