@@ -88,6 +88,8 @@ class AuditProvider(base.Lister):
         made = len(checks.CHECKS) - len(set(parsed_args.ignore))
         self.nothing = tables.nothing(made, cloud, roots)
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
+        for line in tables.doubts(findings) if done is None else ():
+            self.log.warning(line)
         if any(
             finding.is_wrong and (done or {}).get(place) != _FIXED
             for place, finding in enumerate(findings)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from placementclient import program
+from placementclient import errors, program
 from placementclient.commands import audit, base
 from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT
+from placementclient.wording import listed
+
+if TYPE_CHECKING:
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.planner.plan.plan import Plan
 
 
 class ReportProvider(base.Command):
@@ -45,6 +51,8 @@ class ReportProvider(base.Command):
         template = page.template()
         plan = files.read_plan(parsed_args.plan) if parsed_args.plan else None
         cloud = audit.read(self, parsed_args)
+        if plan is not None:
+            _check_plan(plan, cloud.snapshot)
         report = Report(
             cloud,
             tuple(checks.audit(cloud)),
@@ -56,3 +64,14 @@ class ReportProvider(base.Command):
             lists=audit.heal_lists(parsed_args, cloud.servers),
         )
         files.write_text(parsed_args.output, page.page(template, report))
+
+
+def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
+    """Refuse a plan for another cloud."""
+    missing = [
+        tree.root_provider_name
+        for tree in plan.trees
+        if tree.root_provider_uuid not in snapshot.providers
+    ]
+    if missing:
+        raise errors.BadArgument(f'There is no {listed(missing, 8)}, which the plan is about')

@@ -71,6 +71,11 @@ def _beside(path: str) -> str:
     )
 
 
+def _is_elsewhere(plan: Plan, here: str) -> bool:
+    """Whether a plan was made of another service than this; ``False`` where that is not known."""
+    return plan.origin is not None and plan.origin.service not in (None, here)
+
+
 def _made(plan: Plan, here: str) -> str:
     """When a plan was read, and of which service, where that is another one than this."""
     origin = plan.origin
@@ -152,6 +157,8 @@ class ApplyReshape(_Run):
         here = self.client.service
         question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
         self.confirm(f'{_made(plan, here)}{question}', parsed_args)
+        if parsed_args.yes and _is_elsewhere(plan, here):
+            self.log.warning(f'{_made(plan, here)}This is {here}')
         with self.reported(count) as report:
             outcome = executor.apply(
                 self.client,

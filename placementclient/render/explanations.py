@@ -10,6 +10,7 @@ from placementclient.insight.candidates.explanation import Explanation, Host, Re
 from placementclient.insight.candidates.provider_index import Offer
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
+from placementclient.wording import counted
 
 _LIMITS = {
     Reason.FREE: '{amount} free on {provider}',
@@ -36,7 +37,7 @@ def lines(explanation: Explanation) -> Iterator[str]:
     else:
         yield 'The request cannot be met.'
     yield ''
-    yield f'Alone, of {explanation.trees} trees'
+    yield f'Alone, of {counted(explanation.trees, "tree")}'
     width = len(str(explanation.trees))
     for requirement, count in explanation.alone.items():
         yield f'  {count:>{width}}  {_text(requirement, explanation)}'

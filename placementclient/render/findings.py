@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 
 from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.consumers import DOUBTFUL
 from placementclient.insight.audit.findings import Fault, Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
@@ -44,6 +45,13 @@ def unknown(cloud: Cloud) -> list[str]:
         for what, listed in (('servers', cloud.servers), ('migrations', cloud.migrations))
         if listed is None
     ]
+
+
+def doubts(found: Sequence[Finding]) -> Iterator[str]:
+    """What speaks against the list of servers that something was found by."""
+    number = sum(finding.fault.doubt == DOUBTFUL for finding in found)
+    if number:
+        yield f'{counted(number, "finding")} may be none: {DOUBTFUL}'
 
 
 def rows(

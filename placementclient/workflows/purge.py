@@ -228,7 +228,8 @@ def _delete(client: Client, provider: Provider) -> None:
 def _check(frees: Iterable[Free], *, force: bool) -> None:
     against = [free for free in frees if free.taken and free.is_refused(force=force)]
     if against:
-        raise Refused(against)
+        # First what nothing overrules: only some of them are told.
+        raise Refused(sorted(against, key=lambda free: not free.is_migration))
 
 
 class Judge:

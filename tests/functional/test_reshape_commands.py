@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from placementclient import errors, files
 from placementclient.api import allocation
 from placementclient.http import Client
+from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import capture, restore
 from tests.documents import document
@@ -203,3 +205,18 @@ def test_what_was_not_reviewed_comes_with_the_command_that_plans_it(
     assert placement(grown).status == 0
     assert placement(command).status == 0
     assert placement(f'{PREFIX} apply plan-2.json --yes').status == 0
+
+
+def test_a_plan_that_was_made_of_another_service_says_so(
+    placement: Placement, cloud: Snapshot
+) -> None:
+    assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
+    plan = files.read_plan('plan.json')
+    there = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
+    files.write_plan('plan.json', replace(plan, origin=there))
+    said = placement(f'{PREFIX} apply plan.json --yes')
+    assert said.status == 0
+    assert said.stderr.startswith(
+        'The plan was made on what was there at 2026-11-01T22:00:00+00:00 of '
+        'https://elsewhere/placement. This is '
+    )

@@ -18,6 +18,7 @@ _EVACUATION = 'evacuation'
 #: Why something is not freed that seems to be superfluous.
 _NEEDED = 'a migration may still need it'
 _MIGRATION = 'nothing is taken from a migration'
+DOUBTFUL = 'the list of servers has fewer of the consumers than it lacks'
 
 
 class Situation(enum.Enum):
@@ -127,7 +128,7 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
             return _NEEDED
         if case.consumer.type != INSTANCE and cloud.migrations is None:
             return 'it may be a migration, and no list of migrations was given'
-        return 'the list of servers has fewer of the consumers than it lacks' if doubtful else ''
+        return DOUBTFUL if doubtful else ''
 
     unknown = sum(situation(cloud, each) is Situation.ORPHAN for each in consumers)
     # Such a list is rather one of a single project, or of another cloud, or cut off.

@@ -60,6 +60,18 @@ def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
     ]
 
 
+def test_a_list_that_is_rather_of_something_else_is_told(
+    placement: Placement, tmp_path: Path
+) -> None:
+    cloud = save(tmp_path, 'cloud.json', small())
+    nobody = save(tmp_path, 'nobody.json', [])
+    found = placement(AUDIT.format(cloud) + f'--servers {nobody} --migrations {nobody} -f json')
+    assert [each['id'] for each in json.loads(found.stdout)] == ['orphan']
+    assert found.stderr == (
+        '1 finding may be none: the list of servers has fewer of the consumers than it lacks\n'
+    )
+
+
 def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')

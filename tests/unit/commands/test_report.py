@@ -34,6 +34,16 @@ def test_with_a_plan(placement: Placement, tmp_path: Path) -> None:
     assert len(embedded(text)['plan']) == 1
 
 
+def test_a_plan_for_another_cloud_is_refused(placement: Placement, tmp_path: Path) -> None:
+    cloud = save(tmp_path, 'cloud.json', small())
+    files.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
+    target = tmp_path / 'report.html'
+    command = f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"} -o {target}'
+    said = placement(command)
+    assert (said.status, said.stderr) == (1, 'There is no gpu1, which the plan is about\n')
+    assert not target.exists()
+
+
 def test_with_lists_the_audit_knows_of_orphans(placement: Placement, tmp_path: Path) -> None:
     cloud = save(tmp_path, 'cloud.json', small())
     servers = save(
