@@ -18,6 +18,7 @@ from placementclient.model.servers import ServerMigration
 from placementclient.planner.plan.plan import Notice, TreePlan
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
+from placementclient.wording import counted
 
 
 def warnings_of(
@@ -174,7 +175,7 @@ def _migrations(tree: TreePlan, migrations: Sequence[ServerMigration] | None) ->
     if migrations is None and untyped:
         yield Notice(
             'migrations-unknown',
-            f'whether a migration is under way is not known, as {len(untyped)} consumers have no '
+            f'whether a migration is under way is not known, as {_having(len(untyped))} no '
             'type: say it with --migrations',
             {'consumers': untyped},
         )
@@ -256,3 +257,7 @@ def _siblings(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[N
                     '[placement]allocation_candidates_generation_strategy of the service',
                     {'parent_provider_uuid': parent, 'resource_class': name, 'count': count},
                 )
+
+
+def _having(number: int) -> str:
+    return f'{counted(number, "consumer")} {"has" if number == 1 else "have"}'

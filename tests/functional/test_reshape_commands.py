@@ -76,7 +76,7 @@ def test_what_is_not_decided_is_refused_with_a_file_to_fill_in(
 def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
     planned = f'{PLAN} --assignments gpu-map.csv'
     (moving,) = [uuid for uuid, consumer in cloud.consumers.items() if consumer.type is None]
-    assert 'is not known, as 1 consumers have no type' in placement(planned).stderr
+    assert 'is not known, as 1 consumer has no type' in placement(planned).stderr
     record = {'UUID': moving, 'Server UUID': moving, 'Status': 'finished'}
     Path('migrations.json').write_text(json.dumps([record]))
     said = placement(f'{planned} --migrations migrations.json').stderr
