@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from placementclient.wording import first
@@ -319,6 +319,8 @@ BY_STATUS: Mapping[int, type[HTTPError]] = {
     409: Conflict,
     429: Busy,
 }
+#: After these, the next request would fare no better: nobody is let in.
+SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
 #: Statuses that mean the same, whoever says so: nothing was carried out.
 _ANYBODYS = (Unauthorized, Busy)
 #: What a 500 says where the service has lost a race that it does not answer with 409, or where the
@@ -386,20 +388,3 @@ def _shown(reason: str) -> str:
 
 def _unreadable(reason: str | None) -> str:
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'
-
-
-def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree.
-
-    :param said: the name of a tree and a sentence about it, in any number
-    """
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for tree, sentence in said:
-        pattern = re.sub(rf'(?<!\w){re.escape(tree)}', '\0', sentence)
-        groups.setdefault(pattern, []).append((tree, sentence))
-    for group in groups.values():
-        tree, sentence = group[0]
-        others = len({name for name, _ in group}) - 1
-        if others:
-            tree += f' and {others} other{"s" if others > 1 else ""}'
-        yield f'{tree}: {sentence}'

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 
 def meant(word: str, known: Iterable[str]) -> str:
@@ -28,3 +29,20 @@ def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
     """``a, b, c and 2 more``: the first of many names."""
     shown = ', '.join(names[:most])
     return f'{shown} and {len(names) - most} {others}' if len(names) > most else shown
+
+
+def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """``gpu01 and 9 others: …`` for sentences that differ in nothing but the name of their tree.
+
+    :param said: the name of a tree and a sentence about it, in any number
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for tree, sentence in said:
+        pattern = re.sub(rf'(?<!\w){re.escape(tree)}', '\0', sentence)
+        groups.setdefault(pattern, []).append((tree, sentence))
+    for group in groups.values():
+        tree, sentence = group[0]
+        others = len({name for name, _ in group}) - 1
+        if others:
+            tree += f' and {others} other{"s" if others > 1 else ""}'
+        yield f'{tree}: {sentence}'

@@ -30,7 +30,7 @@ from placementclient.planner.target.known import HoldingKey, Known, KnownAssignm
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 from placementclient.planner.tree_plan import compose
-from placementclient.wording import meant
+from placementclient.wording import grouped, meant
 
 #: Of more trees that do not fit together, it is not tried which of them do.
 MOST_TOGETHER = 64
@@ -283,7 +283,7 @@ class _Maker:
         self.faults.found += [
             self.spec.error(sentence, *keys)
             for keys, causes in by_place.items()
-            for sentence in errors.grouped((cause.tree, cause.sentence) for cause in causes)
+            for sentence in grouped((cause.tree, cause.sentence) for cause in causes)
         ]
         if not partial and not self.left:
             self.faults.found += [

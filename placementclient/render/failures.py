@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from placementclient import errors
+from placementclient.wording import grouped
 
 #: How many faults of a file are told.
 MOST = 100
@@ -35,4 +36,4 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
 
 def _grouped(facts: Iterable[Any]) -> Iterator[str]:
     said = ((fact.tree, fact.sentence) for fact in facts)
-    yield from (f'  {line}' for line in errors.grouped(said))
+    yield from (f'  {line}' for line in grouped(said))

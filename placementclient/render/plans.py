@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from placementclient import errors
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.plan.state_changes import Content, ProviderChange
 from placementclient.render import trees
+from placementclient.wording import grouped
 
 
 def summary(plan: Plan) -> dict[str, int]:
@@ -45,7 +45,7 @@ def lines(plan: Plan) -> Iterator[str]:
 
 def warnings(plan: Plan) -> Iterator[str]:
     """What an operator should know, with its tree; what is equal for several trees once."""
-    return errors.grouped(
+    return grouped(
         (tree.root_provider_name, warning.message)
         for tree in plan.trees
         for warning in tree.warnings

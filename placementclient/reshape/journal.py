@@ -11,7 +11,7 @@ import datetime
 import fcntl
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Protocol
@@ -181,13 +181,11 @@ def opened(path: str, plan: Plan) -> Iterator[Journal]:
         os.close(descriptor)
 
 
-def revised(plan: Plan, path: str) -> Plan:
+def revised(plan: Plan, records: Mapping[str, Record]) -> Plan:
     """A plan with the trees as they were planned again while it was applied.
 
-    :param path: of the journal, which need not exist
-    :raises errors.BadFile: if it belongs to another plan or cannot be read
+    :param records: what its journal knows of the trees, as :func:`read` has it
     """
-    records = read(path, plan)
     again = {uuid: record.plan for uuid, record in records.items() if record.plan is not None}
     return replace(
         plan, trees=tuple(again.get(tree.root_provider_uuid, tree) for tree in plan.trees)

@@ -17,13 +17,7 @@ from placementclient.reshape.tree_executor import OutcomeUnknown
 #: Told how each tree ended, when it ends.
 Report = Callable[[TreeResult], None]
 #: After these, the next request would fare no better.
-_FATAL = (
-    JournalFailed,
-    OutcomeUnknown,
-    errors.AuthenticationFailed,
-    errors.Forbidden,
-    errors.Unauthorized,
-)
+_FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 
 
 class TreeQueue:

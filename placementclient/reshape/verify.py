@@ -42,7 +42,7 @@ def verify(
     records: Mapping[str, journal.Record] = {}
     if journal_path is not None:
         records = journal.read(journal_path, plan)
-        plan = journal.revised(plan, journal_path)
+        plan = journal.revised(plan, records)
     later = _changed_later(plan)
     wanted = plan.selected(trees)
     source = reading.source(client, wanted)
@@ -91,7 +91,7 @@ def status(
     records: Mapping[str, journal.Record] = {}
     if journal_path is not None:
         records = journal.read(journal_path, plan)
-        plan = journal.revised(plan, journal_path)
+        plan = journal.revised(plan, records)
 
     wanted = plan.selected(trees)
     source = reading.source(client, wanted)

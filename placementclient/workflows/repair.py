@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -10,8 +9,6 @@ from email.utils import parsedate_to_datetime
 from placementclient import errors
 from placementclient.api import allocation, conflict, inventory, trait
 from placementclient.http import Client
-from placementclient.model.freshness import Read
-from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, Free, LowerReserved, Repair
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
@@ -33,32 +30,37 @@ def apply(client: Client, repair: Repair, listed: datetime | None = None) -> Non
     """
     match repair:
         case AddTrait():
-            _retried(client, lambda: _add_trait(client, repair))
+            _add_trait(client, repair)
         case LowerReserved():
-            _retried(client, lambda: _lower_reserved(client, repair))
+            _lower_reserved(client, repair)
         case Free():
             _free(client, repair, listed)
 
 
-def _retried(client: Client, attempt: Callable[[], None]) -> None:
-    conflict.retried(attempt, max_retries=client.max_retries)
-
-
 def _add_trait(client: Client, repair: AddTrait) -> None:
-    there = trait.list_of_provider(client, repair.provider_uuid)
-    assert there.generation is not None
-    if repair.trait not in there.value:
-        wanted = [*there.value, repair.trait]
-        trait.set_on_provider(client, repair.provider_uuid, wanted, there.generation)
+    uuid = repair.provider_uuid
+
+    def with_it(there: list[str]) -> list[str]:
+        return there if repair.trait in there else [*there, repair.trait]
+
+    conflict.edited(
+        lambda: trait.list_of_provider(client, uuid),
+        with_it,
+        lambda wanted, generation: trait.set_on_provider(client, uuid, wanted, generation),
+        max_retries=client.max_retries,
+    )
 
 
 def _lower_reserved(client: Client, repair: LowerReserved) -> None:
-    there: Read[Inventory] = inventory.show(client, repair.provider_uuid, repair.resource_class)
-    found = there.value
-    assert there.generation is not None
-    if found.reserved > found.total:
-        fields = replace(found, reserved=found.total).as_fields()
-        inventory.set(client, repair.provider_uuid, repair.resource_class, fields, there.generation)
+    uuid, name = repair.provider_uuid, repair.resource_class
+    conflict.edited(
+        lambda: inventory.show(client, uuid, name),
+        lambda there: replace(there, reserved=min(there.reserved, there.total)),
+        lambda wanted, generation: inventory.set(
+            client, uuid, name, wanted.as_fields(), generation
+        ),
+        max_retries=client.max_retries,
+    )
 
 
 def _free(client: Client, repair: Free, listed: datetime | None) -> None:

@@ -6,14 +6,6 @@ from collections.abc import Callable
 
 from placementclient import errors
 
-#: After these, the next request would fare no better: nobody is let in, or nobody answers.
-_FATAL = (
-    errors.AuthenticationFailed,
-    errors.Forbidden,
-    errors.NoAnswer,
-    errors.Unauthorized,
-)
-
 
 class Run:
     """What the changes of a run have in common: the service.
@@ -34,5 +26,5 @@ class Run:
                 return look()
             except errors.PlacementError as another:
                 failure = another
-        self.is_over = isinstance(failure, _FATAL)
+        self.is_over = isinstance(failure, (*errors.SHUT_OUT, errors.NoAnswer))
         return False

@@ -158,7 +158,7 @@ def _held(snapshot: Snapshot) -> dict[str, Resources]:
 def _against_the_journal(url: str, plan: Plan, path: str, seen: Snapshot) -> Iterable[str]:
     """Which trees are not what the journal says."""
     records = journal.read(path, plan)
-    current = journal.revised(plan, path)
+    current = journal.revised(plan, records)
     applied = []
     for tree in plan.trees:
         record = records.get(tree.root_provider_uuid)

@@ -106,7 +106,7 @@ def test_a_second_writer(client: Client, service: Service, tmp_path: Path, child
         assert TRAIT in after.providers[host].traits
     done = [tree.root_provider_name for tree in outcome.of(State.APPLIED)]
     if done:
-        current = journal.revised(plan, f'{path}.journal')
+        current = journal.revised(plan, journal.read(f'{path}.journal', plan))
         assert [d for d in verify.verify(client, current, done) if d.is_damage] == []
     for tree in outcome.of(State.LEFT_ALONE):
         states = list(after.tree(tree.root_provider_uuid))
