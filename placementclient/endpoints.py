@@ -7,7 +7,7 @@ the two, and proves each ``since`` against the real service.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote
 
 from placementclient import errors
@@ -17,8 +17,7 @@ from placementclient.microversion import LOWEST, Microversion
 MAX_RETRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """A method and a path, and the microversion from which the service has them."""
 
     name: str

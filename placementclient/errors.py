@@ -10,7 +10,7 @@ from typing import Any, Self
 from placementclient.wording import first
 
 #: What may steer a terminal, or cannot be printed at all.
-_UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]')
+_UNPRINTABLE = r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]'
 #: How many characters of a reason are told.
 _LONGEST = 600
 #: And of what an answer says: the service lists what it does not know, a page may be anything.
@@ -325,7 +325,7 @@ SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
 _ANYBODYS = (Unauthorized, Busy)
 #: What a 500 says where the service has lost a race that it does not answer with 409, or where the
 #: database has ended one of two transactions: both were rolled back.
-_LOST_RACE = re.compile('concurrently updated|deadlock|could not serialize access', re.IGNORECASE)
+_LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
 #: The code that the service gives where it has nothing to say; no news for a reader.
 UNDEFINED_CODE = 'placement.undefined_code'
 
@@ -354,7 +354,7 @@ def from_answer(
 
 def _kind(status: int, code: str | None, sentence: str) -> type[HTTPError]:
     if status >= 500:
-        return ConcurrentUpdate if _LOST_RACE.search(sentence) else ServerError
+        return ConcurrentUpdate if re.search(_LOST_RACE, sentence) else ServerError
     kind = BY_STATUS.get(status, HTTPError)
     if sentence and kind not in _ANYBODYS:
         return BY_CODE.get(code or '', kind)
@@ -375,7 +375,7 @@ def _sentence(fault: Mapping[str, Any]) -> str:
     detail = detail.partition('Failed validating')[0][:_LONGEST_DETAIL]
     paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
     # Nothing that an answer says may steer the terminal.
-    paragraphs = [_UNPRINTABLE.sub('\ufffd', part) for part in paragraphs]
+    paragraphs = [re.sub(_UNPRINTABLE, '\ufffd', part) for part in paragraphs]
     useful = [part for part in paragraphs if part]
     return useful[-1] if useful else ''
 
@@ -383,7 +383,7 @@ def _sentence(fault: Mapping[str, Any]) -> str:
 def _shown(reason: str) -> str:
     """A reason on one line of a length that a person reads."""
     cut = reason if len(reason) <= _LONGEST else f'{reason[:_LONGEST]}…'
-    return _UNPRINTABLE.sub('\ufffd', cut)
+    return re.sub(_UNPRINTABLE, '\ufffd', cut)
 
 
 def _unreadable(reason: str | None) -> str:

@@ -10,8 +10,7 @@ import time
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient import answers, endpoints, errors, microversion
 from placementclient.endpoints import Endpoint
@@ -35,8 +34,7 @@ BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
 SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the service said to a request that it granted.
 
     :param body: the JSON object; empty where there was none

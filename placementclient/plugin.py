@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import endpoints, errors, microversion
-from placementclient.cli import coexistence
+from placementclient.cli import coexistence, deferral
 
 if TYPE_CHECKING:
     from placementclient.http import Client
@@ -36,7 +36,13 @@ _DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Add the options that all commands of the plugin share."""
+    """Add the options that all commands of the plugin share, as OpenStackClient asks for it."""
+    deferral.defer()
+    return add_options(parser)
+
+
+def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Add the options that all commands share."""
     # OpenStackClient refuses a way to authenticate for which nothing is set, but placement_direct
     # needs no setting. Of two options with one dest the first one's default counts, and
     # OpenStackClient adds --os-placement-roles after this.
@@ -50,7 +56,6 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
     for name in _LOGGERS:
         logging.getLogger(name).addFilter(_without_database)
     if coexistence.is_needed():
-        coexistence.take_precedence()
         coexistence.notify()
         return parser
     parser.add_argument(

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from importlib import metadata
 
 PACKAGE, PEER = 'placementclient', 'osc_placement'
-COMMANDS = 'openstack.placement.v1'
 NOTICE = (
     'osc-placement is installed beside python-placementclient, which replaces it and takes '
     'precedence. To remove it: pip uninstall osc-placement'
@@ -26,22 +24,10 @@ def is_needed() -> bool:
     return f'{PEER}.plugin' in sys.modules
 
 
-def take_precedence() -> None:
-    """Have OpenStackClient load our commands, not those of osc-placement."""
-    from stevedore import ExtensionManager
-
-    ours = [
-        point
-        for point in metadata.entry_points(group=COMMANDS)
-        if point.module.partition('.')[0] != PEER
-    ]
-    ExtensionManager.ENTRY_POINT_CACHE[COMMANDS] = ours
-    # With two plugins for one API the same commands are loaded twice; the notice says enough.
-    logging.getLogger('cliff.commandmanager').addFilter(_is_not_ours)
-
-
 def notify() -> None:
     """Say how to mend it."""
+    # With two plugins for one API the same commands are found twice; the notice says enough.
+    logging.getLogger('cliff.commandmanager').addFilter(_is_not_ours)
     print(NOTICE, file=sys.stderr)
 
 

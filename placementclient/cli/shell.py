@@ -86,7 +86,7 @@ class Shell(app.App):
         parser: argparse.ArgumentParser = super().build_option_parser(*args, **kwargs)
         parser.prog, parser.allow_abbrev = self.NAME, False
         parser.usage = '%(prog)s [options] <command> [arguments]'
-        plugin.build_option_parser(parser)
+        plugin.add_options(parser)
         parser.add_argument(
             '--timing', action='store_true', help='Print how long each request took'
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
@@ -339,10 +338,8 @@ def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> C
     from placementclient.commands.filters import any_of
 
     common = request.common
-    return replace(
-        request,
-        common=replace(
-            common,
+    return request._replace(
+        common=common._replace(
             required=(*common.required, *parsed_args.required),
             forbidden=(*common.forbidden, *parsed_args.forbidden),
             member_of=(*common.member_of, *any_of(parsed_args.member_of)),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar('T')
 
 
-@dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
+class Read(NamedTuple, Generic[T]):
     """What the service answered.
 
     :param generation: of the provider at that moment: a write that was decided on this value

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from placementclient import errors
 
@@ -49,8 +48,7 @@ def normalized_body(document: Any) -> Any:
     return normal
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(NamedTuple):
     """A resource provider.
 
     :param generation: moves with every change of inventory, traits, aggregates and allocations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """What providers must have; one group of a request for candidates, or a filter on a list.
 
     :param resources: amounts by resource class
@@ -19,7 +19,7 @@ class Filter:
     :param in_tree: UUID of any provider of the tree
     """
 
-    resources: Mapping[str, int] = field(default_factory=dict)
+    resources: Mapping[str, int] = MappingProxyType({})
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
     member_of: tuple[str, ...] = ()
@@ -27,8 +27,7 @@ class Filter:
     in_tree: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateRequest:
+class CandidateRequest(NamedTuple):
     """A request for allocation candidates.
 
     :param common: what the tree as a whole must satisfy: the group without a suffix
@@ -41,7 +40,7 @@ class CandidateRequest:
     """
 
     common: Filter = Filter()
-    groups: Mapping[str, Filter] = field(default_factory=dict)
+    groups: Mapping[str, Filter] = MappingProxyType({})
     group_policy: str | None = None
     same_subtree: tuple[tuple[str, ...], ...] = ()
     root_required: tuple[str, ...] = ()

@@ -6,9 +6,8 @@ Names and order are a contract: scripts select columns by name and read values b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cliff.columns import FormattableColumn
 
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
 Output = tuple[tuple[str, ...], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column, or a field of a single thing.
 
     :param name: its heading

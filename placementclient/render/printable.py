@@ -11,14 +11,15 @@ import re
 from typing import Any
 
 #: Control characters but line ends and tabs, what turns the direction, and what is no text at all.
-_STEERING = re.compile(
-    '[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]'
-)
+_STEERING = '[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]'
 
 
 def printable(text: str) -> str:
     r"""A text with ``\x1b`` and the like as they are written here."""
-    return _STEERING.sub(lambda match: match[0].encode('unicode_escape').decode(), text)
+    # Nearly all is; nothing has to be looked for then.
+    if text.isprintable():
+        return text
+    return re.sub(_STEERING, lambda match: match[0].encode('unicode_escape').decode(), text)
 
 
 class Cells:

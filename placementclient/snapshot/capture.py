@@ -262,7 +262,7 @@ class _Reader:
         if len(generations) > 1 or inventories.generation is None:
             raise _Moved
         state = ProviderState(
-            replace(provider, generation=inventories.generation),
+            provider._replace(generation=inventories.generation),
             {sys.intern(name): self._shared(value) for name, value in inventories.value.items()},
             self._shared(frozenset(traits.value)),
             self._shared(frozenset(aggregates.value)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from placementclient.api import allocation_candidate, resource_provider
 from placementclient.http import Client
@@ -35,7 +34,7 @@ class Inquiry:
             return None
         self._left -= 1
         candidates, summaries = allocation_candidate.list(
-            self._client, replace(request, limit=self._limit)
+            self._client, request._replace(limit=self._limit)
         )
         trees = {root for candidate in candidates for root in candidate.roots(summaries)}
         return Offer(len(trees), len(candidates) >= self._limit)

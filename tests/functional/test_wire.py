@@ -150,7 +150,7 @@ def write_files(folder: Path, client: Client, uuids: dict[str, str], generation:
     more = there.providers[uuids['there']]
     added = replace(
         more,
-        provider=replace(more.provider, uuid=GROUP, name=NAMES['new'], root_provider_uuid=GROUP),
+        provider=more.provider._replace(uuid=GROUP, name=NAMES['new'], root_provider_uuid=GROUP),
     )
     files.write_snapshot(str(folder / 'cloud.json'), Snapshot([added], []))
     move = {

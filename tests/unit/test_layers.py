@@ -63,7 +63,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         'render.printable',
     },
     'cli.coexistence': set(),
-    'plugin': {'http', 'cli.coexistence'},
+    'cli.deferral': {'cli.coexistence'},
+    'plugin': {'http', 'cli.deferral'},
     'completion': {'cli.command_help', 'cli.entry_points'},
     'commands': {
         'files',

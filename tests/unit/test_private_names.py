@@ -38,7 +38,7 @@ PRIVATE = (
     ),
     Private('osc-lib', 'osc_lib.clientmanager', ('_auth_required', '_api_version'), 'plugin.py'),
     Private('keystoneauth1', 'keystoneauth1.session', ('_collect_timing',), 'cli/connection.py'),
-    Private('stevedore', 'stevedore.extension', ('ENTRY_POINT_CACHE',), 'cli/coexistence.py'),
+    Private('stevedore', 'stevedore.extension', ('ENTRY_POINT_CACHE',), 'cli/deferral.py'),
     Private('alembic', 'alembic.script.base', ('_upgrade_revs',), 'direct/service.py'),
     Private(
         'openstack-placement',

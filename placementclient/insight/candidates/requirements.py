@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -132,8 +132,7 @@ def restricted(request: CandidateRequest, kept: Collection[Requirement]) -> Cand
         return None
     isolated = any(requirement.kind is Kind.ISOLATE for requirement in wide)
     policy = ('isolate' if isolated else 'none') if groups else None
-    return replace(
-        request,
+    return request._replace(
         common=common,
         groups=groups,
         group_policy=policy,

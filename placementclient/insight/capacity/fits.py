@@ -8,7 +8,7 @@ another provider; a group with a suffix from one provider altogether.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from placementclient.insight.capacity import search
@@ -168,12 +168,12 @@ def by_aggregate(topology: Topology, request: CandidateRequest, trees: Trees = N
     """For each aggregate how many fit if a server asks for membership; then how many in all."""
     found = []
     for aggregate in sorted(topology.members):
-        common = replace(request.common, member_of=(*request.common.member_of, aggregate))
+        common = request.common._replace(member_of=(*request.common.member_of, aggregate))
         within = {topology.root_of[state.uuid] for state in topology.members[aggregate]}
         roots = [
             root for root in topology.trees if root in within and (trees is None or root in trees)
         ]
-        supply = Supply(topology, replace(request, common=common), roots)
+        supply = Supply(topology, request._replace(common=common), roots)
         found.append(Counter(supply).fits(aggregate))
     return [*found, Counter(Supply(topology, request, trees)).fits(ALL)]
 

@@ -69,7 +69,7 @@ def test_a_new_name_beside_a_new_parent() -> None:
 
 def test_what_is_declared_by_its_name_and_by_its_uuid_is_declared_twice() -> None:
     trait = frozenset({'CUSTOM_A'})
-    named = replace(CLOUD.providers['gpu'].provider, name='called')
+    named = CLOUD.providers['gpu'].provider._replace(name='called')
     there = cloud([HOST, NUMA, replace(GPU, provider=named)])
     by_name, by_uuid = Declared('called', traits=trait), Declared('', 'gpu', traits=frozenset())
     with pytest.raises(errors.BadArgument, match='called is declared twice'):
