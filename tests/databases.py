@@ -50,8 +50,14 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def started(command: list[str], port: int, log: Path) -> Iterator[None]:
-    """A server, from its first answer to the end."""
-    with open(log, 'wb') as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+    """A server, from its first answer to the end.
+
+    It is in the folder of its log: where the tests run may be closed to its user.
+    """
+    with (
+        open(log, 'wb') as out,
+        subprocess.Popen(command, stdout=out, stderr=out, cwd=log.parent) as process,
+    ):
         try:
             until = time.monotonic() + TIMEOUT
             while process.poll() is None and time.monotonic() < until:
@@ -73,7 +79,7 @@ def mariadb(folder: Path) -> Iterator[str]:
     user, port = run_as('mysql'), free_port()
     common = ['--no-defaults', f'--datadir={folder}/data', f'--socket={folder}/socket']
     install = ['mariadb-install-db', *common[:2], '--auth-root-authentication-method=normal']
-    subprocess.run([*user, *install], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*user, *install], check=True, stdout=subprocess.DEVNULL, cwd=folder)
     options = [f'--port={port}', '--bind-address=127.0.0.1', f'--pid-file={folder}/pid']
     with started([*user, server, *common, *options], port, folder / 'log'):
         statements = (
@@ -94,7 +100,7 @@ def postgresql(folder: Path) -> Iterator[str]:
         raise SystemExit('there is no PostgreSQL: install postgresql')
     programs, user, port = found[-1], run_as('postgres'), free_port()
     make = [f'{programs}/initdb', '-D', f'{folder}/data', '-U', 'test', '--auth=trust']
-    subprocess.run([*user, *make], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*user, *make], check=True, stdout=subprocess.DEVNULL, cwd=folder)
     options = ['-p', str(port), '-k', str(folder), '-c', 'listen_addresses=127.0.0.1']
     server = [*user, f'{programs}/postgres', '-D', f'{folder}/data', *options]
     with started(server, port, folder / 'log'):

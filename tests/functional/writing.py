@@ -1,7 +1,8 @@
 """A second writer: ``writing.py URL SEED HOST…`` until its standard input ends.
 
 Like a scheduler it allocates and frees, on whatever provider has VGPU at the moment, and sometimes
-adds a trait. Then it prints what its consumers hold, as it knows it.
+adds a trait. Where no answer comes it reads back what became of it. Then it prints what its
+consumers hold, as it knows it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import sys
 from uuid import UUID
 
 from placementclient import errors
-from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.api import allocation, conflict, inventory, resource_provider, trait
 from placementclient.http import Client
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.requests import Filter
 from tests.functional.applying import client_of
 
@@ -36,22 +37,38 @@ def allocate(client: Client, dice: random.Random, host: str) -> tuple[str, dict[
         if sum(len(held) for held in allocations.values()) < len(wanted):
             return None
         uuid = str(UUID(int=dice.getrandbits(128)))
-        allocation.set(client, Consumer(uuid, allocations, 'project', 'user', None, 'INSTANCE'))
+        new = Consumer(uuid, allocations, 'project', 'user', None, 'INSTANCE')
+        conflict.confirmed(
+            lambda: allocation.set(client, new),
+            lambda: bool(held_by(client, uuid)),
+            max_retries=client.max_retries,
+        )
     except (errors.Conflict, errors.NotFound, errors.BadRequest):
         return None
     return uuid, wanted
 
 
+def free(client: Client, uuid: str) -> None:
+    """Free all that a consumer holds."""
+    conflict.confirmed(
+        lambda: allocation.delete(client, uuid),
+        lambda: not held_by(client, uuid),
+        max_retries=client.max_retries,
+    )
+
+
+def held_by(client: Client, uuid: str) -> Allocations:
+    return allocation.show(client, uuid).value.allocations
+
+
 def mark(client: Client, host: str) -> None:
     """Add a trait, whoever comes between."""
-    while True:
-        traits = trait.list_of_provider(client, host)
-        assert traits.generation is not None
-        try:
-            trait.set_on_provider(client, host, sorted({*traits.value, TRAIT}), traits.generation)
-        except errors.ConcurrentUpdate:
-            continue
-        return
+    conflict.edited(
+        lambda: trait.list_of_provider(client, host),
+        lambda there: there if TRAIT in there else [*there, TRAIT],
+        lambda wanted, generation: trait.set_on_provider(client, host, wanted, generation),
+        max_retries=client.max_retries,
+    )
 
 
 def main(url: str, seed: str, hosts: list[str]) -> None:
@@ -66,7 +83,7 @@ def main(url: str, seed: str, hosts: list[str]) -> None:
         host = dice.choice(hosts)
         if held and dice.random() < 0.5:
             gone = dice.choice(sorted(held))
-            allocation.delete(client, gone)
+            free(client, gone)
             del held[gone]
         elif new := allocate(client, dice, host):
             held[new[0]] = new[1]
