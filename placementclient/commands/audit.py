@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 T = TypeVar('T')
 
-_FIXED = 'done'
 SERVERS = Option(
     '--servers',
     metavar='<file>|nova',
@@ -80,6 +79,7 @@ class AuditProvider(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.insight.audit import checks
         from placementclient.render import findings as tables
+        from placementclient.workflows import repair
 
         self._check_ids(parsed_args.ignore, [check.id for check in checks.CHECKS])
         cloud = read(self, parsed_args)
@@ -90,11 +90,9 @@ class AuditProvider(base.Lister):
         done = self._fix(findings, parsed_args) if parsed_args.fix else None
         for line in tables.doubts(findings) if done is None else ():
             self.log.warning(line)
-        if any(
-            finding.is_wrong and (done or {}).get(place) != _FIXED
-            for place, finding in enumerate(findings)
-        ):
-            self.exit_status = errors.ExitStatus.DIFFERS
+        mended = {place for place, end in (done or {}).items() if end == repair.DONE}
+        if any(each.is_wrong and place not in mended for place, each in enumerate(findings)):
+            self.exit_status = self.exit_status or errors.ExitStatus.DIFFERS
         return tables.rows(findings, self.program, done, heal_lists(parsed_args, cloud.servers))
 
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
@@ -112,6 +110,7 @@ class AuditProvider(base.Lister):
         """Run what is safe; what came of it, by the finding's place."""
         from placementclient.render import repairs
         from placementclient.workflows import repair
+        from placementclient.workflows.run import Run
 
         safe = {
             place: finding.fault.repair
@@ -123,15 +122,13 @@ class AuditProvider(base.Lister):
         commands = {place: repairs.command(fix, self.program) for place, fix in safe.items()}
         shown = '\n'.join(f'  {command}' for command in commands.values())
         self.confirm(f'Run {counted(len(safe), "command")}?\n{shown}\n', parsed_args)
-        listed = _listed(parsed_args)
-        done = {}
-        for place, fix in safe.items():
-            try:
-                repair.apply(self.client, fix, listed)
-                done[place] = _FIXED
-            except errors.PlacementError as failure:
-                done[place] = f'failed: {failure}'
-            self.log.info(f'{commands[place]}: {done[place]}')
+        run, done = Run(), {}
+        ends = repair.carry_out(self.client, safe.values(), run, _listed(parsed_args))
+        for place, end in zip(safe, ends, strict=True):
+            done[place] = end
+            self.log.info(f'{commands[place]}: {end}')
+        if run.is_interrupted:
+            self.exit_status = errors.ExitStatus.INTERRUPTED
         return done
 
 

@@ -77,7 +77,9 @@ class HealAllocation(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.insight import healing
         from placementclient.workflows import heal
+        from placementclient.workflows.run import Run
 
+        run = Run()
         servers, migrating = self._asked(parsed_args)
         # After the list, so that a server that is new since is not in question.
         there = self._there(servers, parsed_args.server)
@@ -91,8 +93,8 @@ class HealAllocation(base.Lister):
             return columns.HEAL.rows(heals)
         if planned:
             self.confirm(f'Write the allocations of {counted(planned, "server")}?', parsed_args)
-            heals = list(heal.carry_out(self.client, heals))
-        self.exit_status = heal.exit_status(heals)
+            heals = list(heal.carry_out(self.client, heals, run))
+        self.exit_status = heal.exit_status(heals, run)
         return columns.HEAL.rows(heals)
 
     def _asked(self, parsed_args: argparse.Namespace) -> tuple[list[ServerDetail], set[str]]:

@@ -57,7 +57,9 @@ class SyncAggregate(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.workflows import host_aggregates
+        from placementclient.workflows.run import Run
 
+        run = Run()
         aggregates = self._aggregates(parsed_args.aggregates)
         changes = list(host_aggregates.plan(self.client, aggregates, remove=parsed_args.remove))
         todo = sum(each.state is not host_aggregates.State.UNKNOWN for each in changes)
@@ -67,8 +69,8 @@ class SyncAggregate(base.Lister):
         if todo:
             places = counted(todo, 'place')
             self.confirm(f'Change the aggregates of hosts in {places}?', parsed_args)
-            changes = list(host_aggregates.carry_out(self.client, changes))
-        self.exit_status = host_aggregates.exit_status(changes)
+            changes = list(host_aggregates.carry_out(self.client, changes, run))
+        self.exit_status = host_aggregates.exit_status(changes, run)
         return columns.SYNC.rows(changes)
 
     def _aggregates(self, path: str | None) -> list[HostAggregate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints, errors
@@ -18,12 +18,9 @@ from placementclient.wording import counted
 if TYPE_CHECKING:
     from placementclient.model.inventories import Inventory
     from placementclient.render.columns import Output
-    from placementclient.workflows.bulk_edit import Edit
 
 Fields = Mapping[str, int | float]
 
-#: The exit status of what Ctrl-C has ended.
-INTERRUPTED = 130
 #: From here on providers are listed by their traits.
 _BY_TRAIT = Microversion(1, 18)
 #: What finds many providers.
@@ -142,7 +139,9 @@ class SetInventories(base.Lister):
         """Set all that are selected, or only say what differs."""
         from placementclient.render import edits as differences
         from placementclient.workflows import bulk_edit
+        from placementclient.workflows.run import Run
 
+        run = Run()
         bulk_edit.check(given)
         if parsed_args.with_trait:
             self.client.require('--with-trait', _BY_TRAIT)
@@ -165,27 +164,11 @@ class SetInventories(base.Lister):
             shown = '\n'.join(differences.lines(pending))
             question = f'Change the inventories of {counted(len(pending), "resource provider")}?'
             self.confirm(f'{shown}\n{question}', parsed_args)
-            edits = self._carried_out(edits, change)
-        self.exit_status = self.exit_status or bulk_edit.exit_status(edits)
+            edits = list(bulk_edit.carry_out(self.client, edits, change, run))
+        self.exit_status = bulk_edit.exit_status(edits, run)
         if parsed_args.dry_run and not self.exit_status:
             self.end_dry_run(bool(pending))
         return columns.EDIT.rows(edits)
-
-    def _carried_out(
-        self,
-        edits: Sequence[Edit],
-        change: Callable[[Mapping[str, Fields]], Mapping[str, Fields]],
-    ) -> list[Edit]:
-        """How each edit has ended, also where Ctrl-C ends them all."""
-        from placementclient.workflows import bulk_edit
-
-        ended: list[Edit] = []
-        try:
-            for edit in bulk_edit.carry_out(self.client, edits, change):
-                ended.append(edit)
-        except KeyboardInterrupt:
-            self.exit_status = INTERRUPTED
-        return [*ended, *bulk_edit.interrupted(edits[len(ended) :])]
 
     def _set(
         self, uuid: str, given: Mapping[str, Fields], parsed_args: argparse.Namespace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import fnmatch
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,12 +103,12 @@ def check(given: Inventories) -> None:
                 )
 
 
-def exit_status(edits: Sequence[Edit]) -> ExitStatus:
+def exit_status(edits: Sequence[Edit], run: Run) -> ExitStatus:
     """0: all is done; 1: nothing of what was tried; 6: some."""
     states = {edit.state for edit in edits}
-    if State.FAILED not in states:
-        return ExitStatus.DONE
-    return ExitStatus.PARTIAL if states & {State.CHANGED, State.PLANNED} else ExitStatus.ERROR
+    return run.exit_status(
+        is_failed=State.FAILED in states, is_done=bool(states & {State.CHANGED, State.PLANNED})
+    )
 
 
 def plan(
@@ -161,13 +161,15 @@ def _check_classes(client: Client, edits: Sequence[Edit]) -> None:
 
 
 def carry_out(
-    client: Client, edits: Sequence[Edit], change: Callable[[Inventories], Inventories]
+    client: Client,
+    edits: Iterable[Edit],
+    change: Callable[[Inventories], Inventories],
+    run: Run,
 ) -> Iterator[Edit]:
     """Do it, and go on where one fails; where somebody else came first, decide that one anew.
 
-    :return: how each has ended, in order; none is begun any more once the service is away
+    :return: how each has ended, in order; none is begun any more once the run is over
     """
-    run = Run()
     for edit in edits:
         if edit.state is not State.PLANNED:
             yield edit
@@ -180,29 +182,18 @@ def carry_out(
 def _ended(
     client: Client, edit: Edit, change: Callable[[Inventories], Inventories], run: Run
 ) -> Edit:
+    ended = replace(edit, state=State.CHANGED)
+
+    def make() -> None:
+        nonlocal ended
+        ended = _written(client, edit, change)
+
     def is_reached() -> bool:
         there = _read(client, edit.provider.uuid).value
         return change(there) == there
 
-    try:
-        return _written(client, edit, change)
-    except errors.PlacementError as failure:
-        if run.is_done(failure, is_reached):
-            return replace(edit, state=State.CHANGED)
-        return replace(edit, state=State.FAILED, reason=str(failure))
-
-
-def interrupted(edits: Sequence[Edit]) -> Iterator[Edit]:
-    """How those have ended that were left when somebody ended it all; the first was under way."""
-    under_way = True
-    for edit in edits:
-        if edit.state is not State.PLANNED:
-            yield edit
-        elif under_way:
-            under_way = False
-            yield replace(edit, state=State.FAILED, reason='interrupted: it may be done')
-        else:
-            yield replace(edit, state=State.NOT_STARTED)
+    reason = run.failure(make, is_reached)
+    return replace(edit, state=State.FAILED, reason=reason) if reason else ended
 
 
 def _written(client: Client, edit: Edit, change: Callable[[Inventories], Inventories]) -> Edit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from placementclient import errors
 from placementclient.api import allocation, conflict
@@ -14,27 +15,29 @@ from placementclient.model.consumers import Allocations, Consumer
 from placementclient.workflows.run import Run
 
 
-def exit_status(heals: Sequence[Heal]) -> ExitStatus:
+def exit_status(heals: Sequence[Heal], run: Run) -> ExitStatus:
     """1: nothing that had to be healed is healed; 6: some."""
     states = {heal.state for heal in heals}
-    if not states & {State.FAILED, State.UNKNOWN}:
-        return ExitStatus.DONE
-    return ExitStatus.PARTIAL if State.HEALED in states else ExitStatus.ERROR
+    return run.exit_status(
+        is_failed=bool(states & {State.FAILED, State.UNKNOWN}), is_done=State.HEALED in states
+    )
 
 
-def carry_out(client: Client, heals: Iterable[Heal]) -> Iterator[Heal]:
+def carry_out(client: Client, heals: Iterable[Heal], run: Run) -> Iterator[Heal]:
     """Write what is planned, and go on where one fails.
 
-    :return: how each has ended, in order; none is begun any more once the service is away
+    :return: how each has ended, in order; none is begun any more once the run is over
     """
-    run = Run()
     for heal in heals:
         if heal.state is not State.PLANNED or heal.consumer is None:
             yield heal
         elif run.is_over:
             yield replace(heal, state=State.NOT_STARTED)
         else:
-            reason = _failure(client, heal.consumer, run)
+            consumer = heal.consumer
+            reason = run.failure(
+                partial(_write, client, consumer), partial(_is_there, client, consumer)
+            )
             yield (
                 replace(heal, state=State.FAILED, reason=reason)
                 if reason
@@ -42,17 +45,8 @@ def carry_out(client: Client, heals: Iterable[Heal]) -> Iterator[Heal]:
             )
 
 
-def _failure(client: Client, consumer: Consumer, run: Run) -> str:
-    """Write it: why that has failed; nothing if it has not."""
-
-    def is_there() -> bool:
-        return _content(allocation.show(client, consumer.uuid).value) == _content(consumer)
-
-    try:
-        _write(client, consumer)
-    except errors.PlacementError as failure:
-        return '' if run.is_done(failure, is_there) else str(failure)
-    return ''
+def _is_there(client: Client, consumer: Consumer) -> bool:
+    return _content(allocation.show(client, consumer.uuid).value) == _content(consumer)
 
 
 def _write(client: Client, consumer: Consumer) -> None:

@@ -6,7 +6,6 @@ import enum
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from placementclient import errors
 from placementclient.api import aggregate, resource_provider
 from placementclient.api.conflict import edited
 from placementclient.errors import ExitStatus
@@ -48,12 +47,13 @@ class Change:
     reason: str = ''
 
 
-def exit_status(changes: Sequence[Change]) -> ExitStatus:
+def exit_status(changes: Sequence[Change], run: Run) -> ExitStatus:
     """1: nothing of what is to be done is done; 6: some."""
     states = {change.state for change in changes}
-    if not states & {State.FAILED, State.UNKNOWN}:
-        return ExitStatus.DONE
-    return ExitStatus.PARTIAL if states & {State.ADDED, State.REMOVED} else ExitStatus.ERROR
+    return run.exit_status(
+        is_failed=bool(states & {State.FAILED, State.UNKNOWN}),
+        is_done=bool(states & {State.ADDED, State.REMOVED}),
+    )
 
 
 def plan(
@@ -87,12 +87,11 @@ def plan(
                     yield Change(each, provider.name, provider.uuid, State.REMOVE)
 
 
-def carry_out(client: Client, changes: Iterable[Change]) -> Iterator[Change]:
+def carry_out(client: Client, changes: Iterable[Change], run: Run) -> Iterator[Change]:
     """Do it, and go on where one fails.
 
-    :return: how each has ended, in order; none is begun any more once the service is away
+    :return: how each has ended, in order; none is begun any more once the run is over
     """
-    run = Run()
     for change in changes:
         if change.state not in _DONE:
             yield change
@@ -120,18 +119,10 @@ def _failure(client: Client, change: Change, run: Run) -> str:
         there = read().value
         return wanted(there) == there
 
-    try:
-        edited(
-            read,
-            wanted,
-            lambda given, generation: aggregate.set(
-                client, change.provider_uuid, given, generation
-            ),
-            max_retries=client.max_retries,
-        )
-    except errors.PlacementError as failure:
-        return '' if run.is_done(failure, is_done) else str(failure)
-    return ''
+    def write(given: list[str], generation: int) -> Read[list[str]]:
+        return aggregate.set(client, change.provider_uuid, given, generation)
+
+    return run.failure(lambda: edited(read, wanted, write, max_retries=client.max_retries), is_done)
 
 
 def _root_of(provider: Provider) -> str:

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 
 from placementclient import errors
 from placementclient.api import allocation, conflict, inventory, trait
 from placementclient.http import Client
 from placementclient.model.repairs import AddTrait, Free, LowerReserved, Repair
+from placementclient.workflows.run import Run
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
 #: takes its time, and the clocks of two machines differ.
 MARGIN = timedelta(minutes=10)
+#: What came of a repair that is carried out.
+DONE = 'done'
 
 
 class Changed(errors.PlacementError):
     """What was to be mended is not as it was when that was decided."""
+
+
+def carry_out(
+    client: Client, repairs: Iterable[Repair], run: Run, listed: datetime | None = None
+) -> Iterator[str]:
+    """Carry out repairs, and go on where one fails.
+
+    :param listed: as of :func:`apply`
+    :return: what came of each, in order; none is begun any more once the run is over
+    """
+    for repair in repairs:
+        if run.is_over:
+            yield 'not started'
+        else:
+            reason = run.failure(
+                partial(apply, client, repair, listed), partial(_is_made, client, repair)
+            )
+            yield f'failed: {reason}' if reason else DONE
+
+
+def _is_made(client: Client, repair: Repair) -> bool:
+    match repair:
+        case AddTrait():
+            return repair.trait in trait.list_of_provider(client, repair.provider_uuid).value
+        case LowerReserved():
+            there = inventory.show(client, repair.provider_uuid, repair.resource_class).value
+            return there.reserved <= there.total
+        case Free():
+            held = allocation.show(client, repair.consumer.uuid).value.allocations
+            return held.keys().isdisjoint(repair.provider_uuids)
 
 
 def apply(client: Client, repair: Repair, listed: datetime | None = None) -> None:

@@ -62,7 +62,7 @@ def soak(url: str, folder: Path, hosts: int, seconds: float) -> Figures:
     try:
         while time.monotonic() < ends and not figures.wrong:
             _one_round(url, folder / f'plan{figures.rounds}', figures)
-        plan, path = _planned(url, folder / 'last')
+        plan, path = _planned(url, folder / 'last', figures)
         _count(figures, executor.apply(client, plan, path, workers=WORKERS))
     finally:
         ended.set()
@@ -76,17 +76,26 @@ def soak(url: str, folder: Path, hosts: int, seconds: float) -> Figures:
     return figures
 
 
-def _planned(url: str, path: Path) -> tuple[Plan, str]:
-    plan = clouds.plan_of(capture.capture(client_of(url)), 1, moved_trait=True)
+def _captured(url: str, figures: Figures) -> Snapshot:
+    """What is there; read again where the writer does not let it come to an end."""
+    while True:
+        try:
+            return capture.capture(client_of(url))
+        except capture.UnstableRead:
+            figures.unstable += 1
+
+
+def _planned(url: str, path: Path, figures: Figures) -> tuple[Plan, str]:
+    plan = clouds.plan_of(_captured(url, figures), 1, moved_trait=True)
     return plan, f'{path}.journal'
 
 
 def _one_round(url: str, path: Path, figures: Figures) -> None:
     """There and back; where the writer comes between, the way back is tried again."""
     client = client_of(url)
-    plan, journal_path = _planned(url, path)
+    plan, journal_path = _planned(url, path, figures)
     _count(figures, executor.apply(client, plan, journal_path, workers=WORKERS))
-    figures.wrong += _against_the_journal(url, plan, journal_path, capture.capture(client))
+    figures.wrong += _against_the_journal(url, plan, journal_path, _captured(url, figures))
     for _ in range(5):
         outcome = executor.rollback(client, plan, journal_path, workers=WORKERS)
         _count(figures, outcome)

@@ -17,6 +17,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerDetail
 from placementclient.nova import service as compute
 from placementclient.workflows import heal
+from placementclient.workflows.run import Run
 from tests.functional.clouds import cloud, loaded, uuid_of
 from tests.functional.conftest import Placement
 
@@ -109,6 +110,27 @@ def test_one_server_with_a_flavor_from_a_file(
     assert json.loads(placement(*chosen, '--yes', '-f', 'json').stdout) == []
 
 
+def test_ctrl_c_leaves_a_table(
+    placement: Placement, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded(client, cloud())
+    names = ('first', 'second', 'third')
+    servers = file(tmp_path, 's.json', [SERVER | {'id': uuid_of(name)} for name in names])
+    write = allocation.set
+
+    def interrupted(client: Client, consumer: Consumer) -> None:
+        write(client, consumer)
+        if consumer.uuid == uuid_of('second'):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(allocation, 'set', interrupted)
+    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
+    assert (done.status, list(states(done).values())) == (
+        130,
+        [('healed', ''), ('failed', 'interrupted: it may be done'), ('not started', '')],
+    )
+
+
 def test_a_host_that_is_full(placement: Placement, client: Client, tmp_path: Path) -> None:
     loaded(client, cloud())
     big = SERVER | {'id': LOST, 'flavor': FLAVOR | {'ram': 65000}}
@@ -163,11 +185,13 @@ def test_a_server_that_is_claimed_for_meanwhile(client: Client) -> None:
     wanted = Consumer(LOST, {uuid_of('compute0'): {'VCPU': 2}}, 'p', 'u', type='INSTANCE')
     planned = Heal(ServerDetail(LOST, 'compute0', None, 'p', 'u'), State.PLANNED, consumer=wanted)
     allocation.set(client, replace(wanted, allocations={uuid_of('compute0'): {'VCPU': 1}}))
-    [failed] = heal.carry_out(client, [planned])
+    [failed] = heal.carry_out(client, [planned], Run())
     assert (failed.state, failed.reason) == ('failed', 'what it holds has changed meanwhile')
     # What is there already is no failure: an answer may have been lost.
     allocation.delete(client, LOST)
-    assert [each.state for each in heal.carry_out(client, [planned, planned])] == ['healed'] * 2
+    assert [each.state for each in heal.carry_out(client, [planned, planned], Run())] == [
+        'healed'
+    ] * 2
 
 
 def test_an_audit_finds_what_is_mended(

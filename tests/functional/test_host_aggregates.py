@@ -76,6 +76,23 @@ def test_hosts_are_put_in_and_taken_out_once(
     assert (again.status, rows(again)) == (1, [UNKNOWN])
 
 
+def test_ctrl_c_leaves_a_table(
+    placement: Placement,
+    hosts: dict[str, str],
+    source: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(aggregate, 'set', interrupted)
+    ended = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
+    assert (ended.status, rows(ended)) == (
+        130,
+        [('az', 'short', 'failed'), UNKNOWN, ('az', 'out', 'not started')],
+    )
+
+
 def test_without_a_compute_service(placement: Placement) -> None:
     refused = placement(*SYNC)
     assert (refused.status, refused.stderr) == (

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import requests
 
 from placementclient.http import Client
 from placementclient.insight.audit.checks import CHECKS
@@ -15,6 +16,7 @@ from placementclient.model.origin import Origin
 from placementclient.nova import service as compute
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
+from tests.unit.insight.clouds import cloud, consumer, provider
 
 AUDIT = 'resource provider audit --snapshot {} '
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
@@ -129,6 +131,40 @@ def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: 
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--fix -f json')
     assert (result.status, result.stderr) == (3, '')
     assert [row['fix'] for row in json.loads(result.stdout)] == ['left to you']
+
+
+@pytest.mark.parametrize(
+    ('failure', 'status', 'first'),
+    [
+        (requests.ConnectionError('away'), 3, 'failed: '),
+        (KeyboardInterrupt(), 130, 'failed: interrupted: it may be done'),
+    ],
+    ids=repr,
+)
+def test_a_service_that_is_away_is_not_asked_for_each_repair(
+    placement: Placement,
+    service: Service,
+    tmp_path: Path,
+    failure: BaseException,
+    status: int,
+    first: str,
+) -> None:
+    held = {'host1': {'VCPU': 1}, 'host2': {'VCPU': 1}}
+    there = cloud(
+        [provider('host1', VCPU=8), provider('host2', VCPU=8)],
+        [consumer(name, **held) for name in ('a', 'b', 'c')],
+    )
+    file = save(tmp_path, 'cloud.json', there)
+    servers = save(tmp_path, 's.json', [SERVERS[0] | {'ID': name} for name in ('a', 'b', 'c')])
+    migrations = save(tmp_path, 'm.json', [])
+    service.fail(failure)
+    command = f'{AUDIT.format(file)} --servers {servers} --migrations {migrations} --fix --yes'
+    result = placement(f'{command} -f json')
+    assert result.status == status
+    ends = [row['fix'] for row in json.loads(result.stdout)]
+    assert ends[0].startswith(first)
+    assert ends[1:] == ['not started'] * 2
+    assert {'allocations/a' in request.url for request in service.history} == {True}
 
 
 def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service: Service) -> None:

@@ -13,6 +13,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.workflows import bulk_edit
 from placementclient.workflows.bulk_edit import Edit, Inventories, State
+from placementclient.workflows.run import Run
 from tests.unit.conftest import Service
 from tests.unit.dialogue import RP, RP2, conflict, fault, get, put
 
@@ -36,7 +37,8 @@ def body(inventories: Inventories, generation: int) -> dict[str, Any]:
 
 def ended(client: Client, *edits: Edit) -> list[tuple[State, str]]:
     return [
-        (edit.state, edit.reason) for edit in bulk_edit.carry_out(client, list(edits), replaced)
+        (edit.state, edit.reason)
+        for edit in bulk_edit.carry_out(client, list(edits), replaced, Run())
     ]
 
 
@@ -60,7 +62,7 @@ def test_what_has_come_meanwhile_is_judged(client: Client, service: Service) -> 
 
     edit = Edit(Provider(RP, 'host', 1), Read(VCPU, 1), halved(VCPU), State.PLANNED)
     service.answer(put(PATH, answer=conflict()), get(PATH, body(crowded, 2)))
-    [found] = bulk_edit.carry_out(client, [edit], halved)
+    [found] = bulk_edit.carry_out(client, [edit], halved, Run())
     assert (found.state, found.reason) == (
         State.FAILED,
         'VCPU: reserved 6 is above the total of 4',
@@ -74,7 +76,7 @@ def test_what_is_decided_anew_is_written(client: Client, service: Service) -> No
         get(PATH, body(fewer, 2)),
         put(PATH, body(WANTED, 2), body(WANTED, 3)),
     )
-    [found] = bulk_edit.carry_out(client, [planned()], replaced)
+    [found] = bulk_edit.carry_out(client, [planned()], replaced, Run())
     assert (found.state, found.changes) == (State.CHANGED, {'VCPU': {'total': (4, 16)}})
 
 

@@ -9,6 +9,7 @@ from placementclient.http import Client
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.workflows import host_aggregates
 from placementclient.workflows.host_aggregates import Change, State
+from placementclient.workflows.run import Run
 from tests.unit.conftest import Service
 from tests.unit.dialogue import AGG, RP, RP2, get
 
@@ -51,7 +52,7 @@ def test_a_service_that_is_away_is_not_waited_for_again(client: Client, service:
         Change(aggregate, 'b', '', State.UNKNOWN, 'why'),
         Change(aggregate, 'c', RP2, State.REMOVE),
     ]
-    ended = list(host_aggregates.carry_out(client, changes))
+    ended = list(host_aggregates.carry_out(client, changes, Run()))
     assert [change.state for change in ended] == [
         State.FAILED,
         State.UNKNOWN,
