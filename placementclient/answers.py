@@ -18,8 +18,8 @@ from placementclient.endpoints import Endpoint
 
 #: Stands for every key.
 EACH = '...'
-#: The largest ratio that is one: JSON can say 1e999.
-_LARGEST = 1e30
+#: The largest ratio that the service stores: JSON can say 1e999.
+_LARGEST = 3.40282e38
 
 TEXT = (str, NoneType)
 RESOURCES = {EACH: int}

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from placementclient.model.inventories import Amount, Count
+from placementclient.model.inventories import LARGEST_RATIO, Amount, Count
 from placementclient.planner.spec.values import Addition, Move, ProviderSpec, Selection, Spec
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -30,7 +30,7 @@ class SelectionRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_un
 class InventoryRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The fields of an inventory that are given."""
 
-    allocation_ratio: Annotated[float, msgspec.Meta(ge=0)] | UnsetType = UNSET
+    allocation_ratio: Annotated[float, msgspec.Meta(ge=0, le=LARGEST_RATIO)] | UnsetType = UNSET
     max_unit: Amount | UnsetType = UNSET
     min_unit: Amount | UnsetType = UNSET
     reserved: Count | UnsetType = UNSET

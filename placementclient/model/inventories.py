@@ -11,6 +11,11 @@ import msgspec
 #: The largest integer that the service stores; what it takes for a max_unit that is left out.
 UNLIMITED = 2147483647
 
+#: The largest ratio that it stores.
+LARGEST_RATIO = 3.40282e38
+
+#: A ratio as the service stores it: it takes what is negative, too.
+Ratio = Annotated[float, msgspec.Meta(ge=-LARGEST_RATIO, le=LARGEST_RATIO)]
 #: A number of units as the service stores it.
 Count = Annotated[int, msgspec.Meta(ge=0, le=UNLIMITED)]
 #: One that is not nothing.
@@ -34,7 +39,7 @@ class Inventory:
     min_unit: Count = 1
     max_unit: Count = UNLIMITED
     step_size: Amount = 1
-    allocation_ratio: float = 1.0
+    allocation_ratio: Ratio = 1.0
 
     @property
     def capacity(self) -> int:

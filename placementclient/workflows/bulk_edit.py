@@ -14,7 +14,7 @@ from placementclient.api.conflict import retried
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.model.freshness import Read
-from placementclient.model.inventories import UNLIMITED
+from placementclient.model.inventories import LARGEST_RATIO, UNLIMITED
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.wording import meant
@@ -25,8 +25,12 @@ Inventories = Mapping[str, Mapping[str, Any]]
 #: Before and after, by class and field; None where there is nothing.
 Changes = Mapping[str, Mapping[str, tuple[Any, Any]]]
 
-#: The smallest value of each field that the service takes.
-LEAST = {'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1}
+#: The smallest and the largest value of each field that the service takes.
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(('total', 'min_unit', 'max_unit', 'step_size'), (1, UNLIMITED)),
+    'reserved': (0, UNLIMITED),
+    'allocation_ratio': (-LARGEST_RATIO, LARGEST_RATIO),
+}
 
 
 class State(enum.StrEnum):
@@ -95,11 +99,11 @@ def check(given: Inventories) -> None:
     :raises errors.BadArgument: if there are some
     """
     for name, fields in given.items():
-        for field, least in LEAST.items():
-            value = fields.get(field, least)
-            if not least <= value <= UNLIMITED:
+        for field, value in fields.items():
+            least, most = BOUNDS[field]
+            if not least <= value <= most:
                 raise errors.BadArgument(
-                    f'{name}:{field}={value} is not between {least} and {UNLIMITED}'
+                    f'{name}:{field}={value} is not between {least} and {most}'
                 )
 
 

@@ -101,6 +101,11 @@ def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Plac
         ),
         ('--all --amend --resource VCPU=0', 1, 'VCPU:total=0 is not between 1 and 2147483647'),
         (
+            '--all --amend --resource VCPU:allocation_ratio=1e39',
+            1,
+            'VCPU:allocation_ratio=1e+39 is not between -3.40282e+38 and 3.40282e+38',
+        ),
+        (
             '--all --amend --resource VCPUS=8',
             1,
             "There is no resource class 'VCPUS', did you mean VCPU?",

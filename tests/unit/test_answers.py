@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from placementclient import answers, endpoints
+from placementclient.model.inventories import Inventory
 from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import CONSUMER, RP, Reply, provider
 
@@ -56,6 +57,7 @@ def test_another_type_is_told_with_its_place(
     'body',
     [
         '{"allocation_ratio": NaN, "total": 1, "resource_provider_generation": 1}',
+        '{"allocation_ratio": 1e39, "total": 1, "resource_provider_generation": 1}',
         '{"allocation_ratio": 1e999, "total": 1, "resource_provider_generation": 1}',
         json.dumps({'total': 1, 'resource_provider_generation': 1, 'x': '\udcff'}),
     ],
@@ -66,6 +68,14 @@ def test_what_json_should_not_say_is_refused(
     service.answer(Reply(200, body))
     said = placement(f'resource provider inventory show {RP} VCPU')
     assert (said.status, said.stdout, said.stderr.count('\n')) == (1, '', 1)
+
+
+def test_the_largest_ratio_that_is_stored_is_one(placement: Placement, service: Service) -> None:
+    item = Inventory(1, allocation_ratio=3.40282e38).as_fields()
+    usages = {'usages': {'VCPU': 0}, 'resource_provider_generation': 1}
+    service.always(item | usages)
+    said = placement(f'resource provider inventory show {RP} VCPU -f json')
+    assert json.loads(said.stdout)['allocation_ratio'] == 3.40282e38
 
 
 def test_aggregates_without_a_generation_are_refused(

@@ -278,7 +278,7 @@ class Cursor:
         """A number between two others."""
         if type(self.value) not in (int, float):
             raise self.error('has to be a number')
-        return self._between(float(self.value), least, most)
+        return float(self._between(self.value, least, most))
 
     def _between(self, number: _Number, least: _Number, most: _Number) -> _Number:
         if not least <= number <= most:

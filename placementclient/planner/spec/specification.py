@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from placementclient.model.inventories import FIELDS, UNLIMITED
+from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
 from placementclient.planner.spec.documents import Cursor, Faults, read
 from placementclient.planner.spec.values import (
     PLACEHOLDER,
@@ -20,8 +20,6 @@ from placementclient.planner.spec.values import (
 
 #: What may stand for "as much as the source has" in ``moved_resources``.
 ALL = 'all'
-
-_LARGEST_RATIO = 3.40282e38
 
 
 def parse(text: str, path: str) -> Spec:
@@ -150,7 +148,7 @@ def inventory_fields(cursor: Cursor) -> dict[str, int | float]:
     readers: dict[str, Callable[[Cursor], int | float]] = {
         **dict.fromkeys(FIELDS, lambda at: at.integer(1, UNLIMITED)),
         'reserved': lambda at: at.integer(0, UNLIMITED),
-        'allocation_ratio': lambda at: at.number(0.0, _LARGEST_RATIO),
+        'allocation_ratio': lambda at: at.number(0.0, LARGEST_RATIO),
     }
     return cursor.fields(readers)
 

@@ -157,6 +157,11 @@ TEXTS = {
         b'"allocation_ratio":1e999',
         HOST,
     ),
+    'ratio that no service stores': (
+        b'"allocation_ratio":1.5',
+        b'"allocation_ratio":1e39',
+        f'{HOST}.inventories[...].allocation_ratio: expected float <= 3.40282e+38',
+    ),
     'not UTF-8': (b'"host"', b'"ho\xffst"', 'a.json:2: not UTF-8 text'),
     'torn': (b'}\n}}\n', b'', 'a.json:6: damaged or not complete'),
     'deep': (b'"total":8', b'"other":' + b'[' * 100_000, 'a.json: nested too deeply'),

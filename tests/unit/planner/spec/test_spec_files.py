@@ -15,6 +15,8 @@ from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Spec
 
 A = '00000000-0000-4000-8000-00000000000a'
+#: No float has as much.
+HUGE = 10**400
 MOVE = '{from_resource_provider: a, to_resource_provider: b, moved_resources: {VGPU: 1}}'
 
 BAD_SPECS = {
@@ -45,6 +47,9 @@ BAD_SPECS = {
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{VGPU: {{total: 0}}}}': (
         'spec:4: providers[0].inventories.VGPU.total: has to be from 1 to 2147483647'
+    ),
+    f'moves: [{MOVE}]\nproviders:\n- name: b\n  inventories: {{A: {{allocation_ratio: {HUGE}}}}}': (
+        'spec:4: providers[0].inventories.A.allocation_ratio: has to be from 0.0 to 3.40282e+38'
     ),
     f'moves: [{MOVE}]\nproviders:\n- name: b\n- name: b': 'spec:4: providers[1]: b is there twice',
     f'moves: [{MOVE}]\nproviders:\n- name: 8000': (
