@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
@@ -15,6 +15,7 @@ from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
     from placementclient.http import Client
+    from placementclient.insight.unknown_names import Absent
     from placementclient.model.flavors import Flavor
     from placementclient.model.requests import CandidateRequest
     from placementclient.model.snapshots import Snapshot
@@ -129,16 +130,26 @@ class ShowCapacity(watching.Lister):
         if shape is None and not parsed_args.flavors:
             return tables.lines(totals.GROUPED[by](snapshot), by)
         topology, trees = Topology(snapshot), _roots(snapshot, parsed_args.tree)
+        request = _restricted(_plain(shape or {}), parsed_args)
+        self._tell_absent(unknown_names.absent(snapshot, request))
         if shape is not None:
-            request = _restricted(_plain(shape), parsed_args)
-            for sentence in unknown_names.sentences(snapshot, request):
-                self.log.warning(sentence)
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
         for flavor, asked in _requests(self.log.warning, flavors):
             request = _restricted(asked, parsed_args)
             found.append((flavor, fits.GROUPED[by](topology, request, trees)))
         return tables.flavors(found, by)
+
+    def _tell_absent(self, absent: Iterable[Absent]) -> None:
+        """Say what nobody has.
+
+        :raises errors.BadArgument: if it is no name that there could be
+        """
+        found = list(absent)
+        if unknown := [each.sentence for each in found if not each.is_sound]:
+            raise errors.BadArgument('; '.join(unknown))
+        for each in found:
+            self.log.warning(each.sentence)
 
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.fits is not None and parsed_args.flavors:

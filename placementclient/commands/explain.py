@@ -87,8 +87,8 @@ class ExplainCandidate(Document):
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)
         request = requested(nobody, parsed_args, find)
-        for sentence in unknown_names.sentences(snapshot, request):
-            self.log.warning(sentence)
+        for absent in unknown_names.absent(snapshot, request):
+            self.log.warning(absent.sentence)
         return explanation.explain(
             request,
             snapshot_index.SnapshotIndex(snapshot),

@@ -12,6 +12,7 @@ from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
 
+ELSEWHERE = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
 SHOW = 'resource capacity show --snapshot {file} '
 
 TREES = """\
@@ -99,13 +100,64 @@ def test_a_file_that_is_no_snapshot(placement: Placement, tmp_path: Path) -> Non
     assert placement(SHOW.format(file=path)) == Result(1, '', f'{path}: not a snapshot\n')
 
 
-def test_a_class_that_nobody_has_is_told(placement: Placement, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        (
+            '--fits VCPU=1,VCPUS=1',
+            'No resource provider has inventory of VCPUS, did you mean VCPU?',
+        ),
+        (
+            '--fits FPGA=1,XYZ=1',
+            'No resource provider has inventory of XYZ',
+        ),
+        (
+            '--fits VCPU=1 --required HW_CPU_X86_AVX22',
+            'No resource provider has the trait HW_CPU_X86_AVX22, did you mean HW_CPU_X86_AVX2?',
+        ),
+        (
+            '--fits VCPU=1 --root-required CUSTOM_X,HW_CPU_X86_AVX2',
+            'No resource provider has the trait CUSTOM_X,HW_CPU_X86_AVX2',
+        ),
+        (
+            '--fits VCPU=1 --member-of rack7',
+            'rack7 is not the UUID of an aggregate',
+        ),
+        (
+            '--flavors {flavors} --member-of rack7',
+            'rack7 is not the UUID of an aggregate',
+        ),
+    ],
+)
+def test_a_name_that_nobody_knows(
+    placement: Placement, tmp_path: Path, options: str, said: str
+) -> None:
     file = save(tmp_path, 'cloud.json', small())
-    result = placement(f'resource capacity show --fits VCPU=1,VCPUS=1 --snapshot {file} -f json')
-    assert (result.status, result.stderr) == (
-        0,
-        'No resource provider has inventory of VCPUS, did you mean VCPU?\n',
-    )
+    flavors = save(tmp_path, 'flavors.json', FLAVORS)
+    result = placement(SHOW.format(file=file) + options.format(flavors=flavors))
+    assert result == Result(1, '', f'{said}\n')
+
+
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        ('--fits VCPU=1,FPGA=1', 'No resource provider has inventory of FPGA'),
+        (
+            '--fits VCPU=1 --required HW_CPU_X86_AVX2',
+            'No resource provider has the trait HW_CPU_X86_AVX2',
+        ),
+        (
+            f'--fits VCPU=1 --member-of {ELSEWHERE}',
+            f'No resource provider is in the aggregate {ELSEWHERE}',
+        ),
+    ],
+)
+def test_what_nobody_has_is_told(
+    placement: Placement, tmp_path: Path, options: str, said: str
+) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(SHOW.format(file=file) + f'{options} -f json')
+    assert (result.status, result.stderr) == (0, f'{said}\n')
     assert {row['fits'] for row in json.loads(result.stdout)} == {0}
 
 
@@ -197,9 +249,3 @@ def test_what_cannot_be_asked(
 ) -> None:
     file = save(tmp_path, 'cloud.json', small())
     assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{said}\n')
-
-
-def test_a_trait_that_nobody_has_is_told(placement: Placement, tmp_path: Path) -> None:
-    file = save(tmp_path, 'cloud.json', small())
-    result = placement(SHOW.format(file=file) + '--fits VCPU=1 --required CUSTOM_X -f json')
-    assert (result.status, result.stderr) == (0, 'No resource provider has the trait CUSTOM_X\n')
