@@ -213,6 +213,7 @@ class _Placement(command.Command):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Carry the command out; what the package raises becomes a line and an exit status."""
+        self._check_values(parsed_args)
         try:
             self._check(parsed_args)
             status: int = super().run(parsed_args)
@@ -220,6 +221,13 @@ class _Placement(command.Command):
             self.tell(failure)
             return failure.exit_status
         return status or self.exit_status
+
+    def _check_values(self, parsed_args: argparse.Namespace) -> None:
+        """See whether each option has a value: some releases of argparse make [] of ``--x=--``."""
+        for dest, value in vars(parsed_args).items():
+            is_list = isinstance(value, list) and value != self._parser.get_default(dest)
+            if is_list and (not value or [] in value):
+                self._parser.error(f'argument --{dest.replace("_", "-")}: expected one argument')
 
     def tell(self, failure: errors.PlacementError) -> None:
         """Say what was raised."""
@@ -340,22 +348,46 @@ class _Table(_Placement, DisplayCommandBase[Any]):
     def _check(self, parsed_args: argparse.Namespace) -> None:
         super()._check(parsed_args)
         if self.prints:
-            try:
-                self._generate_columns_and_selector(parsed_args, self.prints)
-            except ValueError as unknown:
-                raise errors.BadArgument(str(unknown)) from None
+            self._check_columns(parsed_args.columns, self.prints)
+
+    def _check_columns(self, given: Sequence[str], names: Sequence[str]) -> None:
+        """See whether each column that was asked for is there; cliff is content with one that is.
+
+        The commands of the endpoints go on then, as those of osc-placement do: which columns they
+        have depends on the microversion.
+
+        :raises errors.BadArgument: if one is not, or none is
+        """
+        unknown = [name for name in given if not self._is_column(name, names)]
+        if not unknown:
+            return
+        said = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
+        if self.endpoint is None or len(unknown) == len(given):
+            raise errors.BadArgument(said)
+        self.log.warning(said)
+
+    def _is_column(self, name: str, names: Sequence[str]) -> bool:
+        try:
+            self._generate_columns_and_selector(argparse.Namespace(columns=[name]), names)
+        except ValueError:
+            return False
+        return True
 
     def _load_formatter_plugins(self) -> Any:
         if self._is_lean:
             return self.app.formatters(self.formatter_namespace)
         return super()._load_formatter_plugins()
 
-    def produce_output(self, parsed_args: argparse.Namespace, *output: Any) -> int:
+    def produce_output(
+        self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
+    ) -> int:
         """Print it; for people what others wrote is made printable, for programs it is data."""
+        if not self.prints:
+            self._check_columns(parsed_args.columns, names)
         name = parsed_args.formatter
         if name == 'table' or (name == 'value' and self.app.stdout.isatty()):
             self.formatter = Cells(self.formatter)
-        status: int = super().produce_output(parsed_args, *output)  # type: ignore[safe-super]
+        status: int = super().produce_output(parsed_args, names, values)  # type: ignore[safe-super]
         return status
 
 
@@ -373,6 +405,7 @@ class Lister(_Table, command.Lister):
         found = list(rows)
         is_empty = not found and parsed_args.formatter == 'table' and not parsed_args.print_empty
         if is_empty and self.endpoint is None:
+            self._check_columns(parsed_args.columns, self.prints or names)
             self.log.warning(self.nothing)
             return 0
         return super().produce_output(parsed_args, names, found)

@@ -56,7 +56,7 @@ class SetInventories(base.Lister):
     """
 
     endpoint = endpoints.SET_INVENTORIES
-    prints = tuple({*columns.INVENTORY_OF_PROVIDER.names, *columns.EDIT.names})
+    prints = tuple(dict.fromkeys((*columns.INVENTORY_OF_PROVIDER.names, *columns.EDIT.names)))
     statuses = (
         (errors.ExitStatus.DIFFERS, 'a dry run of many has found something to do'),
         (errors.ExitStatus.PARTIAL, 'some resource providers are changed, some are not'),

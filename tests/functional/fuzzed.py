@@ -212,13 +212,8 @@ class Program:
             except SystemExit as exit:
                 status = int(exit.code or 0)
         cause = next((cause for cause in causes if cause), None)
-        is_meant = isinstance(cause, errors.PlacementError | SystemExit) or _is_of_columns(cause)
+        is_meant = isinstance(cause, errors.PlacementError | SystemExit)
         return Ended(int(status), out.shown(), err.shown(), None if is_meant else cause)
-
-
-def _is_of_columns(cause: BaseException | None) -> bool:
-    """Whether cliff says, when all is read, that -c or --sort-column names no column."""
-    return isinstance(cause, ValueError) and 'No recognized column names' in str(cause)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from placementclient.errors import ExitStatus
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import POINTS, every_command, name, parser_of
 from tests.unit.conftest import Placement, Result, Service
-from tests.unit.dialogue import CONSUMER, RP, fault, get
+from tests.unit.dialogue import CONSUMER, RP, Reply, fault, get
 
 PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'using.rst'
 USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
@@ -91,6 +91,49 @@ def test_columns_are_checked_before_anything_is_sent(
     assert (result.status, result.stdout) == (1, '')
     assert result.stderr.startswith("No recognized column names in ['bogus']. Recognized columns")
     assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ('options', 'unknown'), [('-c tree -c bogus', ['bogus']), ('-c bogus -c x', ['bogus', 'x'])]
+)
+@pytest.mark.parametrize('fits', ['', '--fits VCPU=1 ', '--tree nfs --fits VGPU=1 '])
+def test_each_column_has_to_be_there(
+    placement: Placement, tmp_path: Path, fits: str, options: str, unknown: list[str]
+) -> None:
+    snapshot = save(tmp_path, 'cloud.json', small())
+    result = placement(f'resource capacity show --snapshot {snapshot} {fits}{options}')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.startswith(
+        f"No recognized column names in {unknown}. Recognized columns are ('tree', "
+    )
+    assert result.stderr.count('\n') == 1
+
+
+def test_each_column_has_to_be_there_also_where_nothing_is_found(
+    placement: Placement, tmp_path: Path
+) -> None:
+    snapshot = save(tmp_path, 'cloud.json', small())
+    result = placement(f'resource provider snapshot diff {snapshot} {snapshot} -c kind -c bogus')
+    assert result.status == 1
+    assert result.stderr.startswith("No recognized column names in ['bogus'].")
+
+
+def test_a_column_beside_others_is_a_notice_where_osc_placement_has_the_command(
+    placement: Placement, service: Service
+) -> None:
+    service.answer(Reply(200, {'traits': ['CUSTOM_A']}))
+    result = placement('trait list -f value -c name -c bogus')
+    said = "No recognized column names in ['bogus']. Recognized columns are ('name',).\n"
+    assert result == Result(0, 'CUSTOM_A\n', said)
+
+
+@pytest.mark.parametrize('option', ['--fits', '--column=tree --column', '--required', '--watch'])
+def test_two_hyphens_are_no_value(placement: Placement, tmp_path: Path, option: str) -> None:
+    """What argparse makes of them is an empty list in some releases of Python."""
+    snapshot = save(tmp_path, 'cloud.json', small())
+    result = placement(f'resource capacity show --snapshot {snapshot} {option}=--')
+    assert result.status in (1, 2)
+    assert "'list' object" not in result.stderr
 
 
 @every_command
