@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, compute, watching
+from placementclient.commands import flavors, watching
 from placementclient.commands.base import Option
-from placementclient.commands.compute import KEYSTONE, NOVA
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
-    from placementclient.http import Client
     from placementclient.insight.unknown_names import Absent
-    from placementclient.model.flavors import Flavor
     from placementclient.model.requests import CandidateRequest
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
-    from placementclient.render.metrics import Surroundings
-
-_FLAVORS = Option(
-    '--flavors',
-    metavar='<file>',
-    help='Show how many servers of each flavor still fit: a file of what GET /flavors/detail '
-    f'answers, or what openstack flavor list --all --long -f json prints; {NOVA}: ask the compute '
-    'service',
-)
 
 
 class ShowCapacity(watching.Lister):
@@ -62,7 +49,7 @@ class ShowCapacity(watching.Lister):
             metavar='<resource_class>=<value>[,...]',
             help='Show how many servers of this shape still fit',
         ),
-        _FLAVORS,
+        flavors.FLAVORS,
         Option(
             '--required',
             metavar='<trait>[,...]',
@@ -125,7 +112,7 @@ class ShowCapacity(watching.Lister):
         by = parsed_args.by
         self._check_combination(parsed_args)
         shape = None if parsed_args.fits is None else _shape(parsed_args.fits)
-        flavors = _flavors(self, parsed_args.flavors) if parsed_args.flavors else []
+        chosen = flavors.given(self, parsed_args.flavors)
         snapshot = taken(self, parsed_args)
         if shape is None and not parsed_args.flavors:
             return tables.lines(totals.GROUPED[by](snapshot), by)
@@ -135,7 +122,7 @@ class ShowCapacity(watching.Lister):
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
-        for flavor, asked in _requests(self.log.warning, flavors):
+        for flavor, asked in flavors.requests(self.log.warning, chosen):
             request = _restricted(asked, parsed_args)
             found.append((flavor, fits.GROUPED[by](topology, request, trees)))
         return tables.flavors(found, by)
@@ -162,180 +149,6 @@ class ShowCapacity(watching.Lister):
         if given and parsed_args.fits is None and not parsed_args.flavors:
             name = given[0].replace('_', '-')
             raise errors.UsageError(f'--{name} is for --fits and --flavors')
-
-
-class ExportCapacity(base.Command):
-    """Export the capacity as metrics for Prometheus: once, to a file, or served to scrapers.
-
-    Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
-    working; nested providers stand under their host, each with a label provider. Capacity is
-    (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
-    on each host and in all. Zones, the names of projects and quotas are known to other services;
-    they are empty where --aggregates, --projects and --quotas do not say whom to ask. A file
-    appears at once and whole, as node_exporter's textfile collector needs it.
-
-    With --serve scrapes are answered from what was read last. If the service does not answer, the
-    last good figures stay, and openstack_placement_up is 0. A SIGTERM stops it.
-
-    Example:
-
-      openstack resource capacity export --flavors nova --serve 127.0.0.1:9180 --interval 60
-    """
-
-    auth_required = False
-    options = (
-        _FLAVORS,
-        Option(
-            '--aggregates',
-            metavar='<file>|nova',
-            help='Say which zone a host is in, and which aggregates are for which projects: a file '
-            'of what GET /os-aggregates answers, or nova: the compute service is asked',
-        ),
-        Option(
-            '--projects',
-            metavar='<file>|keystone',
-            help='Say the names of projects: a file of what openstack project list -f json prints, '
-            'or keystone: the identity service is asked',
-        ),
-        Option(
-            '--quotas',
-            metavar='<file>|nova',
-            help='Say the quotas of projects: a file of what openstack quota list --compute -f '
-            'json prints, or nova: the compute service is asked for each project with allocations',
-        ),
-        SNAPSHOT,
-        Option(
-            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
-        ),
-        Option(
-            '--serve',
-            metavar='<address>:<port>',
-            help='Answer scrapers at this address, until a SIGTERM',
-        ),
-        Option(
-            '--interval',
-            metavar='<seconds>',
-            type=base.positive,
-            default=60,
-            help='With --serve: how long to wait before reading again; 60 without it',
-        ),
-    )
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient import files, serving
-        from placementclient.render import metrics
-
-        self._told: set[str] = set()
-        if not parsed_args.serve:
-            families = self._read(parsed_args)
-            files.write_text(parsed_args.output, metrics.text(families), files.READABLE)
-            return
-        if parsed_args.output != files.STANDARD:
-            raise errors.UsageError('--serve and --output contradict each other')
-        where = serving.address(parsed_args.serve)
-        serving.serve(where, _Page(self, parsed_args).make, parsed_args.interval, self._started)
-
-    def _started(self, host: str, port: int) -> None:
-        self.log.warning(f'Serving http://{host}:{port}/metrics')
-
-    def _tell(self, line: str) -> None:
-        """Say what holds for every reading once."""
-        if line not in self._told:
-            self._told.add(line)
-            self.log.warning(line)
-
-    def _read(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
-        """The metrics as they are now."""
-        from placementclient.insight.capacity import fits
-        from placementclient.insight.topology import Topology
-        from placementclient.render import metrics
-
-        flavors = _flavors(self, parsed_args.flavors) if parsed_args.flavors else []
-        snapshot = taken(self, parsed_args)
-        topology = Topology(snapshot)
-        found = []
-        for flavor, request in _requests(self._tell, flavors):
-            try:
-                found.append((flavor, fits.by_tree(topology, request)))
-            except errors.PlacementError as reason:
-                # The figures of the others are as good as ever.
-                self._tell(f'flavor {flavor.name}: {reason}')
-        return metrics.capacity(snapshot, found, self._around(parsed_args, snapshot))
-
-    def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> Surroundings:
-        """What was asked of other services, or is in files of their answers."""
-        from placementclient.nova import records, service
-        from placementclient.render.metrics import Surroundings
-
-        using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
-
-        def listed(
-            source: str | None,
-            parse: Callable[[Any, str], Any],
-            ask: Callable[[Client], list[Any]],
-            of: str = NOVA,
-        ) -> Any:
-            return parse(*compute.document(self, source, ask, of)) if source else parse([], '')
-
-        return Surroundings(
-            listed(parsed_args.aggregates, records.aggregates, service.aggregates),
-            listed(parsed_args.projects, records.projects, service.projects, KEYSTONE),
-            listed(
-                parsed_args.quotas, records.quotas, lambda client: service.quotas(client, using)
-            ),
-        )
-
-
-class _Page:
-    """The page of metrics that is served; with the last good figures while there are no others."""
-
-    def __init__(self, command: ExportCapacity, parsed_args: argparse.Namespace) -> None:
-        self._command, self._parsed_args = command, parsed_args
-        self._figures: Sequence[Any] = ()
-        self._read_at: float | None = None
-        self._is_up = True
-
-    def make(self) -> str:
-        """Read, and render what there is."""
-        from placementclient.render import metrics
-
-        began, is_up = time.monotonic(), True
-        try:
-            self._figures = self._command._read(self._parsed_args)
-            self._read_at = time.time()
-        except errors.PlacementError as failure:
-            # Once, not in every interval.
-            if self._is_up:
-                self._command.log.error(f'The figures stay as they are: {failure}')
-            is_up = False
-        if is_up and not self._is_up:
-            self._command.log.warning('The figures are read again')
-        self._is_up = is_up
-        reading = metrics.Reading(is_up, self._read_at, time.monotonic() - began)
-        return metrics.text([*self._figures, *metrics.reading(reading)])
-
-
-def _flavors(command: base._Placement, source: str) -> list[Flavor]:
-    """The flavors of a file, or all that Nova has."""
-    from placementclient.nova import records, service
-
-    return records.flavors(*compute.document(command, source, service.flavors))
-
-
-def _requests(
-    tell: Callable[[str], None], flavors: Sequence[Flavor]
-) -> Iterator[tuple[Flavor, CandidateRequest]]:
-    """What Nova asks for, for each flavor; tells what of it is not counted."""
-    from placementclient.nova import resource_request
-
-    for flavor in flavors:
-        if names := resource_request.unmodelled(flavor):
-            tell(f'flavor {flavor.name}: not counted: {", ".join(names)}')
-        request = resource_request.request(flavor)
-        if request.common.resources or request.groups:
-            yield flavor, request
-        else:
-            tell(f'flavor {flavor.name}: asks for nothing')
 
 
 def _plain(shape: dict[str, int]) -> CandidateRequest:

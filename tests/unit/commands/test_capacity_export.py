@@ -17,7 +17,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from placementclient import errors
-from placementclient.commands import capacity
+from placementclient.commands import capacity_export
 from placementclient.http import Client
 from placementclient.model.inventories import Inventory
 from placementclient.nova import service
@@ -246,7 +246,7 @@ def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -
         return reading
 
     command = SimpleNamespace(_read=read, log=logging.getLogger('told'))
-    page = capacity._Page(command, None)  # type: ignore[arg-type]
+    page = capacity_export._Page(command, None)  # type: ignore[arg-type]
     up = [figures(page.make())['openstack_placement_up'][()] for _ in range(5)]
     assert up == [1, 0, 0, 1, 0]
     gone = 'The figures stay as they are: away'

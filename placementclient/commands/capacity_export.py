@@ -1,0 +1,170 @@
+"""Room for more, as metrics."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from placementclient import errors
+from placementclient.commands import base, compute, flavors
+from placementclient.commands.base import Option
+from placementclient.commands.compute import KEYSTONE, NOVA
+from placementclient.commands.snapshot import SNAPSHOT, taken
+
+if TYPE_CHECKING:
+    from placementclient.http import Client
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.render.metrics import Surroundings
+
+
+class ExportCapacity(base.Command):
+    """Export the capacity as metrics for Prometheus: once, to a file, or served to scrapers.
+
+    Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
+    working; nested providers stand under their host, each with a label provider. Capacity is
+    (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
+    on each host and in all. Zones, the names of projects and quotas are known to other services;
+    they are empty where --aggregates, --projects and --quotas do not say whom to ask. A file
+    appears at once and whole, as node_exporter's textfile collector needs it.
+
+    With --serve scrapes are answered from what was read last. If the service does not answer, the
+    last good figures stay, and openstack_placement_up is 0. A SIGTERM stops it.
+
+    Example:
+
+      openstack resource capacity export --flavors nova --serve 127.0.0.1:9180 --interval 60
+    """
+
+    auth_required = False
+    options = (
+        flavors.FLAVORS,
+        Option(
+            '--aggregates',
+            metavar='<file>|nova',
+            help='Say which zone a host is in, and which aggregates are for which projects: a file '
+            'of what GET /os-aggregates answers, or nova: the compute service is asked',
+        ),
+        Option(
+            '--projects',
+            metavar='<file>|keystone',
+            help='Say the names of projects: a file of what openstack project list -f json prints, '
+            'or keystone: the identity service is asked',
+        ),
+        Option(
+            '--quotas',
+            metavar='<file>|nova',
+            help='Say the quotas of projects: a file of what openstack quota list --compute -f '
+            'json prints, or nova: the compute service is asked for each project with allocations',
+        ),
+        SNAPSHOT,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+        Option(
+            '--serve',
+            metavar='<address>:<port>',
+            help='Answer scrapers at this address, until a SIGTERM',
+        ),
+        Option(
+            '--interval',
+            metavar='<seconds>',
+            type=base.positive,
+            default=60,
+            help='With --serve: how long to wait before reading again; 60 without it',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files, serving
+        from placementclient.render import metrics
+
+        self._told: set[str] = set()
+        if not parsed_args.serve:
+            families = self._read(parsed_args)
+            files.write_text(parsed_args.output, metrics.text(families), files.READABLE)
+            return
+        if parsed_args.output != files.STANDARD:
+            raise errors.UsageError('--serve and --output contradict each other')
+        where = serving.address(parsed_args.serve)
+        serving.serve(where, _Page(self, parsed_args).make, parsed_args.interval, self._started)
+
+    def _started(self, host: str, port: int) -> None:
+        self.log.warning(f'Serving http://{host}:{port}/metrics')
+
+    def _tell(self, line: str) -> None:
+        """Say what holds for every reading once."""
+        if line not in self._told:
+            self._told.add(line)
+            self.log.warning(line)
+
+    def _read(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
+        """The metrics as they are now."""
+        from placementclient.insight.capacity import fits
+        from placementclient.insight.topology import Topology
+        from placementclient.render import metrics
+
+        chosen = flavors.given(self, parsed_args.flavors)
+        snapshot = taken(self, parsed_args)
+        topology = Topology(snapshot)
+        found = []
+        for flavor, request in flavors.requests(self._tell, chosen):
+            try:
+                found.append((flavor, fits.by_tree(topology, request)))
+            except errors.PlacementError as reason:
+                # The figures of the others are as good as ever.
+                self._tell(f'flavor {flavor.name}: {reason}')
+        return metrics.capacity(snapshot, found, self._around(parsed_args, snapshot))
+
+    def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> Surroundings:
+        """What was asked of other services, or is in files of their answers."""
+        from placementclient.nova import records, service
+        from placementclient.render.metrics import Surroundings
+
+        using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
+
+        def listed(
+            source: str | None,
+            parse: Callable[[Any, str], Any],
+            ask: Callable[[Client], list[Any]],
+            of: str = NOVA,
+        ) -> Any:
+            return parse(*compute.document(self, source, ask, of)) if source else parse([], '')
+
+        return Surroundings(
+            listed(parsed_args.aggregates, records.aggregates, service.aggregates),
+            listed(parsed_args.projects, records.projects, service.projects, KEYSTONE),
+            listed(
+                parsed_args.quotas, records.quotas, lambda client: service.quotas(client, using)
+            ),
+        )
+
+
+class _Page:
+    """The page of metrics that is served; with the last good figures while there are no others."""
+
+    def __init__(self, command: ExportCapacity, parsed_args: argparse.Namespace) -> None:
+        self._command, self._parsed_args = command, parsed_args
+        self._figures: Sequence[Any] = ()
+        self._read_at: float | None = None
+        self._is_up = True
+
+    def make(self) -> str:
+        """Read, and render what there is."""
+        from placementclient.render import metrics
+
+        began, is_up = time.monotonic(), True
+        try:
+            self._figures = self._command._read(self._parsed_args)
+            self._read_at = time.time()
+        except errors.PlacementError as failure:
+            # Once, not in every interval.
+            if self._is_up:
+                self._command.log.error(f'The figures stay as they are: {failure}')
+            is_up = False
+        if is_up and not self._is_up:
+            self._command.log.warning('The figures are read again')
+        self._is_up = is_up
+        reading = metrics.Reading(is_up, self._read_at, time.monotonic() - began)
+        return metrics.text([*self._figures, *metrics.reading(reading)])
