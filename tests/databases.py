@@ -110,18 +110,25 @@ def postgresql(folder: Path) -> Iterator[str]:
 KINDS = {'mariadb': (mariadb, 'mysql'), 'postgresql': (postgresql, 'postgres')}
 
 
-def main(kind: str, *arguments: str) -> int:
+@contextlib.contextmanager
+def served(kind: str) -> Iterator[str]:
+    """The URL of a server of a kind, with an empty database."""
     server, owner = KINDS[kind]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if os.geteuid() == 0:
             os.chown(folder, pwd.getpwnam(owner).pw_uid, -1)
         with server(folder) as url:
-            print(f'== {kind}: {url}', flush=True)
-            environment = {**os.environ, 'PLACEMENT_TEST_DATABASE': url}
-            environment['PLACEMENT_TEST_DATABASES'] = url
-            chosen = arguments or TESTS
-            return subprocess.call([sys.executable, '-m', 'pytest', '-q', *chosen], env=environment)
+            yield url
+
+
+def main(kind: str, *arguments: str) -> int:
+    with served(kind) as url:
+        print(f'== {kind}: {url}', flush=True)
+        environment = {**os.environ, 'PLACEMENT_TEST_DATABASE': url}
+        environment['PLACEMENT_TEST_DATABASES'] = url
+        chosen = arguments or TESTS
+        return subprocess.call([sys.executable, '-m', 'pytest', '-q', *chosen], env=environment)
 
 
 if __name__ == '__main__':

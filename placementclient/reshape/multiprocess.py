@@ -9,6 +9,7 @@ next run reads back what was done.
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import queue
 import signal
@@ -71,26 +72,26 @@ class _Task(NamedTuple):
     is_as_planned: bool = False
 
 
-class _Lines(NamedTuple):
-    """Lines for the journal: whoever sends them waits for an answer."""
-
-    content: bytes
-    synced: bool
-
-
 class DistantLines:
     """The journal's file, which another process has open.
+
+    Lines that need not be on the disk yet are kept until others have to be: each time that the
+    other process is waited for, both have to be woken up.
 
     :param writer: leads to that process
     """
 
     def __init__(self, path: str, writer: Connection) -> None:
         self.path, self._writer = path, writer
+        self._kept = b''
 
     def append(self, content: bytes, *, synced: bool = False) -> None:
         """See :class:`placementclient.reshape.journal.Lines`."""
+        self._kept += content
+        if not synced:
+            return
         try:
-            self._writer.send(_Lines(content, synced))
+            self._writer.send(self.taken())
             failure = self._writer.recv()
         except (EOFError, OSError):
             reason = 'nobody writes it any more: nothing more is sent'
@@ -98,18 +99,35 @@ class DistantLines:
         if failure is not None:
             raise failure
 
+    def taken(self) -> bytes:
+        """The lines that were kept, to be written by whoever takes them."""
+        kept, self._kept = self._kept, b''
+        return kept
+
+
+class _Ended(NamedTuple):
+    """How a tree ended.
+
+    :param lines: for the journal
+    """
+
+    result: TreeResult | errors.PlacementError
+    lines: bytes
+
 
 class _Start(NamedTuple):
     """What a process works with.
 
     :param plan: without its trees
     :param journal_path: for errors
+    :param collect_every: see :func:`gc.set_threshold`; a process does not inherit it
     """
 
     auth: Direct
     version: Microversion
     plan: Plan
     journal_path: str
+    collect_every: tuple[int, int, int]
 
     def client(self) -> Client:
         """A client of the service in the process that asks."""
@@ -155,21 +173,22 @@ class Processes:
         process = self._idle.get()
         try:
             process.send(task)
-            while isinstance(said := process.recv(), _Lines):
-                process.send(self._written(said))
+            while isinstance(said := process.recv(), bytes):
+                process.send(self._synced(said))
         except (EOFError, OSError):
             raise OutcomeUnknown(
                 'A process has ended before its tree. What it did is read back by the next run'
             ) from None
         self._idle.put(process)
-        if isinstance(said, Exception):
-            raise said
-        assert isinstance(said, TreeResult)
-        return said
+        assert isinstance(said, _Ended)
+        self._file.append(said.lines)
+        if isinstance(said.result, Exception):
+            raise said.result
+        return said.result
 
-    def _written(self, lines: _Lines) -> JournalFailed | None:
+    def _synced(self, lines: bytes) -> JournalFailed | None:
         try:
-            self._file.append(lines.content, synced=lines.synced)
+            self._file.append(lines, synced=True)
         except JournalFailed as failure:
             return failure
         return None
@@ -185,7 +204,13 @@ def started(run: Run, count: int) -> Iterator[Processes]:
     context = multiprocessing.get_context('spawn')
     file, plan = run.journal.lines, replace(run.plan, trees=())
     assert isinstance(file, JournalFile)
-    start = _Start(run.client.session.auth, run.client.microversion, plan, file.path)
+    start = _Start(
+        run.client.session.auth,
+        run.client.microversion,
+        plan,
+        file.path,
+        gc.get_threshold(),
+    )
     processes, begun = Processes(run.journal, file), []
     try:
         with file.lock() as lock:
@@ -224,13 +249,15 @@ def _work(parent: Connection, lock: Connection, start: _Start) -> None:
     :param lock: kept open: nobody else may begin before this process has ended, too
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(*start.collect_every)
     client, names, lines = start.client(), Names(), DistantLines(start.journal_path, parent)
     with contextlib.suppress(EOFError, OSError), lock:
         while True:
             task: _Task = parent.recv()
             journal = Journal(lines, {task.tree.root_provider_uuid: task.record})
             plan = replace(start.plan, trees=(task.tree,))
-            parent.send(_ended(Threads(Run(client, plan, journal, names)), task))
+            ended = _ended(Threads(Run(client, plan, journal, names)), task)
+            parent.send(_Ended(ended, lines.taken()))
 
 
 def _ended(threads: Threads, task: _Task) -> TreeResult | errors.PlacementError:

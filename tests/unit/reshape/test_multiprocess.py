@@ -35,7 +35,20 @@ def test_a_failure_of_who_writes_the_journal_is_that_of_who_asked() -> None:
     lines = multiprocess.DistantLines('plan.json.journal', theirs)
     ours.send(JournalFailed('plan.json.journal', 'No space left on device'))
     with pytest.raises(JournalFailed, match='No space left'):
-        lines.append(b'{}\n')
+        lines.append(b'{}\n', synced=True)
+
+
+def test_lines_are_sent_when_they_have_to_be_on_the_disk() -> None:
+    ours, theirs = multiprocessing.Pipe()
+    lines = multiprocess.DistantLines('plan.json.journal', theirs)
+    lines.append(b'1\n')
+    lines.append(b'2\n')
+    assert not ours.poll()
+    ours.send(None)
+    lines.append(b'3\n', synced=True)
+    assert ours.recv() == b'1\n2\n3\n'
+    lines.append(b'4\n')
+    assert lines.taken() == b'4\n'
 
 
 def test_the_embedded_service_is_on_the_same_database_in_another_process() -> None:
