@@ -9,7 +9,7 @@ from placementclient import api, endpoints, errors
 from placementclient.api.conflict import edited
 from placementclient.commands import base
 from placementclient.commands.base import Option
-from placementclient.model.providers import normalized
+from placementclient.model.providers import is_uuid, normalized
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -76,6 +76,16 @@ class SetAggregate(base.Lister):
         return columns.UUID.rows(written.value)
 
 
+def _uuid(text: str) -> str:
+    """The UUID of an aggregate, as the type of an argument.
+
+    :raises argparse.ArgumentTypeError: if it is none
+    """
+    if not is_uuid(text):
+        raise argparse.ArgumentTypeError(f'{text!r} is not the UUID of an aggregate')
+    return normalized(text)
+
+
 class AddAggregate(base.Lister):
     """Put a resource provider into some aggregates, beside those that it is in.
 
@@ -85,14 +95,15 @@ class AddAggregate(base.Lister):
     """
 
     prints = columns.UUID.names
+    nothing = 'The resource provider is in no aggregate'
     options = (
         base.PROVIDER,
         Option(
             'aggregate',
             metavar='<aggregate_uuid>',
-            type=normalized,
+            type=_uuid,
             nargs='+',
-            help='UUIDs of aggregates',
+            help='UUIDs of aggregates; openstack aggregate show NAME tells that of one of Nova',
         ),
         base.generation(),
     )
@@ -127,5 +138,11 @@ class RemoveAggregate(AddAggregate):
       openstack resource provider aggregate remove compute1 42896e0d-205d-4fe3-bd1e-100924931787
     """
 
+    _is_told = False
+
     def changed(self, there: list[str], given: list[str]) -> list[str]:
+        # Where it is read again, what it was in may be gone by what was sent.
+        for uuid in [] if self._is_told else sorted(set(given).difference(there)):
+            self.log.warning(f'The resource provider is not in the aggregate {uuid}')
+        self._is_told = True
         return [uuid for uuid in there if uuid not in given]

@@ -10,6 +10,7 @@ from placementclient.api.conflict import edited, is_gone
 from placementclient.commands import base
 from placementclient.commands.base import Option
 from placementclient.render import columns
+from placementclient.wording import meant
 
 if TYPE_CHECKING:
     from placementclient.microversion import Microversion
@@ -169,6 +170,7 @@ class AddProviderTrait(base.Lister):
     """
 
     prints = columns.NAME.names
+    nothing = 'The resource provider has no traits'
     options = (
         base.PROVIDER,
         Option('trait', metavar='<trait>', nargs='+', help='Names of traits that exist'),
@@ -204,7 +206,13 @@ class RemoveProviderTrait(AddProviderTrait):
       openstack resource provider trait remove compute1 CUSTOM_FAST_DISK
     """
 
+    _is_told = False
+
     def changed(self, there: list[str], given: list[str]) -> list[str]:
+        # Where it is read again, what it had may be gone by what was sent.
+        for name in [] if self._is_told else sorted(set(given).difference(there)):
+            self.log.warning(f'The resource provider has no trait {name}{meant(name, there)}')
+        self._is_told = True
         return [name for name in there if name not in given]
 
 

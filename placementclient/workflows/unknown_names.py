@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from placementclient import errors
 from placementclient.api import resource_class, trait
@@ -11,24 +12,51 @@ from placementclient.http import Client
 from placementclient.wording import meant
 
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]+')
-#: What the service says before the names, and who lists all that there are.
-_SENTENCES: tuple[tuple[str, Callable[[Client], Iterable[str]]], ...] = (
-    ('No such trait', trait.list),
-    ('No such resource class', resource_class.list),
+
+
+class _Refusal(NamedTuple):
+    """A sentence of the service that ends with the names that it does not know.
+
+    :param beginning: what it says before them, as a pattern
+    :param listed: who lists all names that there are
+    :param command: what makes one, where that may be what is missing
+    """
+
+    beginning: str
+    listed: Callable[[Client], Iterable[str]]
+    command: str | None = None
+
+
+_REFUSALS = (
+    _Refusal(r'^No such trait (?!\()', trait.list, 'trait create'),
+    _Refusal('No such trait', trait.list),
+    _Refusal(
+        'inventory for resource provider .*No such resource class',
+        resource_class.list,
+        'resource class create',
+    ),
+    _Refusal('No such resource class', resource_class.list),
 )
 
 
 def suggestion(client: Client, refusal: errors.BadRequest) -> str:
-    """The question for what was probably meant, to be put after what the service said; or nothing.
+    """What was probably meant, or how to make it: to be put after what the service said.
 
     One request, where the service has said that it does not know a name.
     """
-    for beginning, listed in _SENTENCES:
-        names = _NAME.findall(refusal.sentence.partition(beginning)[2])
+    for beginning, listed, command in _REFUSALS:
+        said = re.search(beginning, refusal.sentence)
+        names = _NAME.findall(refusal.sentence, said.end()) if said else []
         if names:
             try:
-                known = list(listed(client))
+                known = set(listed(client))
             except errors.PlacementError:
                 return ''
-            return ''.join(meant(name, known) for name in names if name not in known)
+            unknown = [name for name in names if name not in known]
+            near = ''.join(dict.fromkeys(meant(name, sorted(known)) for name in unknown))
+            custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
+            if not custom:
+                return near
+            commands = ', '.join(f'{command} {name}' for name in custom)
+            return f'{near}{" Or" if near else ";"} make it first: {commands}'
     return ''

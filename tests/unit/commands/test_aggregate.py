@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.conftest import Play
+from tests.unit.conftest import Placement, Play, Service
 from tests.unit.dialogue import (
     AGG,
     AGG2,
@@ -68,7 +68,20 @@ CASES = {
         '[]\n',
         version='1.39',
     ),
+    'what it is not in is told where it is taken out': Case(
+        f'resource provider aggregate remove {RP} {AGG}',
+        [get(PATH, {**HELD, 'aggregates': []})],
+        stderr=f'The resource provider is not in the aggregate {AGG}\n'
+        'The resource provider is in no aggregate\n',
+    ),
 }
+
+
+@pytest.mark.parametrize('command', ['add', 'remove'])
+def test_a_name_is_no_aggregate(placement: Placement, service: Service, command: str) -> None:
+    result = placement(f'resource provider aggregate {command} {RP} {AGG} rack7')
+    assert (result.status, service.requests) == (2, [])
+    assert result.stderr.endswith("'rack7' is not the UUID of an aggregate\n")
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)

@@ -25,6 +25,8 @@ SET = f'resource provider trait set {RP} --trait B --trait A'
 READ = get(f'/resource_providers/{RP}', provider(generation=7))
 HELD = {'traits': ['B', 'A'], 'resource_provider_generation': 8}
 
+ONE = {'traits': ['B'], 'resource_provider_generation': 9}
+
 
 def written(generation: int, answer: object = HELD) -> object:
     return put(PATH, {'traits': ['B', 'A'], 'resource_provider_generation': generation}, answer)
@@ -101,6 +103,50 @@ CASES = {
         f'{SET} --generation 0',
         [written(0, conflict())],
         stderr='Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n',
+        status=1,
+    ),
+    'what is not there to be removed is told': Case(
+        f'resource provider trait remove {RP} A C CUSTOM_A',
+        [get(PATH, HELD), put(PATH, {'traits': ['B'], 'resource_provider_generation': 8}, ONE)],
+        '+------+\n| name |\n+------+\n| B    |\n+------+\n',
+        'The resource provider has no trait C\nThe resource provider has no trait CUSTOM_A\n',
+    ),
+    'what was removed by a write without an answer is not told': Case(
+        f'resource provider trait remove {RP} A -f value',
+        [
+            get(PATH, HELD),
+            put(PATH, {'traits': ['B'], 'resource_provider_generation': 8}, Reply(502)),
+            get(PATH, ONE),
+        ],
+        'B\n',
+    ),
+    'where nothing is left, that is told': Case(
+        f'resource provider trait remove {RP} C',
+        [get(PATH, {**HELD, 'traits': []})],
+        stderr='The resource provider has no trait C\nThe resource provider has no traits\n',
+    ),
+    'a custom trait that is not there yet can be made': Case(
+        f'resource provider trait add {RP} CUSTOM_C',
+        [
+            get(PATH, HELD),
+            put(
+                PATH,
+                {'traits': ['B', 'A', 'CUSTOM_C'], 'resource_provider_generation': 8},
+                fault(400, 'No such trait CUSTOM_C'),
+            ),
+            get('/traits', {'traits': ['CUSTOM_B']}),
+        ],
+        stderr='No such trait CUSTOM_C (HTTP 400) [req-1], did you mean CUSTOM_B? '
+        'Or make it first: trait create CUSTOM_C\n',
+        status=1,
+    ),
+    'a filter makes no traits': Case(
+        'resource provider list --required CUSTOM_C',
+        [
+            get('/resource_providers?required=CUSTOM_C', fault(400, 'No such trait(s): CUSTOM_C.')),
+            get('/traits', {'traits': ['CUSTOM_C_1']}),
+        ],
+        stderr='No such trait(s): CUSTOM_C. (HTTP 400) [req-1], did you mean CUSTOM_C_1?\n',
         status=1,
     ),
     "a provider's traits are deleted": Case(f'resource provider trait delete {RP}', [delete(PATH)]),
