@@ -19,7 +19,7 @@ from placementclient.cli import coexistence
 from placementclient.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalized
 from placementclient.render import failures
-from placementclient.render.printable import Cells, printable
+from placementclient.render.printable import Cells, flat, printable, shown
 
 if TYPE_CHECKING:
     from placementclient.endpoints import Endpoint
@@ -386,7 +386,9 @@ class _Table(_Placement, DisplayCommandBase[Any]):
             self._check_columns(parsed_args.columns, names)
         name = parsed_args.formatter
         if name == 'table' or (name == 'value' and self.app.stdout.isatty()):
-            self.formatter = Cells(self.formatter)
+            self.formatter = Cells(self.formatter, shown)
+        elif name in ('csv', 'shell', 'value'):
+            self.formatter = Cells(self.formatter, flat)
         status: int = super().produce_output(parsed_args, names, values)  # type: ignore[safe-super]
         return status
 

@@ -91,6 +91,9 @@ class ClaimAllocation(base.Lister):
         pending = iter(candidates)
         try:
             claimed = self._claim(pending, parsed_args)
+            # They were read before.
+            for uuid, resources in claimed.allocations.items():
+                summaries[uuid] = summaries[uuid].with_used(resources)
         except (HoldsAlready, Unclaimed):
             consumer = api.allocation.show(self.client, parsed_args.consumer).value
             if not _is_claimed(consumer, request, parsed_args):

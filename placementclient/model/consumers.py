@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from placementclient.model.providers import SHARING_TRAIT
 
@@ -82,6 +82,16 @@ class Summary:
     traits: tuple[str, ...] = ()
     parent_provider_uuid: str | None = None
     root_provider_uuid: str | None = None
+
+    def with_used(self, resources: Resources) -> Summary:
+        """The same, where so much more is used."""
+        return replace(
+            self,
+            resources={
+                name: (used + resources.get(name, 0), capacity)
+                for name, (used, capacity) in self.resources.items()
+            },
+        )
 
 
 @dataclass(frozen=True, slots=True)

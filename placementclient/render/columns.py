@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cliff.columns import FormattableColumn
 
 from placementclient.microversion import LOWEST, Microversion
-from placementclient.render.facts import Amounts, Held
+from placementclient.render.facts import Amounts, Groups, Held
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import (
@@ -166,9 +166,9 @@ class Changes(FormattableColumn[Mapping[str, Mapping[str, tuple[Any, Any]]]]):
         )
 
 
-def _served(item: Any) -> list[str]:
+def _served(item: Any) -> Groups:
     _, uuid, _, candidate, _ = item
-    return [group for group, providers in candidate.mappings.items() if uuid in providers]
+    return Groups([group for group, providers in candidate.mappings.items() if uuid in providers])
 
 
 def _used_of_capacity(item: Any) -> str:

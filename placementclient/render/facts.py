@@ -28,6 +28,13 @@ class Amounts(Facts):
         return amounts(self._value)
 
 
+class Groups(Facts):
+    """``['', '1']``, the groups of a request that a provider serves, in a table ``1``."""
+
+    def human_readable(self) -> str:
+        return ', '.join(filter(None, self._value))
+
+
 class Held(Facts):
     """Amounts by provider UUID, in a table by the providers' names.
 

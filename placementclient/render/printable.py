@@ -7,7 +7,9 @@ errors, lines of a log. What is data for a program (JSON, YAML, CSV) stays as it
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 #: Control characters but line ends and tabs, what turns the direction, and what is no text at all.
@@ -23,26 +25,36 @@ def printable(text: str) -> str:
 
 
 class Cells:
-    """A formatter of cliff for people: its cells are printable.
+    """A formatter of cliff whose cells become something else before.
 
     :param formatter: what draws the table
+    :param cell: what becomes of a cell: :func:`shown` or :func:`flat`
     """
 
-    def __init__(self, formatter: Any) -> None:
-        self._formatter = formatter
+    def __init__(self, formatter: Any, cell: Callable[[Any], Any]) -> None:
+        self._formatter, self._cell = formatter, cell
 
     def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
         """Print rows."""
-        shown = (tuple(map(_cell, row)) for row in rows)
-        self._formatter.emit_list(names, shown, stdout, parsed_args)
+        cells = (tuple(map(self._cell, row)) for row in rows)
+        self._formatter.emit_list(names, cells, stdout, parsed_args)
 
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
         """Print the fields of one thing."""
-        self._formatter.emit_one(names, tuple(map(_cell, fields)), stdout, parsed_args)
+        self._formatter.emit_one(names, tuple(map(self._cell, fields)), stdout, parsed_args)
 
 
-def _cell(value: Any) -> Any:
+def shown(value: Any) -> Any:
+    """A cell for people: printable."""
     if hasattr(value, 'human_readable'):
         value = value.human_readable()
     # What is no text is printed as Python writes it, or as a number.
     return printable(value) if isinstance(value, str) else value
+
+
+def flat(value: Any) -> Any:
+    """A cell for programs that read lines: what has a structure is JSON."""
+    if not hasattr(value, 'machine_readable'):
+        return value
+    data = value.machine_readable()
+    return json.dumps(data) if isinstance(data, Mapping | list | tuple) else data

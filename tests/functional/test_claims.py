@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from placementclient import errors
-from placementclient.api import allocation
+from placementclient.api import allocation, usage
 from placementclient.http import Client
 from placementclient.model.consumers import Consumer
 from tests.functional.clouds import disturbed, uuid_of, watched
@@ -17,6 +17,7 @@ from tests.functional.conftest import Placement
 from tests.functional.hosts import PROJECT, USER, build, holder
 
 OWNED = f'--project-id {PROJECT} --user-id {USER}'
+USED = 'inventory used/capacity'
 SERVER, MIGRATION = uuid_of('server'), uuid_of('migration')
 HELD = {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}, 'storage': {'DISK_GB': 10}}
 
@@ -224,6 +225,10 @@ def test_a_claim_and_its_alternates(client: Client, placement: Placement) -> Non
     rows = json.loads(result.stdout)
     assert [row['#'] for row in rows] == [0] * 3 + [1] * 3 + [2] * 3
     assert all(uuid_of(row['name']) == row['resource provider'] for row in rows)
+    for row in rows[:3]:
+        # As it is with what was claimed.
+        used = usage.of_provider(client, row['resource provider']).value
+        assert all(f'{name}={amount}/' in row[USED] for name, amount in used.items())
     claimed = {row['resource provider'] for row in rows if row['#'] == 0}
     assert set(held(client, SERVER)) == claimed
     hosts = [row['root_provider_uuid'] for row in rows if 'VCPU' in row['allocation']]

@@ -162,7 +162,7 @@ ROWS = {
     'with --long it is shown what a provider serves and where it stands': Case(
         f'{ASK} --long -f value',
         [answered(BOTH)],
-        numbered(f"{FIRST} B,A ['', '1'] None {RP}", f"{SECOND}  [''] {ROOT} {ROOT}"),
+        numbered(f'{FIRST} B,A ["", "1"] None {RP}', f'{SECOND}  [""] {ROOT} {ROOT}'),
     ),
     'the headings are the peers own, and the number is a number': Case(
         f'{ASK} -f json',

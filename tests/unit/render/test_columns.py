@@ -130,7 +130,9 @@ def test_a_long_candidate_shows_groups_parent_and_root() -> None:
     summaries = {RP: Summary({}, (), 'parent', ROOT)}
     names, [row] = columns.candidates(found, summaries, HIGHEST, long=True)
     assert names == NAMES['CANDIDATE'] + NAMES['CANDIDATE_TREE']
-    assert row[-3:] == (['', '_A'], 'parent', ROOT)
+    groups, *rest = row[-3:]
+    assert (groups.machine_readable(), groups.human_readable()) == (['', '_A'], '_A')
+    assert rest == ['parent', ROOT]
 
 
 def test_usage_by_type_has_a_row_for_each_class() -> None:

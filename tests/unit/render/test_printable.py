@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from placementclient.render import graphs, pictures
-from placementclient.render.printable import printable
+from placementclient.render.facts import Facts
+from placementclient.render.printable import flat, printable, shown
 from placementclient.render.style import Style, painted
 from tests.unit.render.test_trees import state, tree
 
@@ -22,6 +23,21 @@ def test_what_steers_is_written_out() -> None:
 @pytest.mark.parametrize('text', ['plain', 'Zürich 東京 🙂', 'two\nlines\tand a tab', ''])
 def test_text_stays(text: str) -> None:
     assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ('cell', 'line', 'read'),
+    [
+        (Facts({'a': [1, None]}), '{"a": [1, null]}', 'a (1, )'),
+        (Facts(None), None, ''),
+        ({'VCPU': 1}, {'VCPU': 1}, {'VCPU': 1}),
+        ('é\x00', 'é\x00', r'é\x00'),
+        (1.5, 1.5, 1.5),
+    ],
+)
+def test_a_cell_for_programs_and_for_people(cell: object, line: object, read: object) -> None:
+    """What is no column of ours stays as it is: so osc-placement prints what a consumer holds."""
+    assert (flat(cell), shown(cell)) == (line, read)
 
 
 def test_a_colour_is_that_of_the_style_alone() -> None:
