@@ -6,7 +6,6 @@ the two, and proves each ``since`` against the real service.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -44,11 +43,6 @@ class Endpoint(NamedTuple):
         :raises errors.UnsafePath: for a part with which another URL would be reached
         """
         return self.template.format_map({name: _quoted(part) for name, part in parts.items()})
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The names of the parts of its path, in order."""
-        return tuple(re.findall(r'{(\w+)}', self.template))
 
 
 def _quoted(part: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from placementclient import errors
 from placementclient.api import aggregate, allocation, trait
 from placementclient.http import Client
+from placementclient.model.freshness import Read
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 from placementclient.reshape.live_state import LiveProvider, TreeState
@@ -153,32 +154,36 @@ def _consumers(client: Client, tree_state: TreeState, result: Preconditions) -> 
 
 
 def _read_sets(client: Client, tree_state: TreeState, result: Preconditions) -> None:
-    """Read the traits and aggregates that are to change.
+    """Read the traits and aggregates that are to change, so that those of others are kept.
 
     The generation stays the one of the look, so that a conflict tells if the provider has moved.
     """
     for change in tree_state.tree.providers:
-        if change.uuid not in tree_state.providers:
+        uuid = change.uuid
+        if uuid not in tree_state.providers:
             continue
-        generation = result.generations[change.uuid]
         if change.content_before.traits != change.after.traits:
-            read_traits(client, change.uuid, result)
+            result.traits[uuid] = frozenset(trait.list_of_provider(client, uuid).value)
         if change.content_before.aggregates != change.after.aggregates:
-            read_aggregates(client, change.uuid, result)
-        result.generations[change.uuid] = generation
+            result.aggregates[uuid] = frozenset(aggregate.list(client, uuid).value)
 
 
-def read_traits(client: Client, provider_uuid: str, result: Preconditions) -> None:
-    """Read the traits that a provider has, so that those of others are kept."""
-    traits = trait.list_of_provider(client, provider_uuid)
-    assert traits.generation is not None
-    result.traits[provider_uuid] = frozenset(traits.value)
-    result.generations[provider_uuid] = traits.generation
+def for_traits(client: Client, provider_uuid: str) -> Preconditions:
+    """What the traits of a provider are set on: those that it has now."""
+    there = trait.list_of_provider(client, provider_uuid)
+    return Preconditions(
+        _generations(provider_uuid, there), {provider_uuid: frozenset(there.value)}
+    )
 
 
-def read_aggregates(client: Client, provider_uuid: str, result: Preconditions) -> None:
-    """Read the aggregates that a provider is in, so that those of others are kept."""
-    aggregates = aggregate.list(client, provider_uuid)
-    assert aggregates.generation is not None
-    result.aggregates[provider_uuid] = frozenset(aggregates.value)
-    result.generations[provider_uuid] = aggregates.generation
+def for_aggregates(client: Client, provider_uuid: str) -> Preconditions:
+    """What the aggregates of a provider are set on: those that it is in now."""
+    there = aggregate.list(client, provider_uuid)
+    return Preconditions(
+        _generations(provider_uuid, there), aggregates={provider_uuid: frozenset(there.value)}
+    )
+
+
+def _generations(provider_uuid: str, there: Read[list[str]]) -> dict[str, int]:
+    assert there.generation is not None
+    return {provider_uuid: there.generation}

@@ -245,11 +245,10 @@ class TreeExecutor:
         reading tells whether somebody else has changed them since.
         """
         for operation in operations:
-            conditions = Preconditions()
             if isinstance(operation, SetTraits):
-                preconditions.read_traits(self._client, operation.provider_uuid, conditions)
+                conditions = preconditions.for_traits(self._client, operation.provider_uuid)
             elif isinstance(operation, SetAggregates):
-                preconditions.read_aggregates(self._client, operation.provider_uuid, conditions)
+                conditions = preconditions.for_aggregates(self._client, operation.provider_uuid)
             else:
                 continue
             self._runner(conditions).run(operation)

@@ -8,6 +8,7 @@ from placementclient import endpoints, errors
 from placementclient.endpoints import Endpoint
 from placementclient.http import Client
 from placementclient.microversion import HIGHEST, LOWEST, Microversion
+from tests.unit.test_endpoints import fields
 
 UUID = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
 
@@ -23,7 +24,7 @@ def server_routes() -> set[tuple[str, str]]:
 
 def anonymous(path: str) -> str:
     """A path with its fields numbered: the service's names for them are its own."""
-    for field in Endpoint('', '', path).fields:
+    for field in fields(path):
         path = path.replace(f'{{{field}}}', '{}')
     return path
 
@@ -48,7 +49,11 @@ def refusal(client: Client, row: Endpoint, version: Microversion) -> str | None:
     try:
         # Not send(): that knows since, and would not ask the service.
         client._request(
-            row, row.path(**{field: parts[field] for field in row.fields}), None, body, version
+            row,
+            row.path(**{field: parts[field] for field in fields(row.template)}),
+            None,
+            body,
+            version,
         )
     except errors.HTTPError as error:
         return f'{error.status} {error.sentence}'

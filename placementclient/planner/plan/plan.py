@@ -7,6 +7,7 @@ so that a tree that has changed since can be planned again.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,12 +115,6 @@ class TreePlan:
     residents: tuple[str, ...] = ()
     moves: tuple[InventoryMove, ...] = ()
 
-    def provider(self, name_or_uuid: str) -> ProviderChange | None:
-        """The change of the provider of this UUID or name."""
-        found = {change.name: change for change in self.providers}
-        found |= {change.uuid: change for change in self.providers}
-        return found.get(name_or_uuid)
-
     def created(self) -> Iterator[ProviderChange]:
         """The providers that are made, parents before their children."""
         return (change for change in self.providers if change.is_created)
@@ -199,7 +194,7 @@ class LeftOut:
     reasons: tuple[Notice, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Plan:
     """A plan for one tree or for thousands.
 
@@ -221,8 +216,7 @@ class Plan:
 
     def tree(self, name_or_uuid: str) -> TreePlan | None:
         """The plan of the tree whose root has this UUID or name."""
-        known = self._by_root()
-        return known.get(name_or_uuid) or known.get(normalized(name_or_uuid))
+        return self._by_root.get(name_or_uuid) or self._by_root.get(normalized(name_or_uuid))
 
     def selected(self, names: Collection[str]) -> tuple[TreePlan, ...]:
         """The plans of some trees, in the order of the plan.
@@ -230,14 +224,15 @@ class Plan:
         :param names: names or UUIDs of roots; none: all
         :raises errors.NoSuchProvider: if one of them is not of the plan
         """
-        known, wanted = self._by_root(), set()
+        wanted = set()
         for name in names:
-            tree = known.get(name) or known.get(normalized(name))
+            tree = self.tree(name)
             if tree is None:
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
             wanted.add(tree.root_provider_uuid)
         return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
 
+    @functools.cached_property
     def _by_root(self) -> dict[str, TreePlan]:
         """The trees by the names and the UUIDs of their roots; a UUID wins."""
         by_name = {tree.root_provider_name: tree for tree in self.trees}

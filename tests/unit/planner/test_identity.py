@@ -64,8 +64,7 @@ providers:
 moves:
 - {{from_resource_provider: "{{root}}", to_resource_provider: card, moved_resources: {{VGPU: 2}}}}
 """
-    change = plan_of(text).trees[0].provider('card')
-    assert change is not None
+    [change] = [each for each in plan_of(text).trees[0].providers if each.name == 'card']
     assert change.uuid == CARD
     assert change.after.traits == {'OWNER_NOVA'}
     assert change.after.inventories['VGPU'].max_unit == 1

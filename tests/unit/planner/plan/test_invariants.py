@@ -60,9 +60,7 @@ def with_provider(tree: TreePlan, name: str, **fields: object) -> TreePlan:
 
 
 def provider(tree: TreePlan, name: str) -> ProviderChange:
-    change = tree.provider(name)
-    assert change is not None
-    return change
+    return next(change for change in tree.providers if change.name == name)
 
 
 def with_inventory(tree: TreePlan, name: str, resource_class: str, **fields: int) -> TreePlan:
