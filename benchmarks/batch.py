@@ -3,7 +3,8 @@
     python benchmarks/batch.py
 
 First against one in a loop with osc-placement. Then a command that takes three requests against
-these same requests, recorded and sent again from one bare connection: what the service needs.
+these same requests, recorded and sent again from one bare connection, one after the other: what the
+service needs. So are the commands with one worker; by default some run beside each other.
 """
 
 from __future__ import annotations
@@ -39,8 +40,12 @@ def main() -> None:
             command(batch, {**cloud, 'OS_ENDPOINT': proxy})()
         print(f'{len(requests)} requests for {LINES} commands')
         bare = replay(url, requests, [], 1)
-        pairs = paired(command(batch, cloud, per=LINES), _each(bare), number)
-        pairs.report('one of three requests, against the requests', 1.15)
+        for title, options, target in (
+            ('one of three requests, against the requests', (), 1.15),
+            ('the same with --workers 1', ('--workers', '1'), None),
+        ):
+            run = command([*batch, *options], cloud, per=LINES)
+            paired(run, _each(bare), number).report(title, target)
 
 
 def _batch(programs: Path, folder: Path, words: tuple[str, ...]) -> list[object]:

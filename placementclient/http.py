@@ -106,6 +106,11 @@ class Client:
         return self._settled
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the microversion is known."""
+        return self._settled is not None
+
+    @property
     def assumed_microversion(self) -> Microversion:
         """The microversion in use, or the highest while it is still open; costs no request."""
         return self._settled or microversion.HIGHEST

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import functools
 import os
 import sys
@@ -88,6 +89,17 @@ class Connection:
         self._api_version = {plugin.API_NAME: version}
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()
+
+    def is_settled(self, version: str) -> bool:
+        """Whether a command at a microversion finds out nothing that others need too."""
+        return version in self._clients and self._clients[version].is_settled
+
+    def beside(self, version: str) -> Connection:
+        """The same connection for a command that runs beside others, at a microversion."""
+        other = copy.copy(self)
+        other._clients = self._clients.copy()
+        other.use(version)
+        return other
 
     def timings(self) -> list[Any]:
         """What was asked since this was called, and how long each answer took."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import functools
 import importlib.metadata
 import logging
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from cliff import app, commandmanager
 
@@ -17,6 +16,9 @@ from placementclient import DISTRIBUTION, errors, plugin
 from placementclient.cli import command_help, connection, entry_points
 from placementclient.cli.entry_points import COMMANDS
 from placementclient.render.printable import printable
+
+if TYPE_CHECKING:
+    from placementclient.cli.typist import Typist
 
 #: What a shell makes of a program that ended as nobody read on.
 BROKEN_PIPE = 141
@@ -69,7 +71,6 @@ class Shell(app.App):
         existing: connection.Connection | None = None,
     ) -> None:
         self._argv, self._session, self._existing = list(argv), session, existing
-        self._typist: Shell | None = None
         #: Of the commands that were run, by what is typed for them.
         self.parsers: dict[str, argparse.ArgumentParser] = {}
         super().__init__(
@@ -186,31 +187,15 @@ class Shell(app.App):
 
     @property
     def is_typed(self) -> bool:
-        """Whether its commands are typed by another command; see :meth:`type`."""
+        """Whether its commands are typed by another command; see :attr:`typist`."""
         return self._existing is not None
 
-    def type(self, argv: list[str], stdout: TextIO, stderr: TextIO) -> int:
-        """Run another command on the same connection, and survive whatever becomes of it.
+    @functools.cached_property
+    def typist(self) -> Typist:
+        """What types commands for a command."""
+        from placementclient.cli.typist import Typist
 
-        :param argv: what is typed after the program's name; options of authentication are none
-        :return: the exit status that the program would have had
-        """
-        if self._typist is None:
-            self._typist = Shell(existing=self.client_manager)
-            self._typist.parser.set_defaults(**vars(self.options))
-        typist = self._typist
-        typist.stdin, typist.stdout, typist.stderr = sys.stdin, stdout, stderr
-        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
-            try:
-                return typist.run(argv)
-            except errors.PlacementError as failure:
-                print(printable(str(failure)), file=stderr)
-                return failure.exit_status
-            except SystemExit as exit:
-                if exit.code is None or isinstance(exit.code, int):
-                    return exit.code or errors.ExitStatus.DONE
-                print(exit.code, file=stderr)
-                return errors.ExitStatus.ERROR
+        return Typist(self, Shell(existing=self.client_manager))
 
 
 def main(argv: list[str] | None = None, *, session: Any = None) -> int:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, TextIO
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TextIO
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, workers
 from placementclient.commands.base import Option
 from placementclient.errors import ExitStatus
 from placementclient.render.printable import printable
@@ -34,8 +34,7 @@ WORSE = (
 _PROGRAMS = ('openstack', 'placement')
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A command that was run, where it stands, and what became of it."""
 
     line: int
@@ -43,6 +42,18 @@ class Line:
     status: int
     stdout: str
     stderr: str
+
+
+class _Command(NamedTuple):
+    """A line of a batch.
+
+    :param refusal: why it cannot be run
+    """
+
+    line: int
+    text: str
+    words: Sequence[str]
+    refusal: str
 
 
 class Batch(base.Command):
@@ -67,45 +78,54 @@ class Batch(base.Command):
             action='store_true',
             help='Print a JSON object for each command: line, command, status, stdout, stderr',
         ),
+        workers.option('commands of a file that change nothing to run'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         if self.app.is_typed:
             raise errors.UsageError('A batch cannot run a batch')
         show = self._show_json if parsed_args.json_lines else self._show
+        # Who writes to stdin may wait for an answer before the next line.
+        ahead = 0 if parsed_args.file == '-' else parsed_args.workers - 1
         worst = 0
-        with _opened(parsed_args.file, self.app.stdin) as file, _nothing_to_read():
-            for line in self._run_each(file):
+        with (
+            _opened(parsed_args.file, self.app.stdin) as file,
+            _nothing_to_read(),
+            self.app.typist.typing(),
+            contextlib.closing(self._run_each(_commands(file), ahead)) as lines,
+        ):
+            for line in lines:
                 show(line)
                 worst = max(worst, line.status, key=_badness)
                 if line.status == ExitStatus.INTERRUPTED or (
                     line.status and not parsed_args.keep_going
                 ):
                     break
-        self.app.configure_logging()
         return worst
 
-    def _run_each(self, file: Iterable[str]) -> Iterator[Line]:
-        for number, text in enumerate(file, 1):
-            command, stdout, stderr = text.strip(), io.StringIO(), io.StringIO()
-            try:
-                words = shlex.split(command, comments=True)
-                ''.join(words).encode()
-            except UnicodeEncodeError:
-                readable = command.encode(errors='surrogateescape').decode(
-                    errors='backslashreplace'
-                )
-                yield Line(number, readable, ExitStatus.USAGE, '', 'The line is not UTF-8\n')
-                continue
-            except ValueError as unreadable:
-                yield Line(number, command, ExitStatus.USAGE, '', f'{unreadable}\n')
-                continue
-            if words and words[0] in _PROGRAMS:
-                del words[0]
-            if not words:
-                continue
-            status = self.app.type(words, stdout, stderr)
-            yield Line(number, command, int(status), stdout.getvalue(), stderr.getvalue())
+    def _run_each(self, commands: Iterable[_Command], ahead: int) -> Generator[Line]:
+        """Run each, in order; those that only read beside those before that only read.
+
+        :param ahead: how many are run before the first has ended
+        """
+        typist = self.app.typist
+        running: deque[tuple[_Command, Future[Any]]] = deque()
+        pool = ThreadPoolExecutor(ahead + 1)
+        try:
+            for command in commands:
+                reads = ahead and not command.refusal and typist.only_reads(command.words)
+                while len(running) > (ahead if reads else 0):
+                    yield _ended(*running.popleft())
+                if reads:
+                    running.append((command, pool.submit(typist.read, command.words)))
+                elif command.refusal:
+                    yield Line(command.line, command.text, ExitStatus.USAGE, '', command.refusal)
+                else:
+                    yield Line(command.line, command.text, *typist.type(command.words))
+            while running:
+                yield _ended(*running.popleft())
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _show(self, line: Line) -> None:
         out: TextIO = self.app.stdout
@@ -116,8 +136,34 @@ class Batch(base.Command):
         self.app.stderr.flush()
 
     def _show_json(self, line: Line) -> None:
-        self.app.stdout.write(f'{json.dumps(asdict(line))}\n')
+        self.app.stdout.write(f'{json.dumps(line._asdict())}\n')
         self.app.stdout.flush()
+
+
+def _ended(command: _Command, running: Future[Any]) -> Line:
+    try:
+        return Line(command.line, command.text, *running.result())
+    except KeyboardInterrupt:
+        return Line(command.line, command.text, ExitStatus.INTERRUPTED, '', '')
+
+
+def _commands(file: Iterable[str]) -> Iterator[_Command]:
+    """What there is to be run, without comments and empty lines."""
+    for number, line in enumerate(file, 1):
+        text, refusal = line.strip(), ''
+        words: list[str] = []
+        try:
+            words = shlex.split(text, comments=True)
+            ''.join(words).encode()
+        except UnicodeEncodeError:
+            text = text.encode(errors='surrogateescape').decode(errors='backslashreplace')
+            refusal = 'The line is not UTF-8\n'
+        except ValueError as unreadable:
+            refusal = f'{unreadable}\n'
+        if words and words[0] in _PROGRAMS:
+            del words[0]
+        if words or refusal:
+            yield _Command(number, text, words, refusal)
 
 
 def _badness(status: int) -> tuple[int, int]:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, progress, watching
+from placementclient.commands import base, progress, watching, workers
 from placementclient.commands.base import Option
 from placementclient.commands.reshape import PLAN, journal_of
-from placementclient.commands.snapshot import TREE, workers
+from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult
@@ -135,7 +135,7 @@ class ApplyReshape(_Run):
             type=base.positive,
             help='At most so many trees, not counting those that are done',
         ),
-        workers('change'),
+        workers.option('trees to change'),
         PROCESSES,
         Option(
             '--max-failures',
@@ -191,7 +191,7 @@ class RollbackReshape(_Run):
       openstack resource provider reshape rollback plan.json --tree compute1 --yes
     """
 
-    options = (PLAN, TREE, workers('change'), PROCESSES, base.YES)
+    options = (PLAN, TREE, workers.option('trees to change'), PROCESSES, base.YES)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -228,7 +228,7 @@ class StatusReshape(_OfPlan, watching.Lister):
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = (PLAN, TREE, workers('read'), watching.WATCH)
+    options = (PLAN, TREE, workers.option('trees to read'), watching.WATCH)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -268,7 +268,7 @@ class VerifyReshape(base.Lister):
 
     statuses = ((errors.ExitStatus.DIFFERS, 'the reshape is not complete or not right'),)
     prints = ('tree', 'kind', 'message', 'is_damage')
-    options = (PLAN, TREE, workers('read'))
+    options = (PLAN, TREE, workers.option('trees to read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, progress
+from placementclient.commands import base, progress, workers
 from placementclient.commands.base import Option
 
 if TYPE_CHECKING:
@@ -29,26 +29,6 @@ SNAPSHOT = Option(
 _FILE = Option('file', metavar='<file>', help='The file of the snapshot')
 #: Stands for what is now, where a file is expected.
 LIVE = 'live'
-
-
-def workers(what: str) -> Option:
-    """The option that says how many trees are worked on at the same time."""
-    return Option(
-        '--workers',
-        metavar='<number>',
-        type=_number_of_workers,
-        default=4,
-        help=f'How many trees to {what} at the same time, or auto: two for each processor of this '
-        'machine; 4 without it',
-    )
-
-
-def _number_of_workers(text: str) -> int:
-    """What ``--workers`` says: a worker mostly waits for the service's answers.
-
-    :raises argparse.ArgumentTypeError: if it is neither a number nor auto
-    """
-    return 2 * (os.cpu_count() or 1) if text == 'auto' else base.positive(text)
 
 
 def taken(command: base._Placement, parsed_args: argparse.Namespace) -> Snapshot:
@@ -82,7 +62,7 @@ class SaveSnapshot(base.ShowOne):
     options = (
         Option('file', metavar='<file>', help='The file to write'),
         TREE,
-        workers('read'),
+        workers.option('trees to read'),
         base.OVERWRITE,
     )
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, workers
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
-from placementclient.commands.snapshot import TREE, workers
+from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
     from placementclient.http import Client
@@ -23,7 +23,7 @@ _WITH = (
     Option('--traits', action='store_true', help='With the traits of each resource provider'),
     Option('--allocations', action='store_true', help='With who holds what'),
     Option('--snapshot', metavar='<file>', help='Look at this snapshot, not at what is now'),
-    workers('read'),
+    workers.option('trees to read'),
 )
 
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Barrier, current_thread, main_thread
+from typing import Any
 
 import pytest
 
 from placementclient.cli import shell
 from placementclient.commands.batch import WORSE, Line, _badness
+from placementclient.endpoints import Endpoint
 from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.http import Answer, Client
 from tests.unit.conftest import Placement, Result, Service
-from tests.unit.dialogue import Exchange, fault, get, unacceptable, version_document
+from tests.unit.dialogue import Exchange, Reply, fault, get, unacceptable, version_document
 
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 NONE = get('/resource_classes', {'resource_classes': []})
@@ -232,6 +236,95 @@ def test_the_debug_of_a_line_is_its_own(batch: Batch, service: Service) -> None:
     first, second = (json.loads(line) for line in result.stdout.splitlines())
     assert 'Traceback' in first['stderr']
     assert second['stderr'] == SENTENCE
+
+
+@dataclass
+class Beside:
+    """What is sent, and which of it not by the batch itself."""
+
+    lines: list[str] = field(default_factory=list)
+    elsewhere: list[bool] = field(default_factory=list)
+    together: Barrier = field(default_factory=lambda: Barrier(2, timeout=30))
+
+    def answers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Answer reads of classes from the second on two at a time, or never."""
+        send = Client.send
+
+        def both(client: Client, endpoint: Endpoint, *args: Any, **settings: Any) -> Answer:
+            self.lines.append(str(endpoint))
+            self.elsewhere.append(current_thread() is not main_thread())
+            if len(self.lines) > 1 and endpoint.is_read:
+                self.together.wait()
+            return send(client, endpoint, *args, **settings)
+
+        monkeypatch.setattr(Client, 'send', both)
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
+    beside = Beside()
+    beside.answers(monkeypatch)
+    return beside
+
+
+CREATE = 'resource class create CUSTOM_A'
+CREATED = Exchange('POST /resource_classes', Reply(201))
+
+
+def test_what_only_reads_is_asked_together_and_told_in_order(
+    batch: Batch, service: Service, beside: Beside
+) -> None:
+    service.answer(*[CLASSES] * 5)
+    lines = [f'{LIST} # {number}' for number in range(5)]
+    result = batch(lines, '--json-lines')
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(each['command'], each['stdout']) for each in told] == [
+        (line, 'VCPU\n') for line in lines
+    ]
+
+
+def test_what_writes_waits_for_what_was_before_and_is_waited_for(
+    batch: Batch, service: Service, beside: Beside
+) -> None:
+    service.answer(CLASSES, CLASSES, CLASSES, CREATED, CLASSES, CLASSES)
+    assert batch([LIST, LIST, LIST, CREATE, LIST, LIST]).status == 0
+    reads = ['GET /resource_classes'] * 2
+    assert beside.lines == [reads[0], *reads, 'POST /resource_classes', *reads]
+
+
+def test_one_after_the_other_where_that_is_asked_for(
+    batch: Batch, service: Service, beside: Beside
+) -> None:
+    beside.together = Barrier(1)
+    service.answer(*[CLASSES] * 3)
+    assert batch([LIST] * 3, '--workers', '1').status == 0
+    assert beside.elsewhere == [False] * 3
+
+
+@pytest.mark.parametrize('option', ['--debug', '-v', '-vv', '--timing', '--log-file=debug.log'])
+def test_what_tells_more_is_told_by_one_command_at_a_time(
+    batch: Batch, service: Service, beside: Beside, tmp_path: Path, option: str
+) -> None:
+    beside.together = Barrier(1)
+    service.answer(*[CLASSES] * 3)
+    option = option.replace('debug.log', str(tmp_path / 'debug.log'))
+    result = batch([LIST, f'{LIST} {option}', LIST], '--json-lines')
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(each['status'], each['stdout']) for each in told] == [(0, 'VCPU\n')] * 3
+    assert beside.elsewhere == [False, False, True]
+    assert told[2]['stderr'] == ''
+
+
+def test_a_failure_beside_others_ends_the_batch_where_it_stands(
+    batch: Batch, service: Service
+) -> None:
+    service.answer(CLASSES, *[GONE] * 4)
+    result = batch([LIST, SHOW, SHOW, SHOW])
+    assert result == Result(
+        1,
+        f'# line 1, exit status 0: {LIST}\nVCPU\n# line 2, exit status 1: {SHOW}\n',
+        SENTENCE,
+    )
 
 
 def test_the_order_from_good_to_bad_knows_every_status() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from placementclient.commands import snapshot
 from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import changed, save, small
 from tests.unit.conftest import Placement, Result, Service
@@ -89,14 +86,6 @@ def test_either_may_be_live(placement: Placement, service: Service, tmp_path: Pa
         assert result.status == 3
         assert {row['change'] for row in json.loads(result.stdout)} == {change}
         assert [request.line for request in service.requests] == ['GET /resource_providers']
-
-
-def test_workers_are_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, 'cpu_count', lambda: 6)
-    parser = argparse.ArgumentParser()
-    snapshot.workers('read').add_to(parser)
-    given = [parser.parse_args(words) for words in ([], ['--workers', '9'], ['--workers', 'auto'])]
-    assert [each.workers for each in given] == [4, 9, 12]
 
 
 def test_other_workers_are_refused(placement: Placement, tmp_path: Path) -> None:
