@@ -42,12 +42,14 @@ class Record:
 
     :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``
     :param reason: why it was left alone
+    :param ended_at: when that was noted, as ISO 8601
     :param begun: whether a request may ever have been sent for it
     :param plan: the last plan that was made for it again, from the live state
     """
 
     ended: str | None = None
     reason: str = ''
+    ended_at: str = ''
     begun: bool = False
     plan: TreePlan | None = None
 
@@ -249,7 +251,7 @@ def _learn(records: dict[str, Record], entry: Entry) -> None:
     elif isinstance(entry.plan, TreeRecord):
         record.plan = plans.tree_plan(entry.plan)
     elif entry.end is not None:
-        record.ended, record.reason = entry.end, entry.reason or ''
+        record.ended, record.reason, record.ended_at = entry.end, entry.reason or '', entry.at
 
 
 def _now() -> str:

@@ -27,6 +27,7 @@ from placementclient.reshape import executor, live_state, verify
 from placementclient.reshape.tree_queue import Report
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
+from placementclient.wording import listed
 
 
 def rehearse(
@@ -44,7 +45,8 @@ def rehearse(
     :param snapshot: the cloud, as a file or a service has it
     :param report: told how each tree ended, on the way there and on the way back
     :param trees: names or UUIDs of roots; none: all
-    :raises errors.Differs: if the snapshot lacks a tree of the plan
+    :raises errors.BadArgument: if the snapshot has none of the trees of the plan
+    :raises errors.Differs: if it lacks one of them
     :raises errors.DirectError: if no embedded Placement can be had
     """
     part = part_of(snapshot, plan, trees)
@@ -68,13 +70,19 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
     for by some without limits.
 
-    :raises errors.Differs: if the snapshot lacks a tree of the plan
+    :raises errors.BadArgument: if the snapshot has none of the trees of the plan
+    :raises errors.Differs: if it lacks one of them
     """
     wanted = plan.selected(trees)
     roots = dict.fromkeys(uuid for tree in wanted for uuid in live_state.roots_of(tree))
     names = {change.uuid: change.name for tree in wanted for change in tree.providers}
     names |= {tree.root_provider_uuid: tree.root_provider_name for tree in wanted}
     missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
+    if missing and len(missing) == len(roots):
+        raise errors.BadArgument(
+            'The snapshot is of another cloud, or of another part of it: it has none of the trees '
+            f'that the plan is about ({listed(missing, 3)})'
+        )
     if missing:
         raise errors.Differs(
             f'The snapshot has no provider {", ".join(missing)}, which the plan is about: take the '

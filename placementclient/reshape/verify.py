@@ -13,10 +13,11 @@ from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.reshape import journal, live_state, reading
+from placementclient.reshape import journal, live_state, preconditions, reading
 from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
+from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.reshape.reading import Source
-from placementclient.snapshot.capture import parallel
+from placementclient.snapshot.capture import UnstableRead, parallel
 
 
 def verify(
@@ -102,6 +103,12 @@ def status(
         record = records.get(uuid)
         if record is not None and found is not Status.APPLIED:
             if record.ended == State.LEFT_ALONE:
+                if found is Status.PENDING and _is_free(client, tree):
+                    reason = (
+                        'nothing is in the way any more; '
+                        f'left alone at {record.ended_at}: {record.reason}'
+                    )
+                    return TreeStatus(uuid, name, found, reason)
                 reason = f'left alone: {record.reason}'
                 return TreeStatus(uuid, name, Status.DIFFERS, reason, is_left_alone=True)
             if record.ended == State.ROLLED_BACK and found is Status.PENDING:
@@ -109,6 +116,16 @@ def status(
         return TreeStatus(uuid, name, found, reason)
 
     return list(parallel(of_tree, wanted, workers))
+
+
+def _is_free(client: Client, tree: TreePlan) -> bool:
+    """Whether the plan of a tree that is as before could be carried out as it is."""
+    listed = live_state.listing(client, live_state.roots_of(tree))
+    try:
+        found = preconditions.found(client, live_state.read_tree_state(client, tree, listed))
+    except (LeftAlone, UnstableRead):
+        return False
+    return isinstance(found, Preconditions)
 
 
 def _changed_later(plan: Plan) -> dict[str, set[str]]:

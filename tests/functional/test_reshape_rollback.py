@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
+from placementclient import errors
 from placementclient.api import allocation, inventory, trait
 from placementclient.direct import Direct
 from placementclient.errors import ExitStatus
@@ -149,6 +150,17 @@ def test_rehearsal(client: Client) -> None:
     assert [tree.state for tree in told] == [State.APPLIED, State.ROLLED_BACK]
     assert (list(result.differences), list(result.remains)) == ([], [])
     assert len(capture.capture(client).providers) == 2
+
+
+def test_a_snapshot_of_another_cloud_is_the_wrong_file(client: Client) -> None:
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts=2)), moved_trait=True)
+    first = next(iter(plan.trees)).root_provider_uuid
+    other = Snapshot([], [])
+    part = capture.capture(client).only([first])
+    with pytest.raises(errors.BadArgument, match=r'has none of the trees .*\(compute0, compute1\)'):
+        rehearse.rehearse(plan, other)
+    with pytest.raises(errors.Differs, match='no provider compute1, which the plan is about'):
+        rehearse.rehearse(plan, part)
 
 
 def test_a_rehearsal_tells_what_the_service_refuses(client: Client) -> None:

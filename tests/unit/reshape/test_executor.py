@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -286,6 +287,15 @@ def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> 
     assert (first.status, first.is_left_alone) == (Status.DIFFERS, True)
     assert first.reason == f'left alone: {left.reason}'
     assert second.status is Status.APPLIED
+    placement.providers[ROOT].name = 'compute0'
+    touch(placement)
+    first, _ = verify.status(client, plan, journal_path=path)
+    assert (first.status, first.is_left_alone) == (Status.PENDING, False)
+    assert re.fullmatch(
+        f'nothing is in the way any more; left alone at 20.+: {re.escape(left.reason)}',
+        first.reason,
+    )
+    assert executor.apply(client, plan, path).trees[0].state is State.APPLIED
 
 
 def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
