@@ -16,7 +16,7 @@ from placementclient.commands.base import Option
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placementclient.hosts.assignments import Misfit, Outcome
+    from placementclient.hosts.assignments import Assignments, Misfit
     from placementclient.model.servers import ServerMigration
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
@@ -137,7 +137,7 @@ class AssignmentsReshape(_Fitting):
         self.log.info(f'{len(outcome.rows)} rows written to {parsed_args.output}')
         return self.misfits(outcome.misfits)
 
-    def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Outcome:
+    def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
         from placementclient.hosts import archive, assignments
 
         hosts = [archive.read(path) for path in parsed_args.host_facts]
@@ -153,7 +153,7 @@ class AssignmentsReshape(_Fitting):
         by_type = {kind: name for kind, _, name in pairs if kind}
         return assignments.of_mediated_devices(hosts, snapshot, by_type, default)
 
-    def _pinned(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Outcome:
+    def _pinned(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
         from placementclient import files
         from placementclient.hosts import pinned
         from placementclient.nova import service

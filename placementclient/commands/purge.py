@@ -75,4 +75,6 @@ class PurgeProvider(base.Lister):
 
 def _question(planned: Purge) -> str:
     names = ', '.join(provider.name for provider in reversed(planned.deletes))
-    return f'Free the allocations of {counted(len(planned.frees), "consumer")}, and delete {names}?'
+    return (
+        f'Free the allocations of {counted(len(planned.losses), "consumer")}, and delete {names}?'
+    )

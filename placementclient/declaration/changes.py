@@ -35,7 +35,7 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SetProvider:
     """A provider gets another name or another parent.
 
     :param name: the one that it has
@@ -113,7 +113,7 @@ class Delete:
         return 'delete', {'uuid': self.uuid}, None
 
 
-Change = Create | Place | SetInventories | SetNames | Delete
+Change = Create | SetProvider | SetInventories | SetNames | Delete
 
 
 class InUse(errors.PlacementError):
@@ -164,7 +164,7 @@ def changes(
     if used:
         raise InUse(used)
     # Providers first, so that all the rest can be set; what goes, goes last.
-    rank = {Create: 0, Place: 1, SetInventories: 2, SetNames: 2, Delete: 3}
+    rank = {Create: 0, SetProvider: 1, SetInventories: 2, SetNames: 2, Delete: 3}
     return tuple(sorted(found, key=lambda change: rank[type(change)]))
 
 
@@ -245,17 +245,17 @@ def _placed(
     parent: Declared | None,
     above: ProviderState | None,
     snapshot: Snapshot,
-) -> Iterator[Place]:
+) -> Iterator[SetProvider]:
     """A provider that exists is where it is declared.
 
     :param above: the declared parent, if it exists
     """
     if state.name != declared.name:
-        yield Place(declared.name, state.uuid, state.name)
+        yield SetProvider(declared.name, state.uuid, state.name)
     own = snapshot.providers.get(state.provider.parent_provider_uuid or '')
     # Who is declared at the top may be anywhere: its parent is not given.
     if parent is not None and (above is None or above is not own):
-        yield Place(
+        yield SetProvider(
             declared.name,
             state.uuid,
             declared.name,

@@ -56,7 +56,7 @@ class Misfit:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Assignments:
     """What facts come to."""
 
     rows: list[Assigned] = field(default_factory=list)
@@ -68,7 +68,7 @@ def of_mediated_devices(
     snapshot: Snapshot | None = None,
     classes: Mapping[str, str] | None = None,
     default: str = VGPU,
-) -> Outcome:
+) -> Assignments:
     """Which server uses which physical GPU.
 
     :param hosts: their facts
@@ -76,7 +76,7 @@ def of_mediated_devices(
     :param classes: the resource class of each mdev type, as Nova's ``mdev_class`` says
     :param default: the class of all others
     """
-    outcome = Outcome()
+    outcome = Assignments()
     twice = _on_several(hosts)
     for facts in hosts:
         for domain in facts.domains:
@@ -94,13 +94,13 @@ def of_mediated_devices(
     return outcome
 
 
-def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Outcome:
+def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Assignments:
     """Which server is bound to which NUMA cell.
 
     :param hosts: their facts
     :param snapshot: tells which classes a server holds; without it VCPU and MEMORY_MB are meant
     """
-    outcome = Outcome()
+    outcome = Assignments()
     twice = _on_several(hosts)
     for facts in hosts:
         for domain in facts.domains:

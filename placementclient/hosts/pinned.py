@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient import errors
-from placementclient.hosts.assignments import Assigned, Misfit, Outcome
+from placementclient.hosts.assignments import Assigned, Assignments, Misfit
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
@@ -17,7 +17,7 @@ _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
 
 def of_servers(
     document: Any, path: str, snapshot: Snapshot, migrations: Sequence[ServerMigration] = ()
-) -> Outcome:
+) -> Assignments:
     """The rows of pinned servers, and of the migrations that stand for such servers.
 
     :param document: what ``GET /servers/detail`` answers, from compute API 2.47 on
@@ -26,7 +26,7 @@ def of_servers(
     :param migrations: all that are under way
     :raises errors.BadFile: if the document is something else
     """
-    outcome = Outcome()
+    outcome = Assignments()
     for record in _records(document, path):
         uuid = str(record.get('id') or record.get('ID') or '').lower()
         if not uuid:

@@ -29,7 +29,7 @@ class LowerReserved:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FreeAllocations:
     """Take from a consumer what it has on some providers.
 
     :param consumer: as it was when this was decided
@@ -113,7 +113,7 @@ class Administration(enum.Enum):
 
 
 #: What can be carried out at once, without anybody losing anything that it uses.
-Repair = AddTrait | LowerReserved | Free
+Repair = AddTrait | LowerReserved | FreeAllocations
 #: What is left to the operator.
 Advice = (
     AmendInventory

@@ -13,7 +13,7 @@ from placementclient.planner.solve.search import (
     TIMEOUT,
     Impossible,
     ItemDecision,
-    Undetermined,
+    OutOfTime,
     search,
 )
 from placementclient.planner.spec.values import Spec
@@ -46,7 +46,7 @@ def assign(
     found = search(problem.bins, items, timeout)
     if isinstance(found, Impossible):
         raise Refused(*diagnose(target_state, problem, items, found))
-    if isinstance(found, Undetermined):
+    if isinstance(found, OutOfTime):
         raise Refused([infeasibility.Undetermined(target_state.root.name, timeout)])
     return assignment_of(target_state, problem.consumer_items, found)
 

@@ -9,7 +9,7 @@ from placementclient.model.repairs import (
     AddTrait,
     Administration,
     AmendInventory,
-    Free,
+    FreeAllocations,
     HealServer,
     JoinAggregate,
     LeaveAggregate,
@@ -67,9 +67,9 @@ def _of_provider(remedy: Remedy) -> str:
             return f'set {shlex.quote(provider)} --name {shlex.quote(name)}'
         case PurgeProvider(provider):
             return f'purge {shlex.quote(provider)} --dry-run'
-        case Free() if remedy.is_all:
+        case FreeAllocations() if remedy.is_all:
             return f'allocation delete {remedy.consumer.uuid}'
-        case Free():
+        case FreeAllocations():
             chosen = ' '.join(f'--provider {uuid}' for uuid in remedy.provider_uuids)
             return f'allocation unset {remedy.consumer.uuid} {chosen}'
         case _:

@@ -48,7 +48,7 @@ def apply(
     :raises errors.UnsupportedVersion: if the service has no reshaper
     :raises errors.Forbidden: if the policy does not allow it
     :raises errors.BadFile: if the journal cannot be used
-    :raises journal.Busy: if the plan is being applied or rolled back already
+    :raises journal.JournalLocked: if the plan is being applied or rolled back already
     :raises errors.UsageError: if there can be no processes
     """
     _check_processes(client, processes)

@@ -24,7 +24,7 @@ from placementclient.planner.plan.operations import Operation
 from placementclient.planner.plan.plan import Plan, TreePlan
 
 
-class Busy(errors.PlacementError):
+class JournalLocked(errors.PlacementError):
     """The plan is being applied or rolled back by another process."""
 
     def __init__(self, path: str) -> None:
@@ -166,7 +166,7 @@ def opened(path: str, plan: Plan) -> Iterator[Journal]:
     """Open the journal of a plan, or begin it, and keep others out meanwhile.
 
     :param path: of the journal
-    :raises Busy: if another process has it open
+    :raises JournalLocked: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
     with files.explained(path):
@@ -176,7 +176,7 @@ def opened(path: str, plan: Plan) -> Iterator[Journal]:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise Busy(path) from None
+                raise JournalLocked(path) from None
             journal = _begun(JournalFile(path, descriptor), descriptor, plan)
         yield journal
     finally:

@@ -11,9 +11,9 @@ from placementclient.declaration.changes import (
     Change,
     Create,
     Delete,
-    Place,
     SetInventories,
     SetNames,
+    SetProvider,
     changes,
 )
 from placementclient.declaration.declared import Declared
@@ -92,7 +92,7 @@ class _Writer:
         match change:
             case Create():
                 self._create(change)
-            case Place():
+            case SetProvider():
                 # The generation stays the one that the rest was decided on: this moves none.
                 resource_provider.set(
                     client,

@@ -31,15 +31,15 @@ from placementclient.wording import first
 _FEW = 16
 
 
-class Refused(errors.PlacementError):
+class PurgeRefused(errors.PlacementError):
     """A consumer would lose what it must not lose; nothing was done.
 
-    :param frees: the consumers, and what they would lose
+    :param losses: the consumers, and what they would lose
     """
 
-    def __init__(self, frees: Sequence[Free]) -> None:
-        self.frees = tuple(frees)
-        refused = [f'{free.consumer.uuid} {free.shown()}' for free in self.frees]
+    def __init__(self, losses: Sequence[Loss]) -> None:
+        self.losses = tuple(losses)
+        refused = [f'{loss.consumer.uuid} {loss.shown()}' for loss in self.losses]
         super().__init__(f'Refused: {first(refused)}')
 
 
@@ -60,11 +60,11 @@ class Unaccounted(errors.PlacementError):
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
-    """Free what a consumer holds on the tree.
+class Loss:
+    """What a consumer loses on the tree.
 
     :param consumer: with all that it holds
-    :param taken: what it will lose
+    :param taken: what is freed
     :param rest: what it keeps
     :param objection: why this should not be done, if anything speaks against it
     :param is_migration: whether it is known to be half of a move, which ``--force`` must not cut
@@ -109,13 +109,13 @@ class Step:
 class Purge:
     """All that has to be done, in this order.
 
-    :param frees: what consumers lose
+    :param losses: what consumers lose
     :param deletes: the providers, children before their parents
     :param judge: who has decided what consumers must not lose
     :param names: of the providers that go and of those on which consumers keep something, by UUID
     """
 
-    frees: tuple[Free, ...]
+    losses: tuple[Loss, ...]
     deletes: tuple[Provider, ...]
     judge: Judge
     names: Mapping[str, str] = field(default_factory=dict)
@@ -123,15 +123,15 @@ class Purge:
     def check(self, *, force: bool) -> None:
         """Look for what speaks against it.
 
-        :raises Refused: if something does, and is not overruled
+        :raises PurgeRefused: if something does, and is not overruled
         """
-        _check(self.frees, force=force)
+        _check(self.losses, force=force)
 
     def steps(self, *, force: bool) -> Iterator[Step]:
         """All of it, in order."""
-        for free in self.frees:
-            objection = free.shown(force=force)
-            yield Step('free', free.consumer.uuid, '', free.taken, free.rest, objection, self.names)
+        for loss in self.losses:
+            objection = loss.shown(force=force)
+            yield Step('free', loss.consumer.uuid, '', loss.taken, loss.rest, objection, self.names)
         for provider in self.deletes:
             yield Step('delete', provider.uuid, provider.name)
 
@@ -160,7 +160,7 @@ def plan(
     ]
     judge.look_at({uuid for consumer in consumers for uuid in consumer.allocations})
     deletes = tuple(state.provider for state in reversed(states))
-    return Purge(tuple(map(judge.free, consumers)), deletes, judge, names | judge.names())
+    return Purge(tuple(map(judge.loss, consumers)), deletes, judge, names | judge.names())
 
 
 def _dependent(client: Client, states: Sequence[ProviderState]) -> frozenset[str]:
@@ -186,14 +186,14 @@ def execute(
 
     :param force: leave consumers with nothing, but for migrations
     :param progress: told each step
-    :raises Refused: if a consumer would lose what it must not lose
+    :raises PurgeRefused: if a consumer would lose what it must not lose
     :raises errors.ProviderInUse: if somebody allocates on the tree at the same time
     """
     purge.check(force=force)
-    for free in purge.frees:
-        taken = _carry_out(client, free, purge.judge, force)
+    for loss in purge.losses:
+        taken = _carry_out(client, loss, purge.judge, force)
         if progress:
-            uuid = free.consumer.uuid
+            uuid = loss.consumer.uuid
             progress(f'freed {uuid}' if taken else f'{uuid} holds nothing here any more')
     for provider in purge.deletes:
         retried(partial(_delete, client, provider), max_retries=client.max_retries)
@@ -201,17 +201,17 @@ def execute(
             progress(f'deleted {provider.name}')
 
 
-def _carry_out(client: Client, free: Free, judge: Judge, force: bool) -> Allocations:
+def _carry_out(client: Client, loss: Loss, judge: Judge, force: bool) -> Allocations:
     """Free what one consumer holds on the tree now, which may differ from what was planned.
 
     :return: what was taken
     """
     # The first attempt is made at the generation that it was planned on.
-    planned = [free.consumer]
+    planned = [loss.consumer]
 
     def attempt() -> Allocations:
-        consumer = planned.pop() if planned else allocation.show(client, free.consumer.uuid).value
-        current = judge.free(consumer)
+        consumer = planned.pop() if planned else allocation.show(client, loss.consumer.uuid).value
+        current = judge.loss(consumer)
         _check([current], force=force)
         if current.taken:
             allocation.set(client, replace(consumer, allocations=current.rest))
@@ -225,11 +225,11 @@ def _delete(client: Client, provider: Provider) -> None:
         resource_provider.delete(client, provider.uuid)
 
 
-def _check(frees: Iterable[Free], *, force: bool) -> None:
-    against = [free for free in frees if free.taken and free.is_refused(force=force)]
+def _check(losses: Iterable[Loss], *, force: bool) -> None:
+    against = [loss for loss in losses if loss.taken and loss.is_refused(force=force)]
     if against:
         # First what nothing overrules: only some of them are told.
-        raise Refused(sorted(against, key=lambda free: not free.is_migration))
+        raise PurgeRefused(sorted(against, key=lambda loss: not loss.is_migration))
 
 
 class Judge:
@@ -253,7 +253,7 @@ class Judge:
         # Of those that stay: each is asked for at most once.
         self._staying: dict[str, Provider] = {}
 
-    def free(self, consumer: Consumer) -> Free:
+    def loss(self, consumer: Consumer) -> Loss:
         """What a consumer will lose and keep."""
         held = consumer.allocations
         taken = {uuid: resources for uuid, resources in held.items() if uuid in self._gone}
@@ -263,7 +263,7 @@ class Judge:
         objection = (
             'is a migration: confirm or revert it first' if is_migration else self._objection(rest)
         )
-        return Free(consumer, taken, rest, objection, is_migration)
+        return Loss(consumer, taken, rest, objection, is_migration)
 
     def look_at(self, provider_uuids: Collection[str]) -> None:
         """Ask for providers that stay; for many of them all at once."""

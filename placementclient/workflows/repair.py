@@ -11,7 +11,7 @@ from functools import partial
 from placementclient import errors
 from placementclient.api import allocation, conflict, inventory, trait
 from placementclient.http import Client
-from placementclient.model.repairs import AddTrait, Free, LowerReserved, Repair
+from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.workflows.run import Run
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
@@ -21,7 +21,7 @@ MARGIN = timedelta(minutes=10)
 DONE = 'done'
 
 
-class Changed(errors.PlacementError):
+class ChangedSince(errors.PlacementError):
     """What was to be mended is not as it was when that was decided."""
 
 
@@ -50,7 +50,7 @@ def _is_made(client: Client, repair: Repair) -> bool:
         case LowerReserved():
             there = inventory.show(client, repair.provider_uuid, repair.resource_class).value
             return there.reserved <= there.total
-        case Free():
+        case FreeAllocations():
             held = allocation.show(client, repair.consumer.uuid).value.allocations
             return held.keys().isdisjoint(repair.provider_uuids)
 
@@ -60,7 +60,7 @@ def apply(client: Client, repair: Repair, listed: datetime | None = None) -> Non
 
     :param listed: when the lists were finished by which it was decided who holds too much; ``None``
         if they are certainly younger than what they were compared with
-    :raises Changed: if it is not as it was then
+    :raises ChangedSince: if it is not as it was then
     :raises errors.HTTPError: if the service refuses
     """
     match repair:
@@ -68,7 +68,7 @@ def apply(client: Client, repair: Repair, listed: datetime | None = None) -> Non
             _add_trait(client, repair)
         case LowerReserved():
             _lower_reserved(client, repair)
-        case Free():
+        case FreeAllocations():
             _free(client, repair, listed)
 
 
@@ -98,16 +98,16 @@ def _lower_reserved(client: Client, repair: LowerReserved) -> None:
     )
 
 
-def _free(client: Client, repair: Free, listed: datetime | None) -> None:
+def _free(client: Client, repair: FreeAllocations, listed: datetime | None) -> None:
     """Guarded by the generation of the consumer, from what was judged to what is written."""
     read = allocation.show(client, repair.consumer.uuid)
     there, judged = read.value, repair.consumer
     if (there.allocations, there.generation) != (judged.allocations, judged.generation):
-        raise Changed(f'What consumer {judged.uuid} holds has changed since')
+        raise ChangedSince(f'What consumer {judged.uuid} holds has changed since')
     if listed is not None:
         modified = parsedate_to_datetime(read.last_modified) if read.last_modified else None
         if modified is None or modified > listed - MARGIN:
-            raise Changed(
+            raise ChangedSince(
                 f'What consumer {judged.uuid} holds may be younger than the list of servers: '
                 'save a snapshot, list servers and migrations after that, and give all three'
             )

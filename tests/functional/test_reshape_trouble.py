@@ -129,9 +129,9 @@ def test_a_full_disk_stops_before_the_request(
 def test_one_run_at_a_time(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    with journal.opened(path, plan), pytest.raises(journal.Busy):
+    with journal.opened(path, plan), pytest.raises(journal.JournalLocked):
         executor.apply(client, plan, path)
-    with journal.opened(path, plan), pytest.raises(journal.Busy):
+    with journal.opened(path, plan), pytest.raises(journal.JournalLocked):
         executor.rollback(client, plan, path)
 
 

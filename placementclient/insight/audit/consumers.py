@@ -11,7 +11,7 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE, MIGRATION
-from placementclient.model.repairs import Free, LookAtMigrations
+from placementclient.model.repairs import FreeAllocations, LookAtMigrations
 from placementclient.model.servers import ServerMigration
 
 _EVACUATION = 'evacuation'
@@ -197,7 +197,9 @@ def _in(
             uuid,
             tuple(cloud.roots_of(consumer)),
             _evidence(case),
-            Free(consumer, tuple(providers)) if providers else LookAtMigrations(case.server),
+            FreeAllocations(consumer, tuple(providers))
+            if providers
+            else LookAtMigrations(case.server),
             bool(providers) and not reason,
             reason,
         )

@@ -20,7 +20,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState
 
 
-class Part(NamedTuple):
+class RequestPart(NamedTuple):
     """What one provider has to serve.
 
     :param asked: the conditions on that provider
@@ -124,7 +124,7 @@ class Supply:
             self._choices(serving) if self._depends(serving) else {},
         )
 
-    def _admits(self, part: Part, state: ProviderState, root: ProviderState) -> bool:
+    def _admits(self, part: RequestPart, state: ProviderState, root: ProviderState) -> bool:
         asked = part.asked
         root_of = self._topology.root_of
         if _has_any(state, asked.forbidden) or (part.group and not _has_all(state, asked.required)):
@@ -172,7 +172,7 @@ class Supply:
             )
         return choices
 
-    def _uses(self, state: ProviderState, part: Part) -> Iterator[Use]:
+    def _uses(self, state: ProviderState, part: RequestPart) -> Iterator[Use]:
         """What a part takes from a provider: one of the servers that it has room for, and amounts
         where another part takes of the same class."""
         key = state.uuid, part.label
@@ -189,15 +189,15 @@ class Supply:
         )
 
 
-def _parts(request: CandidateRequest) -> Iterator[Part]:
+def _parts(request: CandidateRequest) -> Iterator[RequestPart]:
     for name, amount in request.common.resources.items():
-        yield Part(name, '', {name: amount}, request.common)
+        yield RequestPart(name, '', {name: amount}, request.common)
     for suffix, group in request.groups.items():
         label = f'{"+".join(group.resources)} (group {suffix})'
-        yield Part(label, suffix, group.resources, group)
+        yield RequestPart(label, suffix, group.resources, group)
 
 
-def _servers(state: ProviderState, part: Part) -> int:
+def _servers(state: ProviderState, part: RequestPart) -> int:
     """Of how many servers a provider can serve a part."""
     return min((slots(state, name, n) for name, n in part.resources.items()), default=0)
 

@@ -9,9 +9,9 @@ from placementclient.optimize import cpsat
 from placementclient.planner.solve.problem import (
     Decision,
     ItemGroup,
+    ItemPlacement,
     OwnedBin,
     Part,
-    Placement,
     Problem,
 )
 from placementclient.planner.solve.symmetry import Symmetry
@@ -55,7 +55,7 @@ class _Share(NamedTuple):
     used: Any
 
 
-def place(problem: Problem, budget: Budget) -> list[list[Placement]] | None:
+def place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions, then the earlier options; ``None``: there is none.
 
     :raises OutOfBudget: if neither is known in time
@@ -130,7 +130,7 @@ class _Model:
         for owned in problem.owned():
             self._couple(owned)
 
-    def best(self) -> list[list[Placement]] | None:
+    def best(self) -> list[list[ItemPlacement]] | None:
         found = self.any()
         if found is None:
             return None
@@ -153,11 +153,11 @@ class _Model:
             found = self._solve(EFFORT) or found
         return found
 
-    def any(self) -> list[list[Placement]] | None:
+    def any(self) -> list[list[ItemPlacement]] | None:
         """Any solution; ``None``: there is none."""
         return self._solve()
 
-    def other(self, decision: Decision) -> list[list[Placement]] | None:
+    def other(self, decision: Decision) -> list[list[ItemPlacement]] | None:
         """A solution that shows something to be possible that is not known to be."""
         news = self._news(decision)
         if not news:
@@ -261,7 +261,7 @@ class _Model:
             self._model.add_max_equality(judged[1], useds)
         self._units(owned.bin, sum(amounts) + owned.held, judged)
 
-    def _hint(self, placements: Sequence[Sequence[Placement]]) -> None:
+    def _hint(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):
             for option, variable in enumerate(counts):
                 self._model.add_hint(variable, sum(item[0].option == option for item in placed))
@@ -271,17 +271,17 @@ class _Model:
                     self._model.add_hint(share.amount, amounts.get(option, 0))
                     self._model.add_hint(share.used, option in amounts)
 
-    def _solve(self, effort: float | None = None) -> list[list[Placement]] | None:
+    def _solve(self, effort: float | None = None) -> list[list[ItemPlacement]] | None:
         """A solution; ``None``: there is none, or none was found with so much effort."""
         solved = self._budget.solve(self._model, effort)
         return self._read(solved.solver) if solved.found else None
 
-    def _read(self, solver: Any) -> list[list[Placement]]:
-        result: list[list[Placement]] = []
+    def _read(self, solver: Any) -> list[list[ItemPlacement]]:
+        result: list[list[ItemPlacement]] = []
         for group, counts, parts in zip(
             self._problem.groups, self._counts, self._parts, strict=True
         ):
-            placed: list[Placement] = []
+            placed: list[ItemPlacement] = []
             for option, variable in enumerate(counts):
                 amount = sum(demand.amount for demand in group.item.options[option])
                 placed += [(Part(option, amount),)] * solver.value(variable)
@@ -295,7 +295,7 @@ class _Model:
 
 
 def _flat(
-    placements: Sequence[Sequence[Placement]], parts: Sequence[Sequence[Any]]
-) -> list[Placement]:
+    placements: Sequence[Sequence[ItemPlacement]], parts: Sequence[Sequence[Any]]
+) -> list[ItemPlacement]:
     """The placements of all groups that may be divided."""
     return [item for placed, own in zip(placements, parts, strict=True) if own for item in placed]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from placementclient.planner.solve.problem import Decision, Part, Placement, Problem
+from placementclient.planner.solve.problem import Decision, ItemPlacement, Part, Problem
 from placementclient.planner.solve.symmetry import Symmetry
 
 #: The most bits of all sums of one bin; more would take too much memory.
@@ -28,7 +28,7 @@ def applies(problem: Problem) -> bool:
     )
 
 
-def place(problem: Problem) -> list[list[Placement]] | None:
+def place(problem: Problem) -> list[list[ItemPlacement]] | None:
     """A solution; ``None``: none was found, there may be one."""
     return _Filler(problem).place()
 
@@ -71,7 +71,7 @@ class _Filler:
 
     def place(
         self, index: int | None = None, option: int = 0, decision: Decision | None = None
-    ) -> list[list[Placement]] | None:
+    ) -> list[list[ItemPlacement]] | None:
         """A solution; ``None``: none was found.
 
         :param index: a group of which one item has to take an option
@@ -79,7 +79,7 @@ class _Filler:
         """
         counts = [group.count for group in self._problem.groups]
         free = list(self._free)
-        placements: list[list[Placement]] = [[] for _ in counts]
+        placements: list[list[ItemPlacement]] = [[] for _ in counts]
         if index is not None:
             demand = self._problem.groups[index].item.options[option][0]
             if demand.bin not in self._options[index]:

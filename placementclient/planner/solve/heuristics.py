@@ -8,13 +8,20 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Sequence
 
-from placementclient.planner.solve.problem import Decision, Demand, Item, Part, Placement, Problem
+from placementclient.planner.solve.problem import (
+    Decision,
+    Demand,
+    Item,
+    ItemPlacement,
+    Part,
+    Problem,
+)
 
 #: How many exchanges of two items are tried for each option before it is left to the solver.
 EXCHANGES = 8
 
 
-def place(problem: Problem) -> list[list[Placement]] | None:
+def place(problem: Problem) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions; ``None``: none was found, there may be one."""
     if any(group.item.owner >= 0 for group in problem.groups):
         return None
@@ -41,7 +48,7 @@ def exchange(problem: Problem, decision: Decision) -> None:
 
 
 def _exchange(
-    problem: Problem, decision: Decision, placements: Sequence[Sequence[Placement]]
+    problem: Problem, decision: Decision, placements: Sequence[Sequence[ItemPlacement]]
 ) -> None:
     state = _State(problem, placements)
     for index, group in enumerate(problem.groups):
@@ -59,9 +66,9 @@ def _weight(problem: Problem, group: int) -> float:
     )
 
 
-def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[Placement]] | None:
+def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[ItemPlacement]] | None:
     free = [bin_.free for bin_ in problem.bins]
-    placements: list[list[Placement]] = [[] for _ in problem.groups]
+    placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
     for index in order:
         group = problem.groups[index]
         placed = placements[index]
@@ -80,11 +87,11 @@ def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[Placement]] 
     return placements
 
 
-def _balanced(problem: Problem) -> list[list[Placement]] | None:
+def _balanced(problem: Problem) -> list[list[ItemPlacement]] | None:
     """A solution that leaves some room everywhere and divides nothing; ``None``: none was found."""
     free = [bin_.free for bin_ in problem.bins]
     sizes = [max(bin_.free, 1) for bin_ in problem.bins]
-    placements: list[list[Placement]] = [[] for _ in problem.groups]
+    placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
     for index in sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group)):
         group = problem.groups[index]
         options = [
@@ -111,7 +118,7 @@ def _balanced(problem: Problem) -> list[list[Placement]] | None:
     return placements
 
 
-def _divide(problem: Problem, item: Item, free: list[int]) -> Placement | None:
+def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | None:
     """Divide an item into as few parts as it can have; ``None`` where that fails.
 
     It can have no fewer parts than what the largest empty bins would need.
@@ -142,7 +149,7 @@ def _size(demands: Sequence[Demand]) -> int:
 class _State:
     """A solution, and the changes that it leaves room for."""
 
-    def __init__(self, problem: Problem, placements: Sequence[Sequence[Placement]]) -> None:
+    def __init__(self, problem: Problem, placements: Sequence[Sequence[ItemPlacement]]) -> None:
         self._problem = problem
         self._free = [bin_.free for bin_ in problem.bins]
         #: of each group the options that whole items of it go; divided ones stay where they are
@@ -163,7 +170,7 @@ class _State:
         """Whether some item of a group that goes elsewhere could take this option."""
         return any(self._fits_after(index, option, used) for used in self._used[index])
 
-    def _occupy(self, index: int, item: Placement) -> None:
+    def _occupy(self, index: int, item: ItemPlacement) -> None:
         if len(item) == 1:
             self._add(self._options(index)[item[0][0]], -1)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placementclient.optimize.max_flow import Flow
-from placementclient.planner.solve.problem import Decision, ItemGroup, Part, Placement, Problem
+from placementclient.planner.solve.problem import Decision, ItemGroup, ItemPlacement, Part, Problem
 
 
 def applies(problem: Problem) -> bool:
@@ -29,7 +29,7 @@ def decide(problem: Problem) -> Decision | None:
         if flow.draw(index, group.count) < group.count:
             return None
     reach = [flow.reach([where]) for where in range(len(problem.bins))]
-    placements: list[list[Placement]] = []
+    placements: list[list[ItemPlacement]] = []
     possible: list[set[int]] = []
     for index, own in enumerate(wheres):
         used = {where for where in own if index in flow.drawn[where]}

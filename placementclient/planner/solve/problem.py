@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 #: Where an item is: in one part, or divided.
-Placement = tuple[Part, ...]
+ItemPlacement = tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +146,12 @@ class Decision:
     :param proved: whether nothing else is possible; else the search for more was cut short
     """
 
-    placements: list[list[Placement]]
+    placements: list[list[ItemPlacement]]
     possible: list[set[int]]
     fixed: list[bool]
     proved: bool = True
 
-    def note(self, placements: Sequence[Iterable[Placement]]) -> None:
+    def note(self, placements: Sequence[Iterable[ItemPlacement]]) -> None:
         """Learn from a solution what is possible."""
         for index, others in enumerate(placements):
             for placement in others:

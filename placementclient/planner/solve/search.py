@@ -20,8 +20,8 @@ from placementclient.planner.solve.problem import (
     Demand,
     Item,
     ItemGroup,
+    ItemPlacement,
     Part,
-    Placement,
     Problem,
 )
 from placementclient.planner.solve.symmetry import Symmetry
@@ -49,7 +49,7 @@ class ItemDecision:
     :param proved: whether no other option is possible; else the search for them was cut short
     """
 
-    placement: Placement
+    placement: ItemPlacement
     possible: tuple[int, ...]
     forced: bool
     proved: bool = True
@@ -88,13 +88,13 @@ class Impossible:
 
 
 @dataclass(frozen=True, slots=True)
-class Undetermined:
+class OutOfTime:
     """Neither a solution was found in time, nor a proof that there is none."""
 
 
 def search(
     bins: Sequence[Bin], items: Sequence[Item], timeout: float = TIMEOUT
-) -> list[ItemDecision] | Impossible | Undetermined:
+) -> list[ItemDecision] | Impossible | OutOfTime:
     """Place all items.
 
     Deterministic: the same input gives the same answer. Prefers the fewest divisions, and then
@@ -115,7 +115,7 @@ class _Search:
         self._options = {index: list(range(len(item.options))) for index, item in enumerate(items)}
         self._found: dict[int, ItemDecision] = {}
 
-    def run(self) -> list[ItemDecision] | Impossible | Undetermined:
+    def run(self) -> list[ItemDecision] | Impossible | OutOfTime:
         stuck = self._propagate()
         if stuck is not None:
             return Impossible((stuck,), self._free)
@@ -131,7 +131,7 @@ class _Search:
             else:
                 undetermined = True
         if undetermined:
-            return Undetermined()
+            return OutOfTime()
         return [self._found[index] for index in range(len(self._items))]
 
     def _propagate(self) -> int | None:
@@ -296,7 +296,7 @@ def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | Verdict:
     return decision
 
 
-def _place(problem: Problem, budget: cpsat.Budget) -> list[list[Placement]] | None:
+def _place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions; ``None``: there is none."""
     placements = heuristics.place(problem)
     if placements is not None:

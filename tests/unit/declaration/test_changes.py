@@ -12,9 +12,9 @@ from placementclient.declaration.changes import (
     Create,
     Delete,
     InUse,
-    Place,
     SetInventories,
     SetNames,
+    SetProvider,
     changes,
 )
 from placementclient.declaration.declared import Declared
@@ -42,7 +42,7 @@ def test_a_new_child_and_a_new_name() -> None:
     inventories = {'VGPU': {'total': 1}}
     assert found(Declared('new', 'host', children=(Declared('fresh', '', inventories),))) == (
         Create('fresh', '', 'new', 'host'),
-        Place('new', 'host', 'host'),
+        SetProvider('new', 'host', 'host'),
         SetInventories('fresh', '', {}, {'VGPU': Inventory(1)}),
     )
 
@@ -51,19 +51,19 @@ def test_a_new_parent_that_is_made() -> None:
     declared = Declared('host', children=(Declared('made', children=(Declared('gpu'),)),))
     assert found(declared) == (
         Create('made', '', 'host', 'host'),
-        Place('gpu', 'gpu', 'gpu', 'numa', 'made'),
+        SetProvider('gpu', 'gpu', 'gpu', 'numa', 'made'),
     )
 
 
 def test_a_new_name_of_a_parent_is_none_of_its_children() -> None:
     declared = Declared('host', children=(Declared('new', 'numa', children=(Declared('gpu'),)),))
-    assert found(declared) == (Place('new', 'numa', 'numa'),)
+    assert found(declared) == (SetProvider('new', 'numa', 'numa'),)
 
 
 def test_a_new_name_beside_a_new_parent() -> None:
     assert found(Declared('host', children=(Declared('new', 'gpu'),))) == (
-        Place('new', 'gpu', 'gpu'),
-        Place('new', 'gpu', 'new', 'numa', 'host', 'host'),
+        SetProvider('new', 'gpu', 'gpu'),
+        SetProvider('new', 'gpu', 'new', 'numa', 'host', 'host'),
     )
 
 

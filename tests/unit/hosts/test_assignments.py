@@ -35,7 +35,7 @@ def snapshot(**held: dict[str, int]) -> Snapshot:
     )
 
 
-def said(outcome: assignments.Outcome) -> list[tuple[str, str]]:
+def said(outcome: assignments.Assignments) -> list[tuple[str, str]]:
     return [(misfit.subject, misfit.reason) for misfit in outcome.misfits]
 
 

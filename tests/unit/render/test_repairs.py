@@ -8,7 +8,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.repairs import (
     AddTrait,
     Administration,
-    Free,
+    FreeAllocations,
     JoinAggregate,
     LookAtMigrations,
     Remedy,
@@ -23,8 +23,8 @@ HELD = Consumer('c', {'a': {'VCPU': 1}, 'b': {'VCPU': 1}})
     ('remedy', 'typed'),
     [
         (AddTrait('u', 'a host', 'OWNER_NOVA'), "trait add 'a host' OWNER_NOVA"),
-        (Free(HELD, ('a', 'b')), 'allocation delete c'),
-        (Free(HELD, ('b',)), 'allocation unset c --provider b'),
+        (FreeAllocations(HELD, ('a', 'b')), 'allocation delete c'),
+        (FreeAllocations(HELD, ('b',)), 'allocation unset c --provider b'),
         (JoinAggregate(None, 'agg'), 'aggregate add <host> agg'),
         (JoinAggregate('nfs', None), 'aggregate add nfs <aggregate of its hosts>'),
     ],

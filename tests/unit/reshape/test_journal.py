@@ -92,7 +92,7 @@ def test_it_is_not_written_to_what_is_none(path: str, content: str) -> None:
 def test_one_at_a_time(path: str) -> None:
     with (
         journal.opened(path, plan_of(1)),
-        pytest.raises(journal.Busy) as caught,
+        pytest.raises(journal.JournalLocked) as caught,
         journal.opened(path, plan_of(1)),
     ):
         pass

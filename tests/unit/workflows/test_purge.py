@@ -5,7 +5,7 @@ from __future__ import annotations
 from placementclient.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.workflows import purge
-from placementclient.workflows.purge import Free, Judge, Purge
+from placementclient.workflows.purge import Judge, Loss, Purge
 from tests.unit.conftest import Service
 from tests.unit.dialogue import CONSUMER, RP, conflict, get, put, version_document
 
@@ -16,8 +16,8 @@ def test_what_somebody_else_has_freed_is_not_said_to_be_freed(
     client: Client, service: Service
 ) -> None:
     held = {RP: {'VCPU': 1}}
-    free = Free(Consumer(CONSUMER, held, 'p', 'u', 1, 'INSTANCE'), held, {})
-    planned = Purge((free,), (), Judge(client, {RP: 'host'}, frozenset(), ()))
+    loss = Loss(Consumer(CONSUMER, held, 'p', 'u', 1, 'INSTANCE'), held, {})
+    planned = Purge((loss,), (), Judge(client, {RP: 'host'}, frozenset(), ()))
     told: list[str] = []
     exchanges = [
         version_document('1.39'),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.model.repairs import Free
+from placementclient.model.repairs import FreeAllocations
 from tests.unit.insight.audit.auditing import PREFIX, findings, migration, only, typed
 from tests.unit.insight.clouds import consumer, pool, provider
 
@@ -44,7 +44,7 @@ def test_consumers_on_several_trees_are_told_apart(
     held = consumer('s', **BOTH)
     found = only(HOSTS, [held], servers, migrations)
     assert (found.id, found.fault.subject) == (id, 's')
-    assert found.fault.repair == (Free(held, freed) if freed else None)
+    assert found.fault.repair == (FreeAllocations(held, freed) if freed else None)
     assert found.fault.evidence['holds'] == BOTH
     if freed:
         assert typed(found) == f'{PREFIX} allocation unset s --provider {freed[0]}'
@@ -59,7 +59,7 @@ def test_an_evacuated_server_keeps_what_is_shared() -> None:
     states = [*SHARING, pool('nfs', 'x', DISK_GB=9)]
     held = consumer('s', **BOTH, nfs={'DISK_GB': 1})
     found = only(states, [held], {'s': 'b'}, [migration('evacuation', 'done')])
-    assert found.fault.repair == Free(held, ('a',))
+    assert found.fault.repair == FreeAllocations(held, ('a',))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from placementclient.planner.solve.problem import (
     Demand,
     Item,
     ItemGroup,
+    ItemPlacement,
     Part,
-    Placement,
     Problem,
 )
 
@@ -30,7 +30,7 @@ def problem(free: Sequence[int], *groups: tuple[Item, int]) -> Problem:
     return Problem(bins, tuple(ItemGroup(item, count) for item, count in groups))
 
 
-def solutions(given: Problem) -> Iterator[list[list[Placement]]]:
+def solutions(given: Problem) -> Iterator[list[list[ItemPlacement]]]:
     """All solutions with whole items, those of a group in the order of their options."""
     ways = [
         list(itertools.combinations_with_replacement(range(len(group.item.options)), group.count))
@@ -45,7 +45,7 @@ def solutions(given: Problem) -> Iterator[list[list[Placement]]]:
             yield placements
 
 
-def holds(given: Problem, placements: Sequence[Sequence[Placement]]) -> bool:
+def holds(given: Problem, placements: Sequence[Sequence[ItemPlacement]]) -> bool:
     """Whether everything is placed, and nothing overflows."""
     free = [bin_.free for bin_ in given.bins]
     for group, placed in zip(given.groups, placements, strict=True):
@@ -68,7 +68,7 @@ def possible(given: Problem) -> list[set[int]]:
     return found
 
 
-def decision(placements: list[list[Placement]]) -> Decision:
+def decision(placements: list[list[ItemPlacement]]) -> Decision:
     """What one solution tells."""
     known = Decision(placements, [set() for _ in placements], [True] * len(placements))
     known.note(placements)

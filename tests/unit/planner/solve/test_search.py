@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient.planner.solve.problem import Bin, Demand, Item, Placement
+from placementclient.planner.solve.problem import Bin, Demand, Item, ItemPlacement
 from placementclient.planner.solve.search import Impossible, ItemDecision, search
 
 pytest.importorskip('ortools')
@@ -27,7 +27,7 @@ def divisions(size: int, options: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-def options(item: Item) -> list[Placement]:
+def options(item: Item) -> list[ItemPlacement]:
     if item.divisible:
         return [
             tuple((option, amount) for option, amount in enumerate(amounts) if amount)
@@ -39,7 +39,7 @@ def options(item: Item) -> list[Placement]:
     ]
 
 
-def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[Placement]) -> bool:
+def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[ItemPlacement]) -> bool:
     loads: dict[int, int] = {}
     owned: dict[object, dict[int, int]] = {}
     moving: set[object] = set()
@@ -63,7 +63,7 @@ def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[Placeme
     )
 
 
-def solutions(bins: Sequence[Bin], items: Sequence[Item]) -> list[tuple[Placement, ...]]:
+def solutions(bins: Sequence[Bin], items: Sequence[Item]) -> list[tuple[ItemPlacement, ...]]:
     return [
         solution
         for solution in itertools.product(*map(options, items))
