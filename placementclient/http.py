@@ -310,17 +310,19 @@ def translated() -> Iterator[None]:
     """
     from keystoneauth1 import exceptions
 
+    from placementclient import unreachable
+
     try:
         yield
     except exceptions.SSLError as failure:
-        raise errors.NoAnswer(str(failure)) from failure
+        raise errors.NoAnswer(unreachable.sentence(failure)) from failure
     except exceptions.ConnectionError as failure:
-        raise errors.Unreachable(str(failure)) from failure
+        raise errors.Unreachable(unreachable.sentence(failure)) from failure
     except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
         # Of Keystone: the service's own answers raise nothing.
         raise errors.Unreachable(f'No token: {failure}') from failure
     except exceptions.ClientException as failure:
-        raise errors.AuthenticationFailed(str(failure)) from failure
+        raise errors.AuthenticationFailed(unreachable.sentence(failure)) from failure
 
 
 def _is_not_of_headers(record: logging.LogRecord) -> bool:
