@@ -16,6 +16,7 @@ whomever: what is left of 100 % with one process is all that more processes can 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -57,7 +58,7 @@ class Cloud:
         self._url, self._made, self._plan = url, made, folder / 'plan.json'
         self.begin()
         spec = folder / 'spec.json'
-        spec.write_text(window.json.dumps(window.specification()))
+        spec.write_text(json.dumps(window.specification()))
         self._run('plan', '--spec', spec, '--allow-inferred', '-o', self._plan)
 
     def begin(self) -> None:

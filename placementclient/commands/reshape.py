@@ -173,6 +173,8 @@ class ShowReshape(Document):
         plan = files.read_plan(parsed_args.plan)
         if parsed_args.tree:
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
+        if parsed_args.formatter == self.formatter_default and not parsed_args.columns:
+            return Text({}, plans.lines(plan))
         return Text(codec.document(plan), plans.lines(plan))
 
 
