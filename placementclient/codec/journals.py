@@ -16,7 +16,7 @@ import msgspec
 from placementclient import errors
 from placementclient.codec.decoding import said, uncollected
 from placementclient.codec.encoding import encoded
-from placementclient.codec.plans import TreeRecord
+from placementclient.codec.trees import TreeRecord
 
 FORMAT: Final = 'placementclient/reshape-journal'
 VERSION: Final = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -13,17 +13,9 @@ import msgspec
 from placementclient.codec import operations, specs
 from placementclient.codec.decoding import Source, uncollected
 from placementclient.codec.encoding import builtins, encoded, opened, separated
-from placementclient.codec.snapshots import AllocationsRecord
+from placementclient.codec.trees import TreeReader, tree_record
 from placementclient.model.origin import Origin
-from placementclient.planner.plan.plan import (
-    InventoryMove,
-    LeftOut,
-    Notice,
-    Plan,
-    PlannedRow,
-    TreePlan,
-)
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan.plan import LeftOut, Plan
 from placementclient.planner.spec import specification
 from placementclient.planner.spec.assignments import Row
 
@@ -32,33 +24,6 @@ VERSION: Final = 1
 
 S = TypeVar('S')
 T = TypeVar('T')
-
-
-class ConsumerChangeRecord(msgspec.Struct, frozen=True):
-    """A consumer before and after, under its UUID."""
-
-    project_id: str | None
-    user_id: str | None
-    generation: int | None
-    type: str | None
-    before: AllocationsRecord
-    after: AllocationsRecord
-
-
-class TreeRecord(msgspec.Struct, frozen=True):
-    """The plan of one tree. What takes it back follows from it and is not stored."""
-
-    root_provider_uuid: str
-    root_provider_name: str
-    follows: tuple[str, ...]
-    residents: tuple[str, ...]
-    moves: tuple[InventoryMove, ...]
-    resource_classes: tuple[str, ...]
-    traits: tuple[str, ...]
-    providers: tuple[ProviderChange, ...]
-    consumers: Mapping[str, ConsumerChangeRecord]
-    rows: tuple[PlannedRow, ...]
-    warnings: tuple[Notice, ...]
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -91,7 +56,6 @@ class Document(Header[S], Generic[S, T], frozen=True, kw_only=True):
 
 
 _SKELETON = msgspec.json.Decoder(Document[msgspec.Raw, msgspec.Raw])
-_TREE = msgspec.json.Decoder(TreeRecord)
 _ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
@@ -117,13 +81,10 @@ def decode(content: bytes, path: str) -> Plan:
         raise source.error('not a plan')
     if found.version != VERSION:
         raise source.error(f'plan version {found.version!r} is not known')
-    document = source.decoded(_SKELETON)
+    document, reader = source.decoded(_SKELETON), TreeReader(source)
     plan = Plan(
         specification.from_document(source.decoded(_ANYTHING, document.spec, 'spec'), path),
-        tuple(
-            tree_plan(source.decoded(_TREE, item, f'trees[{index}]'))
-            for index, item in enumerate(document.trees)
-        ),
+        tuple(reader.read(item, f'trees[{index}]') for index, item in enumerate(document.trees)),
         document.assignments,
         document.options.allow_inferred,
         document.options.skip_infeasible,
@@ -154,61 +115,6 @@ def document(plan: Plan) -> dict[str, Any]:
     return {**builtins(_header(plan)), 'trees': list(trees)}
 
 
-def tree_record(tree: TreePlan) -> TreeRecord:
-    """The plan of a tree as a file has it."""
-    return TreeRecord(
-        tree.root_provider_uuid,
-        tree.root_provider_name,
-        tree.follows,
-        tree.residents,
-        tree.moves,
-        tree.resource_classes,
-        tree.traits,
-        tree.providers,
-        {
-            change.uuid: ConsumerChangeRecord(
-                change.project_id,
-                change.user_id,
-                change.generation,
-                change.type,
-                change.before,
-                change.after,
-            )
-            for change in tree.consumers
-        },
-        tree.rows,
-        tree.warnings,
-    )
-
-
-def tree_plan(record: TreeRecord) -> TreePlan:
-    """The plan of a tree that a file has."""
-    return TreePlan(
-        record.root_provider_uuid,
-        record.root_provider_name,
-        record.resource_classes,
-        record.traits,
-        record.providers,
-        tuple(
-            ConsumerChange(
-                uuid,
-                change.project_id,
-                change.user_id,
-                change.generation,
-                change.type,
-                change.before,
-                change.after,
-            )
-            for uuid, change in record.consumers.items()
-        ),
-        record.rows,
-        record.warnings,
-        record.follows,
-        record.residents,
-        record.moves,
-    )
-
-
 def _header(plan: Plan) -> Header[specs.SpecRecord]:
     return Header(
         format=FORMAT,
@@ -232,7 +138,7 @@ def _end(digest: str) -> bytes:
     return b'],"digest":"%b"}\n' % digest.encode()
 
 
-def _digest(lines: Iterable[bytes]) -> str:
+def _digest(lines: Iterable[bytes | memoryview]) -> str:
     digest = hashlib.sha256()
     for line in lines:
         digest.update(line)
@@ -243,7 +149,7 @@ def _is_whole(content: bytes, digest: str, plan: Plan) -> bool:
     """Whether a digest is that of the file; of its values, where its JSON was laid out anew; or
     the one that files had when they stored the inverse too."""
     end = _end(digest)
-    if content.endswith(end) and _digest([content[: -len(end)]]) == digest:
+    if content.endswith(end) and _digest([memoryview(content)[: -len(end)]]) == digest:
         return True
     if digest == _digest(_lines(plan)):
         return True

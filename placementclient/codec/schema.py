@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from placementclient.codec import plans, snapshots, specs
+from placementclient.codec import plans, snapshots, specs, trees
 from placementclient.model.inventories import Amount
 
 _DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
@@ -33,7 +33,7 @@ _TYPES: dict[str, tuple[str, Any]] = {
         'A Placement at one moment',
         snapshots.Document[snapshots.ProviderRecord, snapshots.ConsumerRecord],
     ),
-    'plan': ('The plan of a reshape', plans.Document[specs.SpecRecord, plans.TreeRecord]),
+    'plan': ('The plan of a reshape', plans.Document[specs.SpecRecord, trees.TreeRecord]),
 }
 #: The files that have one.
 KINDS = tuple(_TYPES)

@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from placementclient import errors, files
-from placementclient.codec import journals, operations, plans
+from placementclient.codec import journals, operations, plans, trees
 from placementclient.codec.journals import FORMAT, VERSION, Entry
-from placementclient.codec.plans import TreeRecord
+from placementclient.codec.trees import TreeRecord
 from placementclient.planner.plan.operations import Operation
 from placementclient.planner.plan.plan import Plan, TreePlan
 
@@ -109,7 +109,7 @@ class Journal:
 
         :raises JournalFailed: if that is impossible
         """
-        record = plans.tree_record(tree)
+        record = trees.tree_record(tree)
         self._write(Entry(at=_now(), tree=tree.root_provider_uuid, plan=record), synced=True)
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
@@ -249,7 +249,7 @@ def _learn(records: dict[str, Record], entry: Entry) -> None:
     if entry.intent is not None:
         record.begun, record.ended = True, None
     elif isinstance(entry.plan, TreeRecord):
-        record.plan = plans.tree_plan(entry.plan)
+        record.plan = trees.tree_plan(entry.plan)
     elif entry.end is not None:
         record.ended, record.reason, record.ended_at = entry.end, entry.reason or '', entry.at
 

@@ -133,6 +133,32 @@ def test_a_fault_is_told_with_its_line_and_field(plan: Plan) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ('member', 'value', 'fault'),
+    [
+        ('after', None, 'after: expected object, got null'),
+        ('before', 4, 'before: expected object | null, got int'),
+        ('usages', {'VGPU': 'x'}, 'usages[...]: expected int, got str'),
+    ],
+)
+def test_a_fault_in_what_providers_have_in_common_is_told_too(
+    plan: Plan, member: str, value: Any, fault: str
+) -> None:
+    document = json.loads(encoded(plan))
+    document['trees'][1]['providers'][1][member] = value
+    with pytest.raises(errors.BadFile) as raised:
+        plans.decode(json.dumps(document).encode(), 'plan.json')
+    assert str(raised.value) == f'plan.json:1: damaged plan: trees[1].providers[1].{fault}'
+
+
+def test_what_is_equal_is_in_memory_once(plan: Plan) -> None:
+    first, second, *_ = plans.decode(encoded(plan), 'plan.json').trees
+    assert first.providers[1].usages is second.providers[1].usages
+    consumer, row = first.consumers[0], first.rows[0]
+    assert row.consumer_uuid is consumer.uuid
+    assert first.providers[0].uuid is next(iter(consumer.before))
+
+
 def test_a_program_gets_the_inverse_too(plan: Plan) -> None:
     """As it was in the file before."""
     before = json.loads((BEFORE / 'plan.json').read_bytes())

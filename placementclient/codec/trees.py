@@ -1,0 +1,205 @@
+"""The trees of a plan: read so that what is equal is there once, as hosts are like each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from placementclient.codec.decoding import Source
+from placementclient.codec.snapshots import AllocationsRecord
+from placementclient.model.consumers import Resources
+from placementclient.planner.plan.plan import InventoryMove, Notice, PlannedRow, TreePlan
+from placementclient.planner.plan.state_changes import ConsumerChange, Content, ProviderChange
+
+K = TypeVar('K')
+V = TypeVar('V')
+P = TypeVar('P')
+
+
+class ConsumerChangeRecord(msgspec.Struct, frozen=True):
+    """A consumer before and after, under its UUID."""
+
+    project_id: str | None
+    user_id: str | None
+    generation: int | None
+    type: str | None
+    before: AllocationsRecord
+    after: AllocationsRecord
+
+
+class _Tree(msgspec.Struct, Generic[P], frozen=True):
+    root_provider_uuid: str
+    root_provider_name: str
+    follows: tuple[str, ...]
+    residents: tuple[str, ...]
+    moves: tuple[InventoryMove, ...]
+    resource_classes: tuple[str, ...]
+    traits: tuple[str, ...]
+    providers: tuple[P, ...]
+    consumers: Mapping[str, ConsumerChangeRecord]
+    rows: tuple[PlannedRow, ...]
+    warnings: tuple[Notice, ...]
+
+
+class TreeRecord(_Tree[ProviderChange], frozen=True):
+    """The plan of one tree. What takes it back follows from it and is not stored."""
+
+
+class _ProviderParts(msgspec.Struct, frozen=True):
+    """A :class:`ProviderChange`; what many providers have in common is not read yet."""
+
+    uuid: str
+    name: str
+    parent_provider_uuid: str | None
+    root_provider_uuid: str
+    before: msgspec.Raw
+    after: msgspec.Raw
+    usages: msgspec.Raw
+
+
+_WHOLE = msgspec.json.Decoder(TreeRecord)
+_PARTS = msgspec.json.Decoder(_Tree[_ProviderParts])
+_BEFORE = msgspec.json.Decoder(Content | None)
+_AFTER = msgspec.json.Decoder(Content)
+_USAGES: msgspec.json.Decoder[Resources] = msgspec.json.Decoder(Resources)
+
+
+class _Once(dict[K, V]):
+    """What was made of each key, which is made once."""
+
+    def __init__(self, make: Callable[[K], V]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: K) -> V:
+        value = self[key] = self._make(key)
+        return value
+
+
+#: Of each text, the first that was equal to it.
+_Texts = _Once[Any, Any]
+
+
+class TreeReader:
+    """Reads the trees of a file, one after the other."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._before, self._after = _Once(_BEFORE.decode), _Once(_AFTER.decode)
+        self._usages = _Once(_USAGES.decode)
+
+    def read(self, item: msgspec.Raw, name: str) -> TreePlan:
+        """The plan of a tree.
+
+        :param item: a part of the file
+        :param name: where it stands, for a fault
+        :raises errors.BadFile: if it is something else
+        """
+        try:
+            record, texts = _PARTS.decode(item), _texts()
+            return _plan(
+                record, tuple(self._provider(parts, texts) for parts in record.providers), texts
+            )
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            # Where the fault is, the whole tells.
+            return tree_plan(self._source.decoded(_WHOLE, item, name))
+
+    def _provider(self, parts: _ProviderParts, texts: _Texts) -> ProviderChange:
+        return ProviderChange(
+            texts[parts.uuid],
+            texts[parts.name],
+            texts[parts.parent_provider_uuid],
+            texts[parts.root_provider_uuid],
+            self._before[bytes(parts.before)],
+            self._after[bytes(parts.after)],
+            self._usages[bytes(parts.usages)],
+        )
+
+
+def tree_record(tree: TreePlan) -> TreeRecord:
+    """The plan of a tree as a file has it."""
+    return TreeRecord(
+        tree.root_provider_uuid,
+        tree.root_provider_name,
+        tree.follows,
+        tree.residents,
+        tree.moves,
+        tree.resource_classes,
+        tree.traits,
+        tree.providers,
+        {
+            change.uuid: ConsumerChangeRecord(
+                change.project_id,
+                change.user_id,
+                change.generation,
+                change.type,
+                change.before,
+                change.after,
+            )
+            for change in tree.consumers
+        },
+        tree.rows,
+        tree.warnings,
+    )
+
+
+def tree_plan(record: TreeRecord) -> TreePlan:
+    """The plan of a tree that a file has."""
+    return _plan(record, record.providers, _texts())
+
+
+def _texts() -> _Texts:
+    return _Once(lambda text: text)
+
+
+def _plan(record: _Tree[Any], providers: tuple[ProviderChange, ...], texts: _Texts) -> TreePlan:
+    return TreePlan(
+        record.root_provider_uuid,
+        record.root_provider_name,
+        record.resource_classes,
+        record.traits,
+        providers,
+        tuple(_consumer(uuid, change, texts) for uuid, change in record.consumers.items()),
+        tuple(_row(row, texts) for row in record.rows),
+        record.warnings,
+        record.follows,
+        record.residents,
+        tuple(_move(move, texts) for move in record.moves),
+    )
+
+
+def _consumer(uuid: str, change: ConsumerChangeRecord, texts: _Texts) -> ConsumerChange:
+    return ConsumerChange(
+        texts[uuid],
+        texts[change.project_id],
+        texts[change.user_id],
+        change.generation,
+        texts[change.type],
+        {texts[provider]: resources for provider, resources in change.before.items()},
+        {texts[provider]: resources for provider, resources in change.after.items()},
+    )
+
+
+def _row(row: PlannedRow, texts: _Texts) -> PlannedRow:
+    return PlannedRow(
+        texts[row.consumer_uuid],
+        texts[row.resource_class],
+        row.amount,
+        texts[row.from_provider],
+        texts[row.to_provider],
+        texts[row.to_resource_class],
+        row.label,
+        row.evidence,
+    )
+
+
+def _move(move: InventoryMove, texts: _Texts) -> InventoryMove:
+    return InventoryMove(
+        texts[move.from_provider],
+        texts[move.resource_class],
+        texts[move.to_provider],
+        texts[move.to_resource_class],
+        move.amount,
+    )
