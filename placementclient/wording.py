@@ -14,6 +14,13 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f', did you mean {near[0]}?' if near else ''
 
 
+def installing(extra: str) -> str:
+    """How to have what is not installed with the package alone; to be put after a colon."""
+    return (
+        f'pip install "python-placementclient[{extra}]", or in a checkout pip install ".[{extra}]"'
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """``1 tree``, ``2 trees``."""
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'

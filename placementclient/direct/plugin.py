@@ -20,6 +20,7 @@ from keystoneauth1 import loading, plugin
 from requests.adapters import HTTPAdapter
 
 from placementclient import errors
+from placementclient.wording import installing
 
 if TYPE_CHECKING:
     from placementclient.direct.service import Service
@@ -251,7 +252,7 @@ def _start(how: str, *args: Any) -> Service:
         from placementclient.direct import service
     except ImportError as error:
         raise errors.DirectError(
-            f'The embedded Placement needs: pip install "python-placementclient[direct]" ({error})'
+            f'The embedded Placement is not installed ({error}): {installing("direct")}'
         ) from error
     start: Callable[..., Service] = getattr(service, how)
     return start(*args)

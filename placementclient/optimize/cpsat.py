@@ -7,6 +7,7 @@ import threading
 from typing import Any, NamedTuple
 
 from placementclient import errors
+from placementclient.wording import installing
 
 
 class Solved(NamedTuple):
@@ -36,7 +37,9 @@ def load(reason: str = 'This') -> Any:
     try:
         return importlib.import_module('ortools.sat.python.cp_model')
     except ImportError:
-        raise errors.PlacementError(f'{reason} needs a search: pip install ortools') from None
+        raise errors.PlacementError(
+            f'{reason} needs a search by OR-tools: {installing("solver")}'
+        ) from None
 
 
 def solve(model: Any, effort: float | None = None) -> Solved:

@@ -18,6 +18,7 @@ from placementclient.insight.topology import Topology
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.snapshots import Snapshot
+from placementclient.wording import installing
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -135,7 +136,7 @@ def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Me
         from prometheus_client import core
     except ImportError:
         raise errors.PlacementError(
-            'Metrics need prometheus_client: pip install prometheus_client'
+            f'Metrics need prometheus_client: {installing("metrics")}'
         ) from None
     # The names of others end like a counter's, which a gauge's must not: promtool says so.
     kind = core.UntypedMetricFamily if name.endswith('_total') else core.GaugeMetricFamily

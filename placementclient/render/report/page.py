@@ -26,6 +26,7 @@ from placementclient.render.printable import printable
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amount, Report, Room
 from placementclient.render.report.records import Records
+from placementclient.wording import installing
 
 if TYPE_CHECKING:
     import jinja2
@@ -44,10 +45,7 @@ def template() -> jinja2.Template:
     try:
         import jinja2
     except ImportError:
-        raise errors.PlacementError(
-            'A report needs Jinja2: pip install "python-placementclient[report]", or in a checkout '
-            'pip install ".[report]"'
-        ) from None
+        raise errors.PlacementError(f'A report needs Jinja2: {installing("report")}') from None
 
     def shown(value: Any) -> Any:
         return printable(value) if type(value) is str else value

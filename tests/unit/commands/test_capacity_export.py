@@ -306,4 +306,4 @@ def test_without_the_library_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, 'prometheus_client', None)
     result = placement(EXPORT.format(*files))
     assert result.status == 1
-    assert 'pip install prometheus_client' in result.stderr
+    assert 'pip install "python-placementclient[metrics]"' in result.stderr

@@ -203,7 +203,7 @@ def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way
 
 def test_a_search_that_is_needed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, 'ortools.sat.python.cp_model', None)
-    with pytest.raises(errors.PlacementError, match='pip install ortools'):
+    with pytest.raises(errors.PlacementError, match=r'python-placementclient\[solver\]'):
         counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)
 
 
