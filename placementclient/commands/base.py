@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import contextlib
 import functools
+import gc
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,6 +215,8 @@ class _Placement(command.Command):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Carry the command out; what the package raises becomes a line and an exit status."""
+        if not self._is_lean:
+            _leave_garbage()
         self._check_values(parsed_args)
         try:
             self._check(parsed_args)
@@ -328,6 +332,15 @@ class _Placement(command.Command):
                 missing.append(option.flags[-1])
         if missing:
             self._parser.error(f'the following arguments are required: {", ".join(missing)}')
+
+
+def _leave_garbage() -> None:
+    """Have the process end without a last look for garbage, as ``placement`` does.
+
+    In all that OpenStackClient has loaded that takes a quarter of the time of a short command.
+    """
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
 
 
 def _make_printable(record: logging.LogRecord) -> bool:

@@ -39,6 +39,15 @@ sys.exit(main())
 RUN_OPENSTACK = RUN.replace('placementclient.__main__', 'openstackclient.shell')
 
 
+#: Runs a program, and prints how many objects are kept from the collector at its end.
+FROZEN = """
+import atexit, gc, sys
+atexit.register(lambda: print(gc.get_freeze_count(), file=sys.__stderr__))
+from {} import main
+sys.exit(main())
+"""
+
+
 class _Answer(BaseHTTPRequestHandler):
     """A service that has one provider."""
 
@@ -135,6 +144,21 @@ def test_openstackclient_loads_the_commands_that_it_runs() -> None:
     assert ours(modules) <= {
         'cli', 'direct', 'endpoints', 'errors', 'microversion', 'plugin', 'wording',
     }  # fmt: skip
+
+
+@pytest.mark.parametrize('program', ['placementclient.__main__', 'openstackclient.shell'])
+def test_nothing_looks_for_garbage_at_the_end_of_our_commands(url: str, program: str) -> None:
+    script = FROZEN.format(program)
+    for words, is_frozen in (('resource provider list', True), ('--version', program[0] == 'p')):
+        ended = subprocess.run(
+            [sys.executable, '-c', script, *words.split()],
+            env={**os.environ, 'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': url},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert (int(ended.stderr.splitlines()[-1]) > 0) is is_frozen
 
 
 def test_the_clouds_of_a_file_are_not_looked_for_without_need() -> None:
