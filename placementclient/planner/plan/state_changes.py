@@ -23,6 +23,9 @@ class Content:
     aggregates: frozenset[str] = frozenset()
 
 
+_NOTHING = Content()
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderChange:
     """A provider before and after.
@@ -48,7 +51,7 @@ class ProviderChange:
     @property
     def content_before(self) -> Content:
         """What it has before: nothing, if it is to be created."""
-        return self.before if self.before is not None else Content()
+        return self.before if self.before is not None else _NOTHING
 
 
 @dataclass(frozen=True, slots=True)

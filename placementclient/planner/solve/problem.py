@@ -64,7 +64,7 @@ class Bin:
         return total - held if total >= self.min_unit and total > held else 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Item:
     """What has to be placed: as a whole by one option, or divided over several.
 

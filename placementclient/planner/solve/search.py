@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 from placementclient.planner.solve import cpsat, filling, heuristics, max_flow
 from placementclient.planner.solve.problem import (
@@ -254,7 +254,7 @@ class _Search:
                 abstract = Item(options, item.divisible, owner, refused)
                 renumbered[item, left] = abstract
             groups.setdefault((abstract, index if item.owner >= 0 else -1), []).append(index)
-        order = sorted(groups, key=lambda alike: (astuple(alike[0]), alike[1]))
+        order = sorted(groups)
         return (
             Problem(
                 tuple(replace(self._bins[where], free=self._free[where]) for where in bins),
