@@ -51,5 +51,5 @@ def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:
         tree, sentence = group[0]
         others = len({name for name, _ in group}) - 1
         if others:
-            tree += f' and {others} other{"s" if others > 1 else ""}'
+            tree += f' and {counted(others, "other")}'
         yield f'{tree}: {sentence}'

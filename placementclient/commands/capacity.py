@@ -186,7 +186,7 @@ def _roots(snapshot: Snapshot, names: Sequence[str]) -> list[str] | None:
         state = snapshot.find(name)
         if state is None:
             raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
-        roots[state.provider.root_provider_uuid or state.uuid] = None
+        roots[state.provider.root_uuid] = None
     return list(roots)
 
 

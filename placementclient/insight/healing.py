@@ -103,8 +103,7 @@ def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
     host = snapshot.named(node)
     if host is None:
         return Heal(server, State.UNKNOWN, f'there is no resource provider {node}')
-    root = host.provider.root_provider_uuid or host.uuid
-    if any(snapshot.unlisted(state.uuid) for state in snapshot.tree(root)):
+    if any(snapshot.unlisted(state.uuid) for state in snapshot.tree(host.provider.root_uuid)):
         # Allocations from before consumers were recorded, which no request for them shows.
         return Heal(
             server, State.UNKNOWN, f'{node} has usage that no consumer answers for: it may be its'
@@ -124,8 +123,11 @@ def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
 
 def _elsewhere(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
     """Why it is not known that a class is held on the host itself."""
-    root = host.provider.root_provider_uuid or host.uuid
-    having = [state for state in snapshot.tree(root) if resource_class in state.inventories]
+    having = [
+        state
+        for state in snapshot.tree(host.provider.root_uuid)
+        if resource_class in state.inventories
+    ]
     if host not in having:
         return f'{host.name} itself has no {resource_class}'
     if len(having) > 1:

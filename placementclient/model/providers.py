@@ -61,3 +61,8 @@ class Provider(NamedTuple):
     generation: int
     parent_provider_uuid: str | None = None
     root_provider_uuid: str | None = None
+
+    @property
+    def root_uuid(self) -> str:
+        """The root of its tree; below microversion 1.14 each is a tree of its own."""
+        return self.root_provider_uuid or self.uuid

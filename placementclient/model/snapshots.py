@@ -35,6 +35,14 @@ class ProviderState:
     def name(self) -> str:
         return self.provider.name
 
+    def used(self, resource_class: str) -> int:
+        """How much of a class is used."""
+        return self.usages.get(resource_class, 0)
+
+    def free(self, resource_class: str) -> int:
+        """How much of a class that it has can still be allocated; below 0 if it has too little."""
+        return self.inventories[resource_class].capacity - self.used(resource_class)
+
 
 class Snapshot:
     """Providers with all that they have, and every consumer that holds something on them.
@@ -101,8 +109,7 @@ class Snapshot:
             state = self.find(name)
             if state is None:
                 raise errors.NoSuchProvider(f'No resource provider of the snapshot is {name!r}')
-            root = state.provider.root_provider_uuid or state.uuid
-            states |= {each.uuid: each for each in self.tree(root)}
+            states |= {each.uuid: each for each in self.tree(state.provider.root_uuid)}
         if not names:
             return self
         consumers = {each.uuid: each for uuid in states for each in self.consumers_on(uuid)}

@@ -89,7 +89,7 @@ def data(explanation: Explanation) -> dict[str, Any]:
 
 
 def _trees(offer: Offer) -> str:
-    number = f'{offer.trees} tree{"" if offer.trees == 1 else "s"}'
+    number = counted(offer.trees, 'tree')
     return f'at least {number}' if offer.is_cut else number
 
 

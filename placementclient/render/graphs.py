@@ -36,7 +36,7 @@ class Node:
         """What is written on it."""
         yield self.state.name
         for name, inventory in sorted(self.state.inventories.items()):
-            yield f'{name} {self.state.usages.get(name, 0)}/{inventory.capacity}'
+            yield f'{name} {self.state.used(name)}/{inventory.capacity}'
         yield from self.notes
 
 

@@ -168,7 +168,7 @@ def _by_provider(snapshot: Snapshot) -> Iterator[Metric]:
         values['total'].append((labels, inventory.total))
         values['reserved'].append((labels, inventory.reserved))
         values['allocation_ratio'].append((labels, inventory.allocation_ratio))
-        values['usage'].append((labels, state.usages.get(resource_class, 0)))
+        values['usage'].append((labels, state.used(resource_class)))
         values['generation'].append((labels, state.provider.generation))
     for name, help in figures.items():
         yield _family(

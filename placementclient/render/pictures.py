@@ -222,7 +222,7 @@ def _drawn(card: _Card) -> Iterator[str]:
 
 def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
     state = card.node.state
-    used, capacity = state.usages.get(name, 0), state.inventories[name].capacity
+    used, capacity = state.used(name), state.inventories[name].capacity
     filled = style.part(used, capacity) * _BAR
     right = card.width - _PADDING
     widest = max(len(_amount(state, each)) for each in state.inventories)
@@ -239,7 +239,7 @@ def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
 
 
 def _amount(state: ProviderState, name: str) -> str:
-    return f'{state.usages.get(name, 0)}/{state.inventories[name].capacity}'
+    return f'{state.used(name)}/{state.inventories[name].capacity}'
 
 
 def _tooltip(state: ProviderState) -> str:

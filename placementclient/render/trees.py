@@ -97,7 +97,7 @@ def _provider(state: ProviderState, style: Style) -> Iterator[str]:
         return
     yield name
     rows = [
-        (resource_class, state.usages.get(resource_class, 0), inventory)
+        (resource_class, state.used(resource_class), inventory)
         for resource_class, inventory in sorted(state.inventories.items())
     ]
     amounts = [f'{used}/{inventory.capacity}' for _, used, inventory in rows]
@@ -112,7 +112,7 @@ def _provider(state: ProviderState, style: Style) -> Iterator[str]:
 def _amounts(state: ProviderState, *, explained: bool = False) -> Iterator[str]:
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join(remarks(inventory)) if explained else ''
-        amount = f'{name} {state.usages.get(name, 0)}/{inventory.capacity}'
+        amount = f'{name} {state.used(name)}/{inventory.capacity}'
         yield f'{amount} ({notes})' if notes else amount
 
 
@@ -149,7 +149,7 @@ def _record(state: ProviderState) -> dict[str, Any]:
             name: {
                 **inventory.as_fields(),
                 'capacity': inventory.capacity,
-                'used': state.usages.get(name, 0),
+                'used': state.used(name),
             }
             for name, inventory in sorted(state.inventories.items())
         },

@@ -128,7 +128,7 @@ def plan(client: Client, snapshot: Snapshot, *, missing: bool = False) -> Restor
     existing = _existing(client, snapshot, missing)
     if not existing:
         return Restoration(snapshot, {}, list(snapshot.consumers.values()))
-    roots = sorted({str(provider.root_provider_uuid) for provider in existing})
+    roots = sorted({provider.root_uuid for provider in existing})
     found = capture.capture(client, roots, workers=WORKERS)
     there = {provider.uuid: found.providers[provider.uuid] for provider in existing}
     altered = [*_altered_providers(snapshot, there), *_altered_consumers(snapshot, found)]

@@ -80,14 +80,12 @@ def sharing(client: Client) -> Sharing:
             joined[provider.uuid] = aggregate.list(client, provider.uuid).value
     roots_in = {
         uuid: {
-            str(member.root_provider_uuid)
+            member.root_uuid
             for member in resource_provider.list(client, matching=Filter(member_of=(uuid,)))
         }
         for uuid in {uuid for aggregates in joined.values() for uuid in aggregates}
     }
-    found = (
-        (each.uuid, str(each.root_provider_uuid), joined.get(each.uuid, ())) for each in sharers
-    )
+    found = ((each.uuid, each.root_uuid, joined.get(each.uuid, ())) for each in sharers)
     return Sharing({provider.uuid: provider for provider in sharers}, reach(found, roots_in))
 
 
@@ -109,7 +107,7 @@ def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
     }
     for provider in listed:
         # Its root may have come between two answers.
-        by_root.get(str(provider.root_provider_uuid), {})[provider.uuid] = provider
+        by_root.get(provider.root_uuid, {})[provider.uuid] = provider
     return {root: list(members.values()) for root, members in by_root.items()}
 
 

@@ -70,7 +70,7 @@ def _roots(client: Client, declared: Sequence[Declared]) -> Iterator[str]:
         if each.uuid:
             found += resource_provider.list(client, uuid=each.uuid)
         for provider in found:
-            yield provider.root_provider_uuid or provider.uuid
+            yield provider.root_uuid
 
 
 class _Writer:

@@ -65,7 +65,7 @@ def plan(
 
     :param remove: whether hosts are taken out of Nova's aggregates in which Nova does not have them
     """
-    roots = [each for each in resource_provider.list(client) if each.uuid == _root_of(each)]
+    roots = [each for each in resource_provider.list(client) if each.uuid == each.root_uuid]
     hosts = _Hosts(roots)
     for each in aggregates:
         # Who shares what it has with the hosts of an aggregate is in it, and no host of Nova.
@@ -123,10 +123,6 @@ def _failure(client: Client, change: Change, run: Run) -> str:
         return aggregate.set(client, change.provider_uuid, given, generation)
 
     return run.failure(lambda: edited(read, wanted, write, max_retries=client.max_retries), is_done)
-
-
-def _root_of(provider: Provider) -> str:
-    return provider.root_provider_uuid or provider.uuid
 
 
 class _Hosts:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,12 +17,12 @@ from placementclient.api import allocation, resource_provider
 from placementclient.api.conflict import retried
 from placementclient.http import Client
 from placementclient.insight.topology import is_sharing
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.servers import ServerMigration
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import ProviderState
 from placementclient.snapshot import capture, survey
 from placementclient.wording import first
 
@@ -50,9 +49,9 @@ class Unaccounted(errors.PlacementError):
     :param resources: how much of each class
     """
 
-    def __init__(self, provider: Provider, resources: Counter[str]) -> None:
+    def __init__(self, provider: Provider, resources: Resources) -> None:
         self.provider, self.resources = provider, resources
-        amounts = ', '.join(f'{n} {name}' for name, n in sorted(resources.items()))
+        amounts = ', '.join(f'{n} {name}' for name, n in resources.items())
         super().__init__(
             f'{amounts} of {provider.name} is used by consumers without a record: '
             'run placement-manage db online_data_migrations first'
@@ -150,7 +149,8 @@ def plan(
     snapshot = capture.capture(client, [provider_uuid])
     states = list(snapshot.tree(provider_uuid))
     for state in states:
-        _account(snapshot, state)
+        if unlisted := snapshot.unlisted(state.uuid):
+            raise Unaccounted(state.provider, unlisted)
     names = {state.uuid: state.name for state in states}
     judge = Judge(client, names, _dependent(client, states), migrations or ())
     consumers = [
@@ -167,7 +167,7 @@ def _dependent(client: Client, states: Sequence[ProviderState]) -> frozenset[str
     """The roots of the trees whose users may need what is freed of a provider and all below it."""
     first, roots = states[0].provider, set[str]()
     if first.parent_provider_uuid is not None:
-        roots.add(str(first.root_provider_uuid))
+        roots.add(first.root_uuid)
     sharing = {state.uuid for state in states if is_sharing(state)}
     if sharing:
         reach = survey.sharing(client).reach
@@ -294,20 +294,6 @@ class Judge:
         users = [
             self._staying[uuid].name
             for uuid in rest
-            if self._staying[uuid].root_provider_uuid in self._dependent
+            if self._staying[uuid].root_uuid in self._dependent
         ]
         return f'would go on to use it: it holds something on {", ".join(users)}' if users else ''
-
-
-def _account(snapshot: Snapshot, state: ProviderState) -> None:
-    unlisted = Counter(state.usages)
-    unlisted.subtract(_held(snapshot.consumers_on(state.uuid), state.uuid))
-    if +unlisted:
-        raise Unaccounted(state.provider, +unlisted)
-
-
-def _held(consumers: Iterable[Consumer], provider_uuid: str) -> Counter[str]:
-    held: Counter[str] = Counter()
-    for consumer in consumers:
-        held.update(consumer.allocations[provider_uuid])
-    return held

@@ -19,7 +19,7 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
     and a host from being filled.
     """
     for state, resource_class, inventory in _inventories(cloud):
-        used = state.usages.get(resource_class, 0)
+        used = state.used(resource_class)
         unreserved = inventory.total - inventory.reserved
         if unreserved > 0 and inventory.allocation_ratio > 0 and used > inventory.capacity:
             ratio = math.ceil(used / unreserved * 1000) / 1000

@@ -36,7 +36,7 @@ class Matcher:
         #: The UUIDs of the providers of each tree, by its root.
         self.trees: dict[str, list[str]] = {}
         for uuid, provider in index.providers.items():
-            self.trees.setdefault(provider.root_provider_uuid or uuid, []).append(uuid)
+            self.trees.setdefault(provider.root_uuid, []).append(uuid)
         self._matches: dict[Requirement, frozenset[str]] = {}
         self._pool = {
             root: [*members, *index.reach.get(root, ())] for root, members in self.trees.items()

@@ -86,7 +86,7 @@ def _of_resource(
     def distance(pair: tuple[ProviderState, list[tuple[Reason, int]]]) -> tuple[int, int, int, str]:
         state, short = pair
         without = sum(state.traits.isdisjoint(alternatives) for alternatives in traits)
-        return without, len(short), -_free(requirement.value, state), state.name
+        return without, len(short), -state.free(requirement.value), state.name
 
     able = [state for state in providers if requirement.value in state.inventories]
     if not able:
@@ -100,7 +100,7 @@ def _of_resource(
 
 def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[tuple[Reason, int]]:
     inventory, wanted = state.inventories[requirement.value], requirement.amount
-    free = _free(requirement.value, state)
+    free = state.free(requirement.value)
     if wanted > free:
         yield Reason.FREE, free
     if wanted > inventory.max_unit:
@@ -109,7 +109,3 @@ def _shortcomings(requirement: Requirement, state: ProviderState) -> Iterator[tu
         yield Reason.MIN_UNIT, inventory.min_unit
     if wanted % inventory.step_size:
         yield Reason.STEP_SIZE, inventory.step_size
-
-
-def _free(resource_class: str, state: ProviderState) -> int:
-    return state.inventories[resource_class].capacity - state.usages.get(resource_class, 0)

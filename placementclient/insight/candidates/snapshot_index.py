@@ -42,6 +42,6 @@ class SnapshotIndex:
 
 def _gives(state: ProviderState, resource_class: str, amount: int) -> bool:
     inventory = state.inventories.get(resource_class)
-    if inventory is None or not inventory.admits(amount):
-        return False
-    return amount <= inventory.capacity - state.usages.get(resource_class, 0)
+    return (
+        inventory is not None and inventory.admits(amount) and amount <= state.free(resource_class)
+    )

@@ -180,7 +180,7 @@ class Supply:
         yield Use(key)
         for name in self._contested & part.resources.keys():
             inventory, key = state.inventories[name], (state.uuid, f'class {name}')
-            self.amounts[key] = max(0, inventory.capacity - state.usages.get(name, 0))
+            self.amounts[key] = max(0, state.free(name))
             yield Use(key, part.resources[name], inventory.max_unit)
 
     def _traits_of(self, state: ProviderState) -> frozenset[int]:

@@ -65,7 +65,7 @@ def slots(state: ProviderState, resource_class: str, amount: int) -> int:
     inventory = state.inventories.get(resource_class)
     if inventory is None or not inventory.admits(amount):
         return 0
-    return max(0, inventory.capacity - state.usages.get(resource_class, 0)) // amount
+    return max(0, state.free(resource_class)) // amount
 
 
 def by_class(snapshot: Snapshot) -> list[Line]:
@@ -108,7 +108,7 @@ def _lines(
     amounts_of: dict[str, list[Amounts]] = {}
     for state in states:
         for resource_class, inventory in state.inventories.items():
-            amounts = Amounts.of(inventory, state.usages.get(resource_class, 0))
+            amounts = Amounts.of(inventory, state.used(resource_class))
             amounts_of.setdefault(resource_class, []).append(amounts)
     for resource_class, found in sorted(amounts_of.items()):
         yield Line(name, resource_class, sum(found, Amounts()), shared_by, len(found))

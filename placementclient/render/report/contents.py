@@ -102,7 +102,7 @@ def together(found: Iterator[Amounts]) -> dict[str, Amount]:
 def of_state(state: ProviderState) -> dict[str, Amount]:
     """What a provider has, by class."""
     return {
-        name: Amount(state.usages.get(name, 0), inventory.capacity)
+        name: Amount(state.used(name), inventory.capacity)
         for name, inventory in state.inventories.items()
     }
 

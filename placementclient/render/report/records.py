@@ -110,7 +110,7 @@ class Records:
             for value in (
                 self._text(name),
                 self._inventories.of(_fields(inventory)),
-                state.usages.get(name, 0),
+                state.used(name),
             )
         ]
 
