@@ -8,7 +8,7 @@ its host, with its own name in the label ``provider``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient import errors
@@ -17,7 +17,7 @@ from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.wording import installing
 
 if TYPE_CHECKING:
@@ -25,6 +25,54 @@ if TYPE_CHECKING:
 
 #: Items are (labels, value).
 Samples = Iterable[tuple[Sequence[str], float]]
+
+_BY_HOST = ('hostname', 'resourcetype', 'provider')
+_BY_HYPERVISOR = ('hypervisor', 'resource', 'provider')
+#: A metric with a figure for each inventory: its name, what it says, its labels, the figure.
+_OF_INVENTORIES: Sequence[tuple[str, str, Sequence[str], Callable[[ProviderState, str], float]]] = (
+    (
+        'openstack_placement_resource_total',
+        'What a provider has.',
+        _BY_HOST,
+        lambda state, name: state.inventories[name].total,
+    ),
+    (
+        'openstack_placement_resource_reserved',
+        'What a provider keeps for itself.',
+        _BY_HOST,
+        lambda state, name: state.inventories[name].reserved,
+    ),
+    (
+        'openstack_placement_resource_allocation_ratio',
+        'How many times what is not reserved counts.',
+        _BY_HOST,
+        lambda state, name: state.inventories[name].allocation_ratio,
+    ),
+    (
+        'openstack_placement_resource_usage',
+        'What of it is allocated.',
+        _BY_HOST,
+        ProviderState.used,
+    ),
+    (
+        'openstack_placement_resource_generation',
+        'The generation of the provider.',
+        _BY_HOST,
+        lambda state, name: state.provider.generation,
+    ),
+    (
+        'openstack_hypervisor_placement_allocated',
+        'What of a provider is allocated.',
+        _BY_HYPERVISOR,
+        ProviderState.used,
+    ),
+    (
+        'openstack_hypervisor_placement_allocatable_capacity',
+        'What can be allocated of a provider in all: (total - reserved) * allocation_ratio.',
+        _BY_HYPERVISOR,
+        lambda state, name: state.inventories[name].capacity,
+    ),
+)
 
 
 class Reading(NamedTuple):
@@ -148,48 +196,13 @@ def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Me
 
 def _by_provider(snapshot: Snapshot) -> Iterator[Metric]:
     found = [
-        (snapshot.providers[root].name, state, name, inventory)
+        ((snapshot.providers[root].name, resource_class, state.name), state)
         for root, states in Topology(snapshot).trees.items()
         for state in states
-        for name, inventory in sorted(state.inventories.items())
+        for resource_class in sorted(state.inventories)
     ]
-    figures = {
-        'total': 'What a provider has.',
-        'reserved': 'What a provider keeps for itself.',
-        'allocation_ratio': 'How many times what is not reserved counts.',
-        'usage': 'What of it is allocated.',
-        'generation': 'The generation of the provider.',
-    }
-    values: dict[str, list[tuple[Sequence[str], float]]] = {name: [] for name in figures}
-    capacities = []
-    for host, state, resource_class, inventory in found:
-        labels = (host, resource_class, state.name)
-        capacities.append((labels, inventory.capacity))
-        values['total'].append((labels, inventory.total))
-        values['reserved'].append((labels, inventory.reserved))
-        values['allocation_ratio'].append((labels, inventory.allocation_ratio))
-        values['usage'].append((labels, state.used(resource_class)))
-        values['generation'].append((labels, state.provider.generation))
-    for name, help in figures.items():
-        yield _family(
-            f'openstack_placement_resource_{name}',
-            help,
-            ('hostname', 'resourcetype', 'provider'),
-            values[name],
-        )
-    by_hypervisor = ('hypervisor', 'resource', 'provider')
-    yield _family(
-        'openstack_hypervisor_placement_allocated',
-        'What of a provider is allocated.',
-        by_hypervisor,
-        values['usage'],
-    )
-    yield _family(
-        'openstack_hypervisor_placement_allocatable_capacity',
-        'What can be allocated of a provider in all: (total - reserved) * allocation_ratio.',
-        by_hypervisor,
-        capacities,
-    )
+    for name, help, labels, value in _OF_INVENTORIES:
+        yield _family(name, help, labels, ((each, value(state, each[1])) for each, state in found))
 
 
 def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:
