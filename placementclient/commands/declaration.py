@@ -113,13 +113,9 @@ class ExportTree(base.Command):
 
         from placementclient import files
         from placementclient.declaration import export
-        from placementclient.snapshot import capture
 
-        if parsed_args.snapshot:
-            snapshot = taken(self, parsed_args).only(parsed_args.tree)
-        else:
-            snapshot = capture.capture(self.client, parsed_args.tree, workers=4)
-        document = export.document(snapshot)
+        trees = parsed_args.tree
+        document = export.document(taken(self, parsed_args, trees).only(trees))
         if parsed_args.output.endswith('.json'):
             text = json.dumps(document, indent=2) + '\n'
         else:

@@ -15,7 +15,7 @@ from placementclient import errors, program
 from placementclient.commands import base, migrations, progress
 from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
-from placementclient.commands.snapshot import TREE
+from placementclient.commands.snapshot import TREE, taken
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
@@ -111,20 +111,10 @@ class PlanReshape(base.ShowOne):
         from placementclient.planner import planner
         from placementclient.planner.spec import assignments
         from placementclient.render import plans
-        from placementclient.snapshot import capture
 
-        journal_path = journal_of(parsed_args.output)
-        if not parsed_args.overwrite and os.path.exists(journal_path):
-            raise errors.BadFile(
-                parsed_args.output,
-                f'was applied, wholly or in part, as {journal_path} tells, and is what status and '
-                'rollback need: give another name, or --overwrite',
-            )
+        self._check_output(parsed_args)
         spec, rows = files.read_specified(parsed_args.spec, parsed_args.assignments)
-        if parsed_args.snapshot:
-            snapshot = files.read_snapshot(parsed_args.snapshot)
-        else:
-            snapshot = capture.capture(self.client, parsed_args.tree, workers=4)
+        snapshot = taken(self, parsed_args, parsed_args.tree)
         listed = migrations.given(self, parsed_args.migrations)
         try:
             with progress.shown(self.app, self.log) as tell:
@@ -152,6 +142,19 @@ class PlanReshape(base.ShowOne):
             self.log.warning(line)
         fields = {'plan': parsed_args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
+
+    def _check_output(self, parsed_args: argparse.Namespace) -> None:
+        """Keep a plan that is needed.
+
+        :raises errors.BadFile: if it was applied
+        """
+        journal_path = journal_of(parsed_args.output)
+        if not parsed_args.overwrite and os.path.exists(journal_path):
+            raise errors.BadFile(
+                parsed_args.output,
+                f'was applied, wholly or in part, as {journal_path} tells, and is what status and '
+                'rollback need: give another name, or --overwrite',
+            )
 
 
 class ShowReshape(Document):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient import errors
@@ -31,19 +32,24 @@ _FILE = Option('file', metavar='<file>', help='The file of the snapshot')
 LIVE = 'live'
 
 
-def taken(command: base._Placement, parsed_args: argparse.Namespace) -> Snapshot:
-    """The snapshot that ``--snapshot`` names, or one of what is now."""
-    return _read(command, parsed_args.snapshot or LIVE)
+def taken(
+    command: base._Placement, parsed_args: argparse.Namespace, trees: Sequence[str] = ()
+) -> Snapshot:
+    """The snapshot that ``--snapshot`` names, or one of what is now.
+
+    :param trees: those that are read of what is now; none: all
+    """
+    return _read(command, parsed_args.snapshot or LIVE, trees)
 
 
-def _read(command: base._Placement, path: str) -> Snapshot:
+def _read(command: base._Placement, path: str, trees: Sequence[str] = ()) -> Snapshot:
     from placementclient import files
     from placementclient.snapshot import capture
 
     if path != LIVE:
         return files.read_snapshot(path)
     with progress.shown(command.app, command.log) as tell:
-        return capture.capture(command.client, workers=4, progress=tell, expect=tell.expect)
+        return capture.capture(command.client, trees, workers=4, progress=tell, expect=tell.expect)
 
 
 class SaveSnapshot(base.ShowOne):

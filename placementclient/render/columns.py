@@ -6,7 +6,7 @@ Names and order are a contract: scripts select columns by name and read values b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cliff.columns import FormattableColumn
@@ -77,9 +77,9 @@ class Columns:
         return [column for column in self._columns if version >= column.since]
 
 
-def _key(name: str, position: int, since: Microversion = LOWEST) -> Column:
+def _key(name: str, position: int) -> Column:
     """A column of items that are tuples."""
-    return Column(name, lambda item: item[position], since)
+    return Column(name, itemgetter(position))
 
 
 def _field(name: str) -> Column:
