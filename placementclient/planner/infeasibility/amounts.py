@@ -180,7 +180,7 @@ class Unacceptable(Cause):
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryChanged(Cause):
+class Changed(Cause):
     """Inventory is no longer what the plan made of it."""
 
     provider: str

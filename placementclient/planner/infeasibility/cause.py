@@ -18,7 +18,7 @@ class Cause:
 
     @property
     def kind(self) -> str:
-        """What kind of reason this is, for programs: ``too-large``."""
+        """What kind of reason this is, for programs: ``too-large`` of the class ``TooLarge``."""
         return re.sub(r'(?<!^)(?=[A-Z])', '-', type(self).__name__).lower()
 
     def facts(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ class _Layout:
                 restored = replace(now, total=max(total, 1))
             else:
                 self.causes.append(
-                    infeasibility.InventoryChanged(self._tree.root_provider_name, change.name, name)
+                    infeasibility.Changed(self._tree.root_provider_name, change.name, name)
                 )
                 restored = now
             if restored is not None:
