@@ -39,6 +39,8 @@ class Envelope(msgspec.Struct):
     version: Any = None
 
 
+#: By the format that they say.
+_KINDS = {'placementclient/reshape-plan': 'plan', 'placementclient/snapshot': 'snapshot'}
 _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
 
 
@@ -48,20 +50,30 @@ class Source:
 
     :param path: of the file
     :param content: all of it
-    :param damaged: how a fault in it is introduced: ``damaged snapshot``
+    :param kind: what it should be: ``snapshot``
     """
 
     path: str
     content: bytes
-    damaged: str
+    kind: str
 
-    def envelope(self) -> Envelope:
-        """What says of which kind the file is.
+    def check_kind(self, version: int) -> None:
+        """See whether the file is what it should be, in the version that is known.
 
-        :raises errors.BadFile: if it is no JSON
+        :raises errors.BadFile: if it is not
         """
-        found = self.decoded(_ENVELOPE)
-        return found if isinstance(found, Envelope) else Envelope()
+        try:
+            found = self.decoded(_ENVELOPE)
+        except errors.BadFile:
+            if self.content.lstrip().startswith((b'{', b'[')) or not self.content:
+                raise
+            raise self.error(f'not a {self.kind}: it is no JSON') from None
+        envelope = found if isinstance(found, Envelope) else Envelope()
+        kind = _KINDS.get(str(envelope.format))
+        if kind != self.kind:
+            raise self.error(f'not a {self.kind}{f", but a {kind}" if kind else ""}')
+        if envelope.version != version:
+            raise self.error(f'{kind} version {envelope.version!r} is not known')
 
     def decoded(
         self, decoder: msgspec.json.Decoder[T], item: msgspec.Raw | None = None, name: str = ''
@@ -79,7 +91,7 @@ class Source:
         except UnicodeError:
             raise self.error('not UTF-8 text', item) from None
         except msgspec.ValidationError as reason:
-            raise self.error(f'{self.damaged}: {said(str(reason), name)}', item) from None
+            raise self.error(f'damaged {self.kind}: {said(str(reason), name)}', item) from None
         except msgspec.DecodeError as reason:
             raise self._malformed(str(reason), item) from None
 

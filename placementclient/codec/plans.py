@@ -75,12 +75,8 @@ def decode(content: bytes, path: str) -> Plan:
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else, or was edited
     """
-    source = Source(path, content, 'damaged plan')
-    found = source.envelope()
-    if found.format != FORMAT:
-        raise source.error('not a plan')
-    if found.version != VERSION:
-        raise source.error(f'plan version {found.version!r} is not known')
+    source = Source(path, content, 'plan')
+    source.check_kind(VERSION)
     document, reader = source.decoded(_SKELETON), TreeReader(source)
     plan = Plan(
         specification.from_document(source.decoded(_ANYTHING, document.spec, 'spec'), path),

@@ -95,12 +95,8 @@ def decode(content: bytes, path: str) -> Snapshot:
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else
     """
-    source = Source(path, content, 'damaged snapshot')
-    found = source.envelope()
-    if found.format != FORMAT:
-        raise source.error('not a snapshot')
-    if found.version != VERSION:
-        raise source.error(f'snapshot version {found.version!r} is not known')
+    source = Source(path, content, 'snapshot')
+    source.check_kind(VERSION)
     document = source.decoded(_SKELETON)
     snapshot = Snapshot(
         _providers(source, document.providers),

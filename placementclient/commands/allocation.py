@@ -309,7 +309,7 @@ def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int
                 raise errors.BadArgument(
                     f'Conflict detected for resource provider {uuid} resource class {name}'
                 )
-            resources[name] = whole(amount)
+            resources[name] = whole(amount, name)
     if not allocations:
         raise errors.BadArgument('At least one resource allocation must be specified')
     return allocations

@@ -175,7 +175,7 @@ def requested(
         tuple(tuple(suffixes.split(',')) for suffixes in parsed_args.same_subtree),
         tuple(parsed_args.root_required),
         tuple(parsed_args.root_forbidden),
-        None if parsed_args.limit is None else filters.whole(parsed_args.limit),
+        None if parsed_args.limit is None else filters.whole(parsed_args.limit, '--limit'),
     )
 
 

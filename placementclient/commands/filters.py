@@ -143,12 +143,13 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
     return amounts
 
 
-def whole(text: str | int) -> int:
+def whole(text: str | int, what: str) -> int:
     """An amount.
 
+    :param what: the option, the class or the field that has it
     :raises errors.BadArgument: if the text is not a whole number
     """
     try:
         return int(text)
     except ValueError:
-        raise errors.BadArgument(f'{text!r} is not a whole number') from None
+        raise errors.BadArgument(f'{what}: {text!r} is not a whole number') from None

@@ -13,7 +13,7 @@ from placementclient.commands.filters import whole
 from placementclient.commands.inventory import FIELDS, ratio
 from placementclient.microversion import Microversion
 from placementclient.render import columns
-from placementclient.wording import counted
+from placementclient.wording import counted, meant
 
 if TYPE_CHECKING:
     from placementclient.model.inventories import Inventory
@@ -206,18 +206,18 @@ def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
         if not (name and field and parts[1]):
             raise errors.BadArgument('Name, field and value must be not empty')
         if field not in FIELDS:
-            raise errors.BadArgument(f'Unknown inventory field {field}')
-        inventories.setdefault(name, {})[field] = _field_value(field, parts[1])
+            raise errors.BadArgument(f'Unknown inventory field {field}{meant(field, FIELDS)}')
+        inventories.setdefault(name, {})[field] = _field_value(name, field, parts[1])
     return inventories
 
 
-def _field_value(field: str, text: str) -> int | float:
+def _field_value(name: str, field: str, text: str) -> int | float:
     if field != 'allocation_ratio':
-        return whole(text)
+        return whole(text, f'{name}:{field}')
     try:
         return ratio(text)
     except ValueError:
-        raise errors.BadArgument(f'{text!r} is not a number') from None
+        raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
 
 
 def _check(parsed_args: argparse.Namespace, selected: bool) -> None:

@@ -101,7 +101,8 @@ def _pages(
     """
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
-        raise NoCompute('The session has no catalog')
+        who = 'Nova' if microversion else 'Keystone'
+        raise NoCompute(f'{who} cannot be asked: the session has no catalog')
     records: list[Any] = []
     page, asked = path, set[str]()
     while page not in asked:

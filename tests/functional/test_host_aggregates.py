@@ -97,5 +97,5 @@ def test_without_a_compute_service(placement: Placement) -> None:
     refused = placement(*SYNC)
     assert (refused.status, refused.stderr) == (
         1,
-        'The session has no catalog: give --aggregates\n',
+        'Nova cannot be asked: the session has no catalog: give --aggregates\n',
     )

@@ -82,7 +82,10 @@ def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
     said = placement(f'{planned} --migrations migrations.json').stderr
     assert said == 'compute1: migrations that are under way: 2\n'
     refused = placement(f'{planned} --migrations nova')
-    assert (refused.status, refused.stderr) == (1, 'The session has no catalog\n')
+    assert (refused.status, refused.stderr) == (
+        1,
+        'Nova cannot be asked: the session has no catalog\n',
+    )
 
 
 def test_a_reshape_there_and_back(placement: Placement, client: Client, cloud: Snapshot) -> None:

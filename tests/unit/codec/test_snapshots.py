@@ -185,6 +185,12 @@ def test_what_is_no_snapshot_at_all(content: bytes) -> None:
         snapshots.decode(content, 'a.json')
 
 
+@pytest.mark.parametrize('content', [b'- name: a', b'<html>', b'\n# Notes\n'])
+def test_what_is_no_json(content: bytes) -> None:
+    with pytest.raises(errors.BadFile, match=r'^a.json: not a snapshot: it is no JSON$'):
+        snapshots.decode(content, 'a.json')
+
+
 def test_an_empty_snapshot_is_one() -> None:
     content = b''.join(snapshots.encode(Snapshot([], [])))
     assert snapshots.decode(content, 'a.json').roots() == []

@@ -220,7 +220,7 @@ SETTING = {
         f'resource provider allocation delete {CONSUMER}',
         [delete(PATH, Reply(502)), read(), delete(PATH)],
     ),
-    'an amount is a whole number': refused(f'rp={RP},VCPU=x', "'x' is not a whole number"),
+    'an amount is a whole number': refused(f'rp={RP},VCPU=x', "VCPU: 'x' is not a whole number"),
     'a provider has to exist': refused(
         'rp=compute9,VCPU=1',
         "No resource provider has the name 'compute9'",

@@ -101,7 +101,9 @@ REFUSALS = {
         '--resource VCPU=2 --group 1 --resource VGPU:1',
         'Arguments to --resource must be of form <resource_class>=<value>',
     ),
-    'a limit is no number': refused('--resource VCPU=2 --limit x', "'x' is not a whole number"),
+    'a limit is no number': refused(
+        '--resource VCPU=2 --limit x', "--limit: 'x' is not a whole number"
+    ),
     'an amount is no number': refused(
         '--resource VCPU=x', 'Requested resource VCPU expected positive integer amount. Got: x.'
     ),

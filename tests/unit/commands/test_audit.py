@@ -172,8 +172,8 @@ def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service
     assert placement('resource provider audit -f json') == Result(
         0,
         '[]\n',
-        'Without the compute service (The session has no catalog) nothing is said of orphans, nor '
-        'of servers that hold nothing; give --servers and --migrations\n',
+        'Without the compute service (Nova cannot be asked: the session has no catalog) nothing is '
+        'said of orphans, nor of servers that hold nothing; give --servers and --migrations\n',
     )
 
 
@@ -232,7 +232,10 @@ def test_the_compute_service_is_asked_beside_a_snapshot(
     assert row['command'].endswith('heal --server new')
     monkeypatch.undo()
     refused = placement(command)
-    assert (refused.status, refused.stderr) == (1, 'The session has no catalog\n')
+    assert (refused.status, refused.stderr) == (
+        1,
+        'Nova cannot be asked: the session has no catalog\n',
+    )
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_other_services_are_asked_where_that_is_said(
     for option in asked.split(' --'):
         result = placement(f'{export} --{option.strip("-")}')
         assert result.status == 1
-        assert result.stderr.endswith('The session has no catalog\n')
+        assert result.stderr.endswith(' cannot be asked: the session has no catalog\n')
 
 
 def test_the_dashboards_of_os_capacity_find_what_they_show(

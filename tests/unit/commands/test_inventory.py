@@ -224,10 +224,15 @@ ALL_CLASSES = {
     'an argument without a class': refused('=4', 'Name, field and value must be not empty'),
     'an argument without a field': refused('VGPU:=4', 'Name, field and value must be not empty'),
     'an argument without a value': refused('VGPU=', 'Name, field and value must be not empty'),
-    'a total that is no number': refused('VGPU=x', "'x' is not a whole number"),
-    'a total with a fraction': refused('VGPU=1.5', "'1.5' is not a whole number"),
-    'a ratio that is no number': refused('VGPU:allocation_ratio=x', "'x' is not a number"),
+    'a total that is no number': refused('VGPU=x', "VGPU:total: 'x' is not a whole number"),
+    'a total with a fraction': refused('VGPU=1.5', "VGPU:total: '1.5' is not a whole number"),
+    'a ratio that is no number': refused(
+        'VGPU:allocation_ratio=x', "VGPU:allocation_ratio: 'x' is not a number"
+    ),
     'an unknown field': refused('VGPU:bogus=4', 'Unknown inventory field bogus'),
+    'a field that was mistyped': refused(
+        'VGPU:reservd=4', 'Unknown inventory field reservd, did you mean reserved?'
+    ),
 }
 
 MEMBERS = get(

@@ -64,7 +64,7 @@ def test_a_file_that_is_no_plan_is_refused_and_nothing_is_written(
     cloud = save(tmp_path, 'cloud.json', small())
     result = placement(f'{REPORT} --snapshot {cloud} --plan {cloud} -o {tmp_path / "x.html"}')
     assert (result.status, result.stdout) == (1, '')
-    assert 'cloud.json: not a plan' in result.stderr
+    assert 'cloud.json: not a plan, but a snapshot\n' in result.stderr
     assert not (tmp_path / 'x.html').exists()
 
 
