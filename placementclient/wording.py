@@ -34,8 +34,10 @@ def first(said: Sequence[object], most: int = 3) -> str:
 
 def listed(names: Sequence[str], most: int, others: str = 'more') -> str:
     """``a, b, c and 2 more``: the first of many names."""
-    shown = ', '.join(names[:most])
-    return f'{shown} and {len(names) - most} {others}' if len(names) > most else shown
+    shown, left = ', '.join(names[:most]), len(names) - most
+    if left < 1:
+        return shown
+    return f'{shown} and {left} {others.removesuffix("s") if left == 1 else others}'
 
 
 def grouped(said: Iterable[tuple[str, str]]) -> Iterator[str]:

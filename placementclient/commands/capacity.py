@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placementclient import errors
 from placementclient.commands import flavors, watching
 from placementclient.commands.base import Option
-from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
+from placementclient.commands.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.insight.unknown_names import Absent
@@ -97,7 +97,14 @@ class ShowCapacity(watching.Lister):
             help='With --fits or --flavors: a trait that the root of the tree must not have; may '
             'be repeated',
         ),
-        TREE,
+        Option(
+            '--tree',
+            metavar='<provider>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: count what fits into the tree of this resource '
+            'provider, by name or UUID; may be repeated, then into all of them',
+        ),
         SNAPSHOT,
         watching.WATCH,
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from placementclient import errors
 from placementclient.commands import base
 from placementclient.commands.base import Option
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,7 +135,7 @@ class AssignmentsReshape(_Fitting):
         else:
             outcome = self._of_hosts(parsed_args, snapshot)
         files.write_text(parsed_args.output, assignments.written(outcome.rows))
-        self.log.info(f'{len(outcome.rows)} rows written to {parsed_args.output}')
+        self.log.info(f'{counted(len(outcome.rows), "row")} written to {parsed_args.output}')
         return self.misfits(outcome.misfits)
 
     def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
@@ -241,5 +242,5 @@ class DevicesReshape(_Fitting):
         found = additions.of_devices(rows, specs, snapshot)
         document = {'additions': [dict(entry) for entry in found.entries]}
         files.write_text(parsed_args.output, yaml.safe_dump(document, sort_keys=False))
-        self.log.info(f'{len(found.entries)} providers written to {parsed_args.output}')
+        self.log.info(f'{counted(len(found.entries), "provider")} written to {parsed_args.output}')
         return self.misfits(found.misfits)

@@ -41,7 +41,7 @@ class _Write(base.Command):
 
 
 class CreateClass(_Write):
-    """Create a custom resource class. Its name begins with ``CUSTOM_``.
+    """Create a custom resource class. Its name has to be of the form CUSTOM_NAME.
 
     Example:
 

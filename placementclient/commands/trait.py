@@ -75,7 +75,7 @@ class ShowTrait(base.ShowOne):
 
 
 class CreateTrait(base.Command):
-    """Create a custom trait unless it exists. Its name begins with ``CUSTOM_``.
+    """Create a custom trait unless it exists. Its name has to be of the form CUSTOM_NAME.
 
     Example:
 

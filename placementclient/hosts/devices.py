@@ -12,6 +12,7 @@ from typing import Any
 
 from placementclient import errors
 from placementclient.model.providers import is_uuid
+from placementclient.wording import counted
 
 COLUMNS = (
     'hypervisor_hostname',
@@ -155,7 +156,8 @@ def _table(rows: Iterator[tuple[list[str], int]], path: str) -> Records:
             if unknown:
                 raise errors.BadFile(path, f'has no column {unknown[0]}', line)
         elif len(cells) != len(header):
-            raise errors.BadFile(path, f'{len(cells)} fields, the header has {len(header)}', line)
+            fields = counted(len(cells), 'field')
+            raise errors.BadFile(path, f'{fields}, the header has {len(header)}', line)
         else:
             yield dict(zip(header, cells, strict=True)), line
 

@@ -76,7 +76,8 @@ def plan(
             found = hosts.called(host)
             named |= {provider.uuid for provider in found}
             if len(found) != 1:
-                reason = f'{len(found)} resource providers have the name of the host'
+                having = f'{len(found)} resource providers have' if found else 'no provider has'
+                reason = f'{having} the name of the host'
                 yield Change(each, host, '', State.UNKNOWN, reason)
             elif found[0].uuid not in there:
                 yield Change(each, host, found[0].uuid, State.ADD)

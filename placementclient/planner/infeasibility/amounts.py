@@ -198,5 +198,6 @@ def _counted(amounts: tuple[int, ...]) -> str:
         for amount in sizes[:8]
     ]
     if len(sizes) > 8:
-        counted.append(f'{sum(amounts.count(amount) for amount in sizes[8:])} others')
+        others = sum(amounts.count(amount) for amount in sizes[8:])
+        counted.append(f'{others} other{"s" if others > 1 else ""}')
     return ' and '.join(counted)

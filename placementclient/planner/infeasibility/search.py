@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from placementclient.planner.infeasibility.cause import Cause
-from placementclient.wording import listed
+from placementclient.wording import counted, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Undetermined(Cause):
         if self.unproved:
             return (
                 f'{self.tree}: it was not found out in {self.seconds:g} seconds '
-                f'whether {self.unproved} rows could go elsewhere'
+                f'whether {counted(self.unproved, "row")} could go elsewhere'
             )
         return (
             f'{self.tree}: no assignment was found in {self.seconds:g} seconds, and '

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from placementclient import errors
 from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.spec.documents import Cursor, Faults, read
+from placementclient.wording import counted
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 #: The column for targets that get a class under several names.
@@ -134,7 +135,8 @@ def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cur
                 header = [cell.strip() for cell in cells]
                 Cursor(dict.fromkeys(header), path, '', reader.line_num).keys(_ALLOWED, COLUMNS[:4])
             elif len(cells) != len(header):
-                faults.found.append(row.error(f'{len(cells)} fields, the header has {len(header)}'))
+                fields = counted(len(cells), 'field')
+                faults.found.append(row.error(f'{fields}, the header has {len(header)}'))
             else:
                 yield {
                     name: Cursor(cell.strip(), path, name, reader.line_num)

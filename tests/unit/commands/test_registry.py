@@ -133,6 +133,12 @@ def test_the_help_text_names_the_versions(point: EntryPoint) -> None:
 
 
 @every_command
+def test_the_help_is_for_a_terminal(point: EntryPoint) -> None:
+    """And its first sentences stand in the list of all commands."""
+    assert '``' not in parser_of(point).format_help()
+
+
+@every_command
 def test_an_option_is_where_the_command_looks_for_it(point: EntryPoint) -> None:
     dests = {action.dest for action in parser_of(point)._actions}
     assert {option.dest for option in point.load().options} <= dests
