@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from cliff.formatters import base as formatters
 
 from placementclient.commands import base
-from placementclient.render.printable import printable
+from placementclient.render.printable import printable, unbroken
 from placementclient.render.style import painted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class TextFormatter(formatters.SingleFormatter):
         """Print the lines, as they come."""
         shown = painted if parsed_args.text.painted else printable
         for line in parsed_args.text.lines:
-            stdout.write(f'{shown(line)}\n')
+            stdout.write(f'{shown(unbroken(line))}\n')
 
 
 class Document(base.ShowOne):

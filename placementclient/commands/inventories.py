@@ -18,6 +18,7 @@ from placementclient.wording import counted, meant
 if TYPE_CHECKING:
     from placementclient.model.inventories import Inventory
     from placementclient.render.columns import Output
+    from placementclient.workflows.bulk_edit import Edit
 
 Fields = Mapping[str, int | float]
 
@@ -152,7 +153,7 @@ class SetInventories(base.Lister):
         selection = bulk_edit.Selection(
             parsed_args.match, parsed_args.with_trait, parsed_args.with_class
         )
-        edits = bulk_edit.plan(self.client, selection, change)
+        edits = [_explained(edit, given) for edit in bulk_edit.plan(self.client, selection, change)]
         dropped = sorted({name for edit in edits for name in edit.dropped})
         if dropped and not parsed_args.replace:
             raise errors.UsageError(
@@ -250,6 +251,16 @@ def _passing_over(
         name: fields for name, fields in given.items() if name in there or 'total' in fields
     }
     return {name: _with_defaults(item) for name, item in _amended(there, possible).items()}
+
+
+def _explained(edit: Edit, given: Mapping[str, Fields]) -> Edit:
+    """An edit that says why it is none, where a provider is passed over."""
+    from dataclasses import replace
+
+    lacking = sorted(set(given).difference(edit.wanted))
+    if not lacking or edit.changes:
+        return edit
+    return replace(edit, reason=f'passed over: it has no {", ".join(lacking)}')
 
 
 def _complete(given: Mapping[str, Fields]) -> dict[str, dict[str, int | float]]:

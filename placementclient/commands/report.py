@@ -37,7 +37,11 @@ class ReportProvider(base.Command):
         audit.SERVERS,
         audit.MIGRATIONS,
         Option(
-            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+            '-o',
+            '--output',
+            metavar='<file>',
+            default='-',
+            help='The file; without it, stdout, unless that is a terminal',
         ),
     )
 
@@ -47,6 +51,8 @@ class ReportProvider(base.Command):
         from placementclient.render.report import page
         from placementclient.render.report.contents import Report
 
+        if parsed_args.output == files.STANDARD and self.app.stdout.isatty():
+            raise errors.UsageError('The report is a page for a browser: give its file with -o')
         # First of all: reading a cloud takes its time.
         template = page.template()
         plan = files.read_plan(parsed_args.plan) if parsed_args.plan else None

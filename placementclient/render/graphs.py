@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
-from placementclient.render.printable import printable
+from placementclient.render.printable import printable, unbroken
 
 _DOT_HEADER = """\
 digraph placement {
@@ -34,7 +34,7 @@ class Node:
 
     def lines(self) -> Iterator[str]:
         """What is written on it."""
-        yield self.state.name
+        yield unbroken(self.state.name)
         for name, inventory in sorted(self.state.inventories.items()):
             yield f'{name} {self.state.used(name)}/{inventory.capacity}'
         yield from self.notes

@@ -24,6 +24,11 @@ def printable(text: str) -> str:
     return re.sub(_STEERING, lambda match: match[0].encode('unicode_escape').decode(), text)
 
 
+def unbroken(line: str) -> str:
+    r"""A line that stays one, whatever names are in it: with ``\n`` as it is written here."""
+    return line.replace('\n', r'\n')
+
+
 class Cells:
     """A formatter of cliff whose cells become something else before.
 

@@ -46,7 +46,7 @@ def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> 
     assert {method for method, _ in requests} == {'GET'}
     rows = {line.split(',')[1]: line.split(',', 2)[2] for line in result.stdout.splitlines()}
     assert rows['"compute0"'].startswith('"would change",')
-    assert '"unchanged"' in rows['"storage"']
+    assert '"unchanged","{}","passed over: it has no VCPU"' in rows['"storage"']
     text = placement(f'{SET} --match compute0 --amend --resource VCPU:reserved=2 --dry-run').stdout
     assert 'VCPU:reserved 0 → 2' in text
     assert content(capture.capture(client)) == before

@@ -26,6 +26,13 @@ def test_the_file_appears_at_once_and_is_its_owners(placement: Placement, tmp_pa
     assert '<h1>Capacity report</h1>' in placement(f'{REPORT} --snapshot {cloud}').stdout
 
 
+def test_a_terminal_is_no_browser(placement: Placement, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    said = 'The report is a page for a browser: give its file with -o\n'
+    assert placement(REPORT) == Result(2, '', said)
+    assert placement(f'{REPORT} --snapshot nowhere.json -o x.html').status == 1
+
+
 def test_with_a_plan(placement: Placement, tmp_path: Path) -> None:
     cloud = save(tmp_path, 'cloud.json', flat())
     files.write_plan(str(tmp_path / 'plan.json'), plan(flat()))

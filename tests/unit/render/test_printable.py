@@ -53,5 +53,18 @@ def test_pictures_have_it_too(render: object) -> None:
     assert picture.isascii() or '\x9b' not in picture
 
 
+@pytest.mark.parametrize(
+    ('render', 'label'),
+    [
+        (graphs.dot, '[label="a\\\\nb\\nVCPU 0/1"]'),
+        (graphs.mermaid, '["a\\nb<br/>VCPU 0/1"]'),
+        (pictures.svg, 'a\\nb'),
+    ],
+)
+def test_a_name_of_two_lines_is_one_in_a_picture(render: object, label: str) -> None:
+    assert callable(render)
+    assert label in render([tree(state('a\nb', root='a\nb', VCPU=1))])
+
+
 def test_a_picture_of_such_a_name_is_well_formed() -> None:
     ElementTree.fromstring(pictures.svg([tree(state(HOSTILE, root=HOSTILE, VCPU=1))]))
