@@ -15,7 +15,7 @@ from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
 from placementclient.render import style
 from placementclient.render.graphs import Node, nodes
-from placementclient.render.printable import printable
+from placementclient.render.printable import printable, unbroken
 from placementclient.render.trees import remarks
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
@@ -209,7 +209,7 @@ def _drawn(card: _Card) -> Iterator[str]:
         f'<rect class="{f"card {kind}".strip()}" width="{card.width:.1f}" '
         f'height="{card.height:.1f}" rx="8"/>'
     )
-    yield f'<text class="name" x="{_PADDING}" y="21">{_escaped(state.name)}</text>'
+    yield f'<text class="name" x="{_PADDING}" y="21">{_escaped(unbroken(state.name))}</text>'
     baseline = float(_HEADER) + 12
     for name in sorted(state.inventories):
         yield from _row(card, name, baseline)
@@ -243,7 +243,7 @@ def _amount(state: ProviderState, name: str) -> str:
 
 
 def _tooltip(state: ProviderState) -> str:
-    lines = [f'{state.name} ({state.uuid})']
+    lines = [f'{unbroken(state.name)} ({state.uuid})']
     for name, inventory in sorted(state.inventories.items()):
         notes = ', '.join([f'total {inventory.total}', *remarks(inventory)])
         lines.append(f'{name} {_amount(state, name)}: {notes}')

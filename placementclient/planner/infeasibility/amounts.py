@@ -186,6 +186,11 @@ class Changed(Cause):
     provider: str
     resource_class: str
 
+    @property
+    def kind(self) -> str:
+        """What programs know it by."""
+        return 'changed'
+
     def __str__(self) -> str:
         return f'{self.tree}: {self.resource_class} of {self.provider} is not what the plan made it'
 

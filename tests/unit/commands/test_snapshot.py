@@ -11,6 +11,7 @@ import pytest
 from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import changed, save, small
 from tests.unit.conftest import Placement, Result, Service
+from tests.unit.insight.clouds import cloud, provider
 
 SNAPSHOT = 'resource provider snapshot'
 
@@ -92,3 +93,9 @@ def test_other_workers_are_refused(placement: Placement, tmp_path: Path) -> None
     result = placement(f'{SNAPSHOT} save {tmp_path / "cloud.json"} --workers many')
     assert result.status == 2
     assert "'many' is not a whole number from 1 on" in result.stderr
+
+
+def test_a_name_of_two_lines_is_one_in_a_tree(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', cloud([provider('a\nb', VCPU=4), provider('c', 'a\nb')]))
+    drawn = placement(f'resource provider tree list --snapshot {file}').stdout
+    assert [line.split()[0] for line in drawn.splitlines()] == ['a\\nb', '└─']

@@ -56,8 +56,8 @@ def test_pictures_have_it_too(render: object) -> None:
 @pytest.mark.parametrize(
     ('render', 'label'),
     [
-        (graphs.dot, '[label="a\\\\nb\\nVCPU 0/1"]'),
-        (graphs.mermaid, '["a\\nb<br/>VCPU 0/1"]'),
+        (graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'),
+        (graphs.mermaid, '["a\\nb<br/>VCPU 1/12"]'),
         (pictures.svg, 'a\\nb'),
     ],
 )
