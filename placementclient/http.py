@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import copy
-import json
 import logging
 import re
-import time
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from placementclient import answers, endpoints, errors, microversion
+from placementclient import decoding, endpoints, errors, microversion, retries
+from placementclient.decoding import Answer
 from placementclient.endpoints import Endpoint
 from placementclient.microversion import Microversion
 
@@ -24,30 +23,6 @@ Query = Mapping[str, str | int | list[str] | None]
 
 #: Wherever a keystoneauth session is made for this package, it introduces itself so.
 USER_AGENT = 'python-placementclient'
-
-LOG = logging.getLogger(__name__)
-
-#: How much longer each pause between two attempts is than the one before, what chance adds to it,
-#: and the longest that is waited where Retry-After asks for it; in seconds.
-BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
-#: At least one of them is in every answer of the service.
-SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
-
-
-class Answer(NamedTuple):
-    """What the service said to a request that it granted.
-
-    :param body: the JSON object; empty where there was none
-    """
-
-    status: int
-    body: Any
-    headers: Mapping[str, str]
-
-    @property
-    def last_modified(self) -> str | None:
-        """The Last-Modified header, an HTTP date; sent from microversion 1.15 on."""
-        return self.headers.get('last-modified')
 
 
 class Client:
@@ -252,14 +227,14 @@ class Client:
         version: Microversion | None,
     ) -> Answer:
         def once() -> Answer:
-            return _answer(
+            return decoding.read(
                 f'{endpoint.method} {path}',
                 endpoint,
                 self._send(endpoint, path, query, body, version),
             )
 
         if endpoint.is_read:
-            return _repeated(once, self.max_retries)
+            return retries.repeated(once, self.max_retries)
         self._have_token()
         try:
             return once()
@@ -329,67 +304,6 @@ def _is_not_of_headers(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith('Failed to parse headers')
 
 
-def _repeated(read: Callable[[], Answer], max_retries: int) -> Answer:
-    """Read, and again after a pause that grows, where there may be an answer the next time."""
-    from urllib3 import exceptions
-    from urllib3.util import Retry
-
-    retries = Retry(max_retries, backoff_factor=BACKOFF, backoff_jitter=JITTER)
-    while True:
-        try:
-            return read()
-        except errors.Transient as lost:
-            try:
-                retries = retries.increment(error=lost)
-            except exceptions.MaxRetryError:
-                raise lost from None
-            pause = max(retries.get_backoff_time(), asked_pause(lost))
-            LOG.info('%s; asked again in %.1f s', lost, pause)
-            time.sleep(pause)
-
-
-def asked_pause(lost: errors.Transient) -> float:
-    """How long the answer asks to wait until the next attempt, up to a limit; in seconds."""
-    from urllib3 import exceptions
-    from urllib3.util import Retry
-
-    if lost.retry_after is None:
-        return 0.0
-    try:
-        return min(Retry().parse_retry_after(lost.retry_after), LONGEST_PAUSE)
-    except (exceptions.InvalidHeader, ValueError, OverflowError):
-        # A year that no calendar has, a number that no clock has.
-        return 0.0
-
-
-def _answer(request: str, endpoint: Endpoint, response: Any) -> Answer:
-    """What a response says.
-
-    :param request: method and path, for the error
-    :raises errors.HTTPError: if it refuses
-    :raises errors.Unreachable: if it was cut
-    :raises errors.InvalidAnswer: if it is no answer of the service, whatever its status
-    """
-    decoded = _decoded(response)
-    status, headers = response.status_code, response.headers
-    if status >= 400:
-        raise errors.from_answer(status, response.reason, decoded, headers)
-    if decoded is None and not response.content and not any(name in headers for name in SIGNATURES):
-        raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
-    if status >= 300 or (response.content and decoded is None):
-        fault = 'without JSON'
-    elif endpoint.silent and status != 204:
-        fault = 'not with 204'
-    else:
-        if decoded:
-            answers.check(endpoint, decoded)
-        return Answer(status, decoded or Document(), headers)
-    raise errors.InvalidAnswer(
-        f'{request} was answered with HTTP {status} but {fault}: '
-        'what answers is not a Placement service'
-    )
-
-
 def _check(
     version: Microversion, what: str, since: Microversion, until: Microversion | None = None
 ) -> None:
@@ -412,28 +326,3 @@ def _pairs(query: Query) -> Iterable[tuple[str, str]]:
                 # What Python makes of a byte of an argument that is no UTF-8.
                 raise errors.BadArgument(f'{element!r} is not UTF-8 text')
             yield key, element
-
-
-class Document(dict[str, Any]):
-    """A JSON object of an answer; a key that is missing tells that something else answered."""
-
-    def __missing__(self, key: str) -> Any:
-        raise errors.InvalidAnswer(
-            f'The answer has no {key!r}: what answers is not a Placement service'
-        )
-
-
-def _decoded(response: Any) -> Document | None:
-    """The JSON object of an answer; ``None`` where there is none, whatever the headers say."""
-    try:
-        decoded = response.json(object_hook=Document, parse_constant=_refused)
-        if b'\\ud' in response.content or b'\\uD' in response.content:
-            # Half of a pair is no text, and cannot be printed.
-            json.dumps(decoded, ensure_ascii=False).encode()
-        return decoded if isinstance(decoded, Document) else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f'{constant} is no JSON')

@@ -6,7 +6,8 @@ import builtins
 from collections.abc import Iterable
 
 from placementclient import endpoints
-from placementclient.http import Answer, Client
+from placementclient.decoding import Answer
+from placementclient.http import Client
 from placementclient.microversion import Microversion
 from placementclient.model.freshness import Read
 

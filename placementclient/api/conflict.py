@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from placementclient import errors
-from placementclient.http import asked_pause
+from placementclient.retries import asked_pause
 
 if TYPE_CHECKING:
     from placementclient.model.freshness import Read

@@ -16,11 +16,9 @@ from placementclient.http import Client
 from placementclient.microversion import Microversion
 from tests.unit.conftest import Service
 from tests.unit.dialogue import (
-    MONDAY,
     NOTHING,
     URL,
     Reply,
-    fault,
     get,
 )
 
@@ -91,91 +89,7 @@ def test_an_unsafe_part_is_refused_before_anything_is_sent(
     assert service.requests == []
 
 
-# What becomes of the answer
-
-
-def test_an_answer_is_status_body_and_headers(client: Client, service: Service) -> None:
-    service.answer(Reply(201, {'name': 'x'}, {'Last-Modified': MONDAY}))
-    answer = client.send(endpoints.SHOW_CLASS, {'resource_class': 'x'})
-    assert (answer.status, answer.body, answer.last_modified) == (201, {'name': 'x'}, MONDAY)
-
-
-def test_an_answer_without_a_body_has_none_of_the_keys(client: Client, service: Service) -> None:
-    service.answer(NOTHING)
-    answer = client.send(endpoints.DELETE_TRAIT, {'trait': 'x'})
-    assert (answer.status, answer.body, answer.last_modified) == (204, {}, None)
-    with pytest.raises(errors.InvalidAnswer, match=r"^The answer has no 'traits'"):
-        answer.body['traits']
-
-
-def test_a_key_that_is_missing_deeper_is_told_too(client: Client, service: Service) -> None:
-    service.answer(Reply(200, {'resource_classes': [{}]}))
-    answer = client.send(endpoints.LIST_CLASSES)
-    with pytest.raises(errors.InvalidAnswer, match=r"^The answer has no 'name'"):
-        answer.body['resource_classes'][0]['name']
-
-
-@pytest.mark.parametrize(
-    'body', ['<html>', '[]', '5', 'null', '"x"', b'\xff\xfe\xfa', '[' * 100_000]
-)
-def test_a_success_without_a_json_object_is_no_answer(
-    client: Client, service: Service, body: str | bytes
-) -> None:
-    service.answer(Reply(200, body))
-    with pytest.raises(errors.InvalidAnswer) as refusal:
-        client.send(endpoints.LIST_TRAITS)
-    assert str(refusal.value) == (
-        'GET /traits was answered with HTTP 200 but without JSON: '
-        'what answers is not a Placement service'
-    )
-
-
-@pytest.mark.parametrize('status', [300, 302, 304])
-def test_a_redirection_to_nowhere_is_not_taken_for_done(
-    client: Client, service: Service, status: int
-) -> None:
-    service.answer(Reply(status))
-    with pytest.raises(errors.InvalidAnswer, match=f'^DELETE /traits/CUSTOM_X .* HTTP {status} '):
-        client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
-    assert lines(service) == ['1.39 DELETE /traits/CUSTOM_X']
-
-
-@pytest.mark.parametrize('status', [201, 204])
-def test_an_empty_success_that_the_service_has_not_signed_is_none(
-    client: Client, service: Service, status: int
-) -> None:
-    service.answer(Reply(status, is_signed=False))
-    with pytest.raises(errors.Unreachable, match='and nothing else') as refusal:
-        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
-    assert refusal.value.may_be_done
-
-
-# What is asked again
-
-
-def test_a_refusal_is_not_repeated(client: Client, service: Service) -> None:
-    service.answer(fault(404, 'Gone'))
-    with pytest.raises(errors.NotFound, match=r'^Gone \(HTTP 404\) \[req-1\]$'):
-        client.send(endpoints.LIST_TRAITS)
-    assert len(service.requests) == 1
-
-
-@pytest.mark.parametrize('status', [408, 429, 500, 502, 503, 504])
-def test_a_read_without_an_answer_is_repeated(
-    client: Client, service: Service, status: int
-) -> None:
-    service.answer(*[Reply(status, '<html>')] * 5, LIST)
-    assert client.send(endpoints.LIST_TRAITS).body == {'traits': []}
-    assert len(service.requests) == 6
-
-
-def test_the_last_failure_is_told_when_it_gives_up(session: Session, service: Service) -> None:
-    client = Client(session, max_retries=2)
-    service.answer(*[fault(503, f'Busy {number}') for number in range(3)])
-    with pytest.raises(errors.ServerError, match=r'^Busy 2 \(HTTP 503\)') as refusal:
-        client.send(endpoints.LIST_TRAITS)
-    assert len(service.requests) == 3
-    assert not refusal.value.may_be_done
+# What is raised where no answer comes
 
 
 @pytest.mark.parametrize('reply', [Reply(503), Reply(429), Reply(404), Reply(200, '<html>')])
@@ -211,50 +125,6 @@ def test_where_the_service_is_nobody_may_know(service: Service) -> None:
     client = Client(Session(NoKeystone(URL, 'token')))
     with pytest.raises(errors.Unreachable, match='Keystone is down'):
         _ = client.url
-
-
-@pytest.mark.parametrize(
-    ('retry_after', 'lowest', 'highest'),
-    [
-        (None, 0, 0),
-        ('2', 2, 2),
-        ('86400', 30, 30),
-        ('Mon, 02 Nov 2099 08:00:00 GMT', 30, 30),
-        ('-1', 0, 0),
-        ('soon', 0, 0),
-        ('Fri, 31 Dec 99999 23:59:59 GMT', 0, 0),
-        ('9' * 5000, 0, 0),
-    ],
-)
-def test_retry_after_is_honoured_up_to_a_limit(
-    client: Client,
-    service: Service,
-    monkeypatch: pytest.MonkeyPatch,
-    retry_after: str | None,
-    lowest: float,
-    highest: float,
-) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr('time.sleep', pauses.append)
-    headers = {} if retry_after is None else {'Retry-After': retry_after}
-    service.answer(Reply(503, headers=headers), LIST)
-    client.send(endpoints.LIST_TRAITS)
-    assert len(pauses) == 1
-    assert lowest <= pauses[0] <= highest
-
-
-def test_pauses_grow_with_jitter(
-    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr('time.sleep', pauses.append)
-    service.answer(*[Reply(503)] * 5, LIST)
-    client.send(endpoints.LIST_TRAITS)
-    for pause, shortest in zip(pauses, (0, 0.5, 1, 2, 4), strict=True):
-        assert shortest <= pause <= shortest + 0.25
-
-
-# What is raised where no answer comes
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,10 @@ import pytest
 
 from placementclient.cli import shell
 from placementclient.commands.batch import WORSE, Line, _badness
+from placementclient.decoding import Answer
 from placementclient.endpoints import Endpoint
 from placementclient.errors import ExitStatus
-from placementclient.http import Answer, Client
+from placementclient.http import Client
 from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import Exchange, Reply, fault, get, unacceptable, version_document
 
