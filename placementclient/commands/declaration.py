@@ -10,7 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base
+from placementclient.commands import base, ending
 from placementclient.commands.base import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 from placementclient.wording import counted
@@ -72,17 +72,8 @@ class ApplyTree(base.Lister):
             providers = counted(len({change.provider for change in planned}), 'provider')
             self.confirm(f'Change {providers} as {path} declares?', parsed_args)
         made: list[Change] = []
-        try:
+        with ending.telling(self, made):
             declare.carry_out(self.client, wanted, prune=parsed_args.prune, report=made.append)
-        except errors.PlacementError as failure:
-            if not made:
-                raise
-            self.tell(failure)
-            self.exit_status = errors.ExitStatus.PARTIAL
-        except KeyboardInterrupt:
-            if not made:
-                raise
-            self.exit_status = errors.ExitStatus.INTERRUPTED
         return _rows(made)
 
 

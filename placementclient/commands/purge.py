@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, migrations
+from placementclient.commands import base, ending, migrations
 from placementclient.commands.base import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.render import columns
@@ -14,7 +14,7 @@ from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
-    from placementclient.workflows.purge import Purge
+    from placementclient.workflows.purge import Purge, Step
 
 
 class PurgeProvider(base.Lister):
@@ -33,7 +33,10 @@ class PurgeProvider(base.Lister):
     """
 
     prints = columns.PURGE.names
-    statuses = (base.WOULD_DO,)
+    statuses = (
+        base.WOULD_DO,
+        (errors.ExitStatus.PARTIAL, 'something is freed or deleted, something could not be'),
+    )
     options = (
         base.PROVIDER,
         base.DRY_RUN,
@@ -56,12 +59,16 @@ class PurgeProvider(base.Lister):
         planned = purge.plan(self.client, parsed_args.provider, listed)
         if parsed_args.dry_run:
             self._warn(planned, parsed_args.force)
-        else:
-            planned.check(force=parsed_args.force)
-            self.confirm(_question(planned), parsed_args)
-            with base.naming(planned.names):
-                purge.execute(self.client, planned, force=parsed_args.force, progress=self.log.info)
-        return columns.PURGE.rows(planned.steps(force=parsed_args.force))
+            return columns.PURGE.rows(planned.steps(force=parsed_args.force))
+        planned.check(force=parsed_args.force)
+        self.confirm(_question(planned), parsed_args)
+        done: list[Step] = []
+        with ending.telling(self, done), base.naming(planned.names):
+            for step in purge.execute(
+                self.client, planned, force=parsed_args.force, progress=self.log.info
+            ):
+                done.append(step)
+        return columns.PURGE.rows(done)
 
     def _warn(self, planned: Purge, force: bool) -> None:
         """Say what would be refused, and end as the purge would then."""

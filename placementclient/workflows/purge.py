@@ -181,24 +181,28 @@ def execute(
     *,
     force: bool = False,
     progress: Callable[[str], None] | None = None,
-) -> None:
+) -> Iterator[Step]:
     """Do it; what somebody else has done meanwhile is taken into account.
 
     :param force: leave consumers with nothing, but for migrations
     :param progress: told each step
+    :return: the steps as they were planned, each when it is done
     :raises PurgeRefused: if a consumer would lose what it must not lose
     :raises errors.ProviderInUse: if somebody allocates on the tree at the same time
     """
     purge.check(force=force)
+    steps = purge.steps(force=force)
     for loss in purge.losses:
         taken = _carry_out(client, loss, purge.judge, force)
         if progress:
             uuid = loss.consumer.uuid
             progress(f'freed {uuid}' if taken else f'{uuid} holds nothing here any more')
+        yield next(steps)
     for provider in purge.deletes:
         retried(partial(_delete, client, provider), max_retries=client.max_retries)
         if progress:
             progress(f'deleted {provider.name}')
+        yield next(steps)
 
 
 def _carry_out(client: Client, loss: Loss, judge: Judge, force: bool) -> Allocations:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from placementclient import errors
 from placementclient.api import allocation, resource_provider
 from placementclient.http import Client
 from placementclient.microversion import KEEPS_CONSUMER_TYPE
@@ -144,6 +145,35 @@ def test_killed_anywhere_it_can_be_run_again(
     assert placement(f'{PURGE} --yes').status == 0
     assert names(client) == ['compute1', 'compute1_gpu0', 'compute1_gpu1', 'storage']
     assert set(elsewhere(client)) == {uuid_of('compute1'), uuid_of('storage')}
+
+
+@pytest.mark.parametrize(
+    ('failure', 'status'), [(KeyboardInterrupt(), 130), (errors.Unauthorized(401, 'No'), 6)]
+)
+def test_what_is_done_is_told_whatever_ends_it(
+    client: Client,
+    placement: Placement,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
+    status: int,
+) -> None:
+    build(client, EVACUATED, UNTYPED)
+    delete = resource_provider.delete
+
+    def failing(client: Client, provider_uuid: str) -> None:
+        if provider_uuid == uuid_of('compute0'):
+            raise failure
+        delete(client, provider_uuid)
+
+    monkeypatch.setattr(resource_provider, 'delete', failing)
+    result = placement(f'{PURGE} --yes -f json')
+    told = [(row['step'], row['name'] or row['uuid']) for row in json.loads(result.stdout)]
+    assert (result.status, result.stderr) == (status, '' if status == 130 else 'No (HTTP 401)\n')
+    assert sorted(told) == [
+        ('delete', 'compute0_gpu0'),
+        ('delete', 'compute0_gpu1'),
+        *sorted(('free', each.uuid) for each in (EVACUATED, UNTYPED)),
+    ]
 
 
 def test_a_consumer_that_changes_meanwhile(client: Client, placement: Placement) -> None:
