@@ -47,7 +47,8 @@ class AuditProvider(base.Lister):
       openstack server migration list -f json > migrations.json
 
     Servers that hold nothing, though they are on a host, are found too; what they should hold is
-    told where the list is what GET /servers/detail answers.
+    told where the list is what GET /servers/detail answers. The table is wide: --fit-width wraps
+    it, -c command -f value prints the commands alone.
 
     Without files the compute service is asked, where the session's catalog has one. --fix runs what
     is safe: nobody loses anything that it uses, and what a migration holds is left alone.

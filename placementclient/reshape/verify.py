@@ -14,6 +14,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 from placementclient.reshape import journal, live_state, preconditions, reading
+from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.reshape.reading import Source
@@ -40,7 +41,7 @@ def verify(
     :param workers: how many trees are read at a time
     :param progress: told the name of the root of each tree that has been read
     """
-    records: Mapping[str, journal.Record] = {}
+    records: Mapping[str, Record] = {}
     if journal_path is not None:
         records = journal.read(journal_path, plan)
         plan = journal.revised(plan, records)
@@ -89,7 +90,7 @@ def status(
         applied
     :param workers: how many trees are read at a time
     """
-    records: Mapping[str, journal.Record] = {}
+    records: Mapping[str, Record] = {}
     if journal_path is not None:
         records = journal.read(journal_path, plan)
         plan = journal.revised(plan, records)
@@ -103,14 +104,7 @@ def status(
         record = records.get(uuid)
         if record is not None and found is not Status.APPLIED:
             if record.ended == State.LEFT_ALONE:
-                if found is Status.PENDING and _is_free(client, tree):
-                    reason = (
-                        'nothing is in the way any more; '
-                        f'left alone at {record.ended_at}: {record.reason}'
-                    )
-                    return TreeStatus(uuid, name, found, reason)
-                reason = f'left alone: {record.reason}'
-                return TreeStatus(uuid, name, Status.DIFFERS, reason, is_left_alone=True)
+                return _left_alone(tree, record, found, _obstacle(client, tree))
             if record.ended == State.ROLLED_BACK and found is Status.PENDING:
                 found = Status.ROLLED_BACK
         return TreeStatus(uuid, name, found, reason)
@@ -118,14 +112,29 @@ def status(
     return list(parallel(of_tree, wanted, workers))
 
 
-def _is_free(client: Client, tree: TreePlan) -> bool:
-    """Whether the plan of a tree that is as before could be carried out as it is."""
+def _left_alone(tree: TreePlan, record: Record, found: Status, obstacle: str) -> TreeStatus:
+    """Where a tree is that was left alone; why that was, as far as it is still so.
+
+    :param obstacle: why it would be now; empty if it would not
+    """
+    uuid, name = tree.root_provider_uuid, tree.root_provider_name
+    then = f'left alone at {record.ended_at}: {record.reason}'
+    if found is Status.PENDING and not obstacle:
+        return TreeStatus(uuid, name, found, f'nothing is in the way any more; {then}')
+    # What is said now is a part of what was said then.
+    is_so = obstacle in record.reason
+    reason = f'left alone: {record.reason}' if is_so else f'{obstacle}; {then}'
+    return TreeStatus(uuid, name, Status.DIFFERS, reason, is_left_alone=True)
+
+
+def _obstacle(client: Client, tree: TreePlan) -> str:
+    """Why the plan of a tree cannot be carried out as it is, now; empty if it can."""
     listed = live_state.listing(client, live_state.roots_of(tree))
     try:
         found = preconditions.found(client, live_state.read_tree_state(client, tree, listed))
-    except (LeftAlone, UnstableRead):
-        return False
-    return isinstance(found, Preconditions)
+    except (LeftAlone, UnstableRead) as reason:
+        return str(reason)
+    return '' if isinstance(found, Preconditions) else found
 
 
 def _changed_later(plan: Plan) -> dict[str, set[str]]:

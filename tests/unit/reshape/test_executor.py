@@ -288,7 +288,12 @@ def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> 
     assert first.reason == f'left alone: {left.reason}'
     assert second.status is Status.APPLIED
     placement.providers[ROOT].name = 'compute0'
+    placement.providers[ROOT].inventories['VGPU']['total'] += 1
     touch(placement)
+    first, _ = verify.status(client, plan, journal_path=path)
+    assert (first.status, first.is_left_alone) == (Status.DIFFERS, True)
+    assert first.reason.startswith('the inventories of compute0 have changed; left alone at 20')
+    placement.providers[ROOT].inventories['VGPU']['total'] -= 1
     first, _ = verify.status(client, plan, journal_path=path)
     assert (first.status, first.is_left_alone) == (Status.PENDING, False)
     assert re.fullmatch(
