@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints, errors
@@ -154,6 +154,7 @@ class SetInventories(base.Lister):
             parsed_args.match, parsed_args.with_trait, parsed_args.with_class
         )
         edits = [_explained(edit, given) for edit in bulk_edit.plan(self.client, selection, change)]
+        _check_classes(edits, given)
         dropped = sorted({name for edit in edits for name in edit.dropped})
         if dropped and not parsed_args.replace:
             raise errors.UsageError(
@@ -251,6 +252,19 @@ def _passing_over(
         name: fields for name, fields in given.items() if name in there or 'total' in fields
     }
     return {name: _with_defaults(item) for name, item in _amended(there, possible).items()}
+
+
+def _check_classes(edits: Sequence[Edit], given: Mapping[str, Fields]) -> None:
+    """See whether there is something to edit of each class.
+
+    :raises errors.BadArgument: if every provider is passed over for one
+    """
+    there = {name for edit in edits for name in edit.wanted}
+    for name in given:
+        if name not in there:
+            raise errors.BadArgument(
+                f'No resource provider that is selected has inventory of {name}{meant(name, there)}'
+            )
 
 
 def _explained(edit: Edit, given: Mapping[str, Fields]) -> Edit:

@@ -126,7 +126,7 @@ class GraphTree(base.Command):
             '--format',
             choices=['dot', 'mermaid', 'svg'],
             help='What kind of picture; without it, what the name of the file ends in says, .dot, '
-            '.gv, .mmd or .svg; svg for stdout',
+            '.gv, .mmd or .svg; svg for stdout, unless that is a terminal',
         ),
         *_WITH,
         Option(
@@ -138,6 +138,9 @@ class GraphTree(base.Command):
         from placementclient import files
         from placementclient.render import graphs, pictures
 
+        is_unasked = parsed_args.output == files.STANDARD and not parsed_args.format
+        if is_unasked and self.app.stdout.isatty():
+            raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
         if parsed_args.snapshot:
             found = _of_file(parsed_args.snapshot, parsed_args.tree)

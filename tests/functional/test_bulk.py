@@ -52,6 +52,13 @@ def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> 
     assert content(capture.capture(client)) == before
 
 
+def test_a_class_that_nobody_selected_has(client: Client, placement: Placement) -> None:
+    build(client)
+    result = placement(f'{SET} --all --amend --resource VCPUU:reserved=2 --yes')
+    said = 'No resource provider that is selected has inventory of VCPUU, did you mean VCPU?\n'
+    assert (result.status, result.stdout, result.stderr) == (1, '', said)
+
+
 @pytest.mark.parametrize(
     ('selectors', 'found'),
     [

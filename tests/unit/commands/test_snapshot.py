@@ -99,3 +99,15 @@ def test_a_name_of_two_lines_is_one_in_a_tree(placement: Placement, tmp_path: Pa
     file = save(tmp_path, 'cloud.json', cloud([provider('a\nb', VCPU=4), provider('c', 'a\nb')]))
     drawn = placement(f'resource provider tree list --snapshot {file}').stdout
     assert [line.split()[0] for line in drawn.splitlines()] == ['a\\nb', '└─']
+
+
+def test_a_terminal_gets_no_picture_that_it_was_not_asked_for(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    command = f'resource provider tree graph --snapshot {file}'
+    assert placement(command).stdout.startswith('<svg')
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    said = 'A picture is no text: give its file with -o, or its --format\n'
+    assert placement(command) == Result(2, '', said)
+    assert placement(f'{command} --format dot').status == 0
