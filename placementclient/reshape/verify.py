@@ -41,10 +41,7 @@ def verify(
     :param workers: how many trees are read at a time
     :param progress: told the name of the root of each tree that has been read
     """
-    records: Mapping[str, Record] = {}
-    if journal_path is not None:
-        records = journal.read(journal_path, plan)
-        plan = journal.revised(plan, records)
+    plan, records = _as_revised(plan, journal_path)
     later = _changed_later(plan)
     wanted = plan.selected(trees)
     source = reading.source(client, wanted)
@@ -55,16 +52,7 @@ def verify(
             live_state.moves(tree)
             and live_state.tree_state_of(tree, snapshot).phase is Phase.BEFORE
         ):
-            record = records.get(tree.root_provider_uuid)
-            is_pending = record is None or record.ended == State.ROLLED_BACK
-            return [
-                Deviation(
-                    tree.root_provider_name,
-                    'not-applied',
-                    'the plan is not applied to this tree',
-                    is_damage=not records or not is_pending,
-                )
-            ]
+            return [_not_applied(tree, records)]
         return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
 
     result = []
@@ -73,6 +61,25 @@ def verify(
         if progress:
             progress(tree.root_provider_name)
     return result
+
+
+def _as_revised(plan: Plan, journal_path: str | None) -> tuple[Plan, Mapping[str, Record]]:
+    """A plan as it was carried out, and what its journal knows of its trees, if there is one."""
+    if journal_path is None:
+        return plan, {}
+    records = journal.read(journal_path, plan)
+    return journal.revised(plan, records), records
+
+
+def _not_applied(tree: TreePlan, records: Mapping[str, Record]) -> Deviation:
+    record = records.get(tree.root_provider_uuid)
+    is_pending = record is None or record.ended == State.ROLLED_BACK
+    return Deviation(
+        tree.root_provider_name,
+        'not-applied',
+        'the plan is not applied to this tree',
+        is_damage=not records or not is_pending,
+    )
 
 
 def status(
@@ -90,11 +97,7 @@ def status(
         applied
     :param workers: how many trees are read at a time
     """
-    records: Mapping[str, Record] = {}
-    if journal_path is not None:
-        records = journal.read(journal_path, plan)
-        plan = journal.revised(plan, records)
-
+    plan, records = _as_revised(plan, journal_path)
     wanted = plan.selected(trees)
     source = reading.source(client, wanted)
 

@@ -58,9 +58,9 @@ class Requirement:
         if self.kind is Kind.RESOURCE:
             text = f'{self.value}={self.amount}'
         else:
-            text = _WORDS[self.kind].format(' or '.join(self.value.split(',')))
-            if self.kind is Kind.SAME_SUBTREE:
-                text = _WORDS[self.kind].format(self.value)
+            is_joint = self.kind is Kind.SAME_SUBTREE
+            value = self.value if is_joint else self.value.replace(',', ' or ')
+            text = _WORDS[self.kind].format(value)
         return f'{text} (group {self.group})' if self.group else text
 
     def filter(self) -> Filter | None:

@@ -89,12 +89,6 @@ class SnapshotOverlay:
     def commit(self, tree: TreePlan) -> None:
         """Take a tree's plan as done, as far as other trees can see it."""
         own = {change.uuid for change in self.snapshot.tree(tree.root_provider_uuid)}
-        gained: Counter[tuple[str, str]] = Counter()
-        foreign = [
-            change
-            for change in tree.providers
-            if change.root_provider_uuid != tree.root_provider_uuid
-        ]
         for change in tree.created():
             self._created[change.name] = tree.root_provider_name
         for consumer in tree.consumers:
@@ -108,9 +102,16 @@ class SnapshotOverlay:
                     consumer.type,
                 )
                 self._changed_by[consumer.uuid] = tree.root_provider_uuid
-            if foreign:
-                _count(gained, consumer.after, 1)
-                _count(gained, consumer.before, -1)
+        self._commit_to_others(tree)
+
+    def _commit_to_others(self, tree: TreePlan) -> None:
+        """Take as done what a tree's plan changes on providers of other trees."""
+        root_uuid = tree.root_provider_uuid
+        foreign = [change for change in tree.providers if change.root_provider_uuid != root_uuid]
+        gained: Counter[tuple[str, str]] = Counter()
+        for consumer in tree.consumers if foreign else ():
+            _count(gained, consumer.after, 1)
+            _count(gained, consumer.before, -1)
         for change in foreign:
             state = self.state(change.uuid)
             assert state is not None
@@ -126,7 +127,7 @@ class SnapshotOverlay:
                 usages=usages,
             )
             if change.content_before.inventories != change.after.inventories:
-                self._changed_by[change.uuid] = tree.root_provider_uuid
+                self._changed_by[change.uuid] = root_uuid
 
 
 def _count(sums: Counter[tuple[str, str]], allocations: Allocations, sign: int) -> None:
