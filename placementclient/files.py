@@ -23,6 +23,7 @@ from typing import IO, Any, cast
 
 from placementclient import errors
 from placementclient.codec import plans, snapshots
+from placementclient.codec.decoding import kind_of
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, documents, specification
@@ -58,6 +59,8 @@ def read_text(path: str, most: int = _TYPED) -> str:
 
 
 def _text(content: bytes, path: str) -> str:
+    if kind := kind_of(content):
+        raise errors.BadFile(path, f'a {kind}, where another kind of file is expected')
     try:
         return content.decode()
     except UnicodeDecodeError:
@@ -100,7 +103,7 @@ def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Row]
     :raises errors.BadFile: if one is none
     """
     content = _read(path, _WRITTEN)
-    if plans.is_plan(content):
+    if kind_of(content) == 'plan':
         plan = plans.decode(content, path)
         if not rows:
             return plan.spec, list(plan.assignments)

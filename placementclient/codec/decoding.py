@@ -44,6 +44,12 @@ _KINDS = {'placementclient/reshape-plan': 'plan', 'placementclient/snapshot': 's
 _ENVELOPE = msgspec.json.Decoder(Envelope | list | str | float | bool | None)
 
 
+def kind_of(content: bytes) -> str | None:
+    """Of which kind a file is that begins as this package writes it; ``None`` for any other."""
+    found = (kind for format, kind in _KINDS.items() if format.encode() in content[:100])
+    return next(found, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """What a file holds, and how faults in it are told.

@@ -92,11 +92,6 @@ def decode(content: bytes, path: str) -> Plan:
     return replace(plan, digest=document.digest)
 
 
-def is_plan(content: bytes) -> bool:
-    """Whether the content of a file begins as :func:`encode` does, rather than a specification."""
-    return FORMAT.encode() in content[:100]
-
-
 def identity(plan: Plan) -> str:
     """What tells a plan from every other: the digest that its file has, or would have."""
     return plan.digest if plan.digest is not None else _digest(_lines(plan))

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,19 @@ def test_assignment_files_are_relative_to_the_spec(tmp_path: Path) -> None:
         '  moved_resources: {VGPU: 1}\n'
     )
     assert files.read_spec(str(path)).assignments == (str(tmp_path / 'map.csv'), '/etc/map.csv')
+
+
+@pytest.mark.parametrize(
+    'read', [files.read_spec, files.read_specified, files.read_assignments, files.read_document]
+)
+def test_a_snapshot_is_nothing_that_people_write(
+    tmp_path: Path, snapshot: Snapshot, read: Callable[[str], object]
+) -> None:
+    path = str(tmp_path / 'cloud.json')
+    files.write_snapshot(path, snapshot)
+    with pytest.raises(errors.BadFile) as refusal:
+        read(path)
+    assert str(refusal.value) == f'{path}: a snapshot, where another kind of file is expected'
 
 
 def test_a_plan_stands_for_its_specification_and_its_rows(tmp_path: Path) -> None:
