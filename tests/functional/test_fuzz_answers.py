@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
-from placementclient import http
+from placementclient import retries
 from placementclient.api import conflict
 from placementclient.direct import Direct
 from tests.functional.fuzzed import EXAMPLES, POINTS, Program, check, examples_of, name
@@ -69,7 +69,7 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
         sleep = staticmethod(pauses.append)
         monotonic = staticmethod(lambda: sum(pauses))
 
-    monkeypatch.setattr(http, 'time', Time)
+    monkeypatch.setattr(retries, 'time', Time)
     monkeypatch.setattr(conflict, 'time', Time)
 
 

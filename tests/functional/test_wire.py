@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import files, http
+from placementclient import files, retries
 from placementclient.api import (
     aggregate,
     allocation,
@@ -285,7 +285,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         sleep = staticmethod(pauses.append)
         monotonic = staticmethod(lambda: sum(pauses))
 
-    monkeypatch.setattr(http, 'time', Time)
+    monkeypatch.setattr(retries, 'time', Time)
     monkeypatch.setattr(conflict, 'time', Time)
     return pauses
 
