@@ -146,7 +146,7 @@ def report(number: int, runs: list[Measured], of_one: list[Measured]) -> None:
     pairs = Pairs([run.spent for run in runs], [run.spent for run in of_one])
     wall, cpu = attrgetter('wall'), attrgetter('cpu')
     print(
-        f'{number} processes: {median(map(wall, pairs.ours)):7.2f} s, '
+        f'processes {number}: {median(map(wall, pairs.ours)):7.2f} s, '
         f'CPU of the program {median(map(cpu, pairs.ours)):7.2f} s, '
         f'busy {median(run.busy for run in runs):4.0%}, ratio {pairs.ratio(wall):.3f}'
     )
