@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
 from placementclient.api.conflict import edited
-from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
+from placementclient.commands.option import Option
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.render import columns
 
@@ -26,7 +26,7 @@ class ListAggregate(base.Lister):
     """
 
     endpoint = endpoints.LIST_AGGREGATES
-    options = (base.PROVIDER,)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -45,7 +45,7 @@ class SetAggregate(base.Lister):
     endpoint = endpoints.SET_AGGREGATES
     prints = columns.UUID.names
     options = (
-        base.PROVIDER,
+        option.PROVIDER,
         Option(
             '--aggregate',
             metavar='<aggregate_uuid>',
@@ -97,7 +97,7 @@ class AddAggregate(base.Lister):
     prints = columns.UUID.names
     nothing = 'The resource provider is in no aggregate'
     options = (
-        base.PROVIDER,
+        option.PROVIDER,
         Option(
             'aggregate',
             metavar='<aggregate_uuid>',
@@ -105,7 +105,7 @@ class AddAggregate(base.Lister):
             nargs='+',
             help='UUIDs of aggregates; openstack aggregate show NAME tells that of one of Nova',
         ),
-        base.generation(),
+        option.generation(),
     )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
-from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
 from placementclient.commands.filters import whole
+from placementclient.commands.option import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.providers import normalized_body
 from placementclient.render import columns
@@ -67,7 +67,7 @@ class ListAllocation(base.Lister):
     """
 
     endpoint = endpoints.LIST_PROVIDER_ALLOCATIONS
-    options = (base.PROVIDER,)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -97,7 +97,7 @@ class ShowAllocation(ConsumerLister):
     """
 
     endpoint = endpoints.SHOW_ALLOCATIONS
-    options = (base.CONSUMER, base.LONG)
+    options = (option.CONSUMER, option.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         shown = api.allocation.show(self.client, parsed_args.consumer)
@@ -117,7 +117,7 @@ class SetAllocation(ConsumerLister):
 
     endpoint = endpoints.SET_ALLOCATIONS
     options = (
-        base.CONSUMER,
+        option.CONSUMER,
         Option(
             '--allocation',
             metavar='<rp=provider,resource_class=amount>',
@@ -195,7 +195,7 @@ class UnsetAllocation(ConsumerLister):
 
     endpoint = endpoints.SET_ALLOCATIONS
     options = (
-        base.CONSUMER,
+        option.CONSUMER,
         Option(
             '--provider',
             metavar='<provider>',
@@ -257,7 +257,7 @@ class DeleteAllocation(base.Command):
     """
 
     endpoint = endpoints.DELETE_ALLOCATIONS
-    options = (base.CONSUMER,)
+    options = (option.CONSUMER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = parsed_args.consumer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints, errors
 from placementclient.commands import base, filters
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.microversion import Microversion
 from placementclient.render import columns
 

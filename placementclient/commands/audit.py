@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient import errors
-from placementclient.commands import base, compute
-from placementclient.commands.base import Option
+from placementclient.commands import base, compute, option
 from placementclient.commands.compute import NOVA
+from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 from placementclient.wording import counted
 
@@ -74,7 +74,7 @@ class AuditProvider(base.Lister):
             help='Leave out a check, by its id; may be repeated',
         ),
         Option('--fix', action='store_true', help='Run the commands that are safe'),
-        base.YES,
+        option.YES,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

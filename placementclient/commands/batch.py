@@ -14,8 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TextIO
 
 from placementclient import errors
-from placementclient.commands import base, workers
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
+from placementclient.commands.option import Option
 from placementclient.errors import ExitStatus
 from placementclient.render.printable import printable
 
@@ -78,7 +78,7 @@ class Batch(base.Command):
             action='store_true',
             help='Print a JSON object for each command: line, command, status, stdout, stderr',
         ),
-        workers.option('commands of a file that change nothing to run'),
+        option.workers('commands of a file that change nothing to run'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient import errors
 from placementclient.commands import flavors, watching
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
-from placementclient.commands import base, compute, flavors
-from placementclient.commands.base import Option
+from placementclient.commands import base, compute, flavors, option
 from placementclient.commands.compute import KEYSTONE, NOVA
+from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ExportCapacity(base.Command):
         Option(
             '--interval',
             metavar='<seconds>',
-            type=base.positive,
+            type=option.positive,
             default=60,
             help='With --serve: how long to wait before reading again; 60 without it',
         ),

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
-from placementclient.commands import base
+from placementclient.commands import base, option
 from placementclient.commands.allocation import OWNER
 from placementclient.commands.allocation_candidate import FILTERS, LIMIT, requested
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.render import columns
 from placementclient.wording import counted
@@ -69,7 +69,7 @@ class ClaimAllocation(base.Lister):
     prints = columns.CLAIMED
     statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
-        base.CONSUMER,
+        option.CONSUMER,
         *FILTERS,
         LIMIT,
         Option(

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.completion import script, tables
 
 

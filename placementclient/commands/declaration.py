@@ -10,8 +10,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, ending
-from placementclient.commands.base import Option
+from placementclient.commands import base, ending, option
+from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
 from placementclient.wording import counted
 
@@ -42,13 +42,13 @@ class ApplyTree(base.Lister):
 
     options = (
         Option('file', metavar='<file>', help='The declaration; - for stdin'),
-        base.DRY_RUN,
+        option.DRY_RUN,
         Option(
             '--prune',
             action='store_true',
             help='Delete providers below that are not declared and that nobody uses',
         ),
-        base.YES,
+        option.YES,
     )
     prints = ('provider', 'change', 'before', 'after')
     statuses = (

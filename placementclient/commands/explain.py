@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from placementclient import errors, http, microversion
 from placementclient.commands.allocation_candidate import FILTERS, LIMIT, requested
-from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
+from placementclient.commands.option import Option
 from placementclient.microversion import Microversion
 
 if TYPE_CHECKING:

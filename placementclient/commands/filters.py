@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, errors
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.microversion import Microversion
 from placementclient.model.providers import normalized
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.commands import base, compute
-from placementclient.commands.base import Option
 from placementclient.commands.compute import NOVA
+from placementclient.commands.option import Option
 
 if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, compute
-from placementclient.commands.base import Option
+from placementclient.commands import base, compute, option
 from placementclient.commands.compute import NOVA
+from placementclient.commands.option import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.providers import normalized
 from placementclient.render import columns
@@ -61,8 +61,8 @@ class HealAllocation(base.Lister):
             help='The list of all migrations, or nova: the compute service is asked, as it is '
             'where no list of servers is given',
         ),
-        base.DRY_RUN,
-        base.YES,
+        option.DRY_RUN,
+        option.YES,
     )
     prints = columns.HEAL.names
     nothing = 'No server has to be healed'

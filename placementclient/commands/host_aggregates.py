@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, compute
-from placementclient.commands.base import Option
+from placementclient.commands import base, compute, option
 from placementclient.commands.compute import NOVA
+from placementclient.commands.option import Option
 from placementclient.microversion import Microversion
 from placementclient.render import columns
 from placementclient.wording import counted
@@ -41,8 +41,8 @@ class SyncAggregate(base.Lister):
             action='store_true',
             help='Take hosts out of aggregates of Nova in which Nova does not have them, too',
         ),
-        base.DRY_RUN,
-        base.YES,
+        option.DRY_RUN,
+        option.YES,
     )
     prints = columns.SYNC.names
     nothing = 'All hosts are in the aggregates that Nova says'

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from placementclient import errors
 from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.wording import counted
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints, errors
-from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
 from placementclient.commands.filters import whole
 from placementclient.commands.inventory import FIELDS, ratio
+from placementclient.commands.option import Option
 from placementclient.microversion import Microversion
 from placementclient.render import columns
 from placementclient.wording import counted, meant
@@ -89,14 +89,14 @@ class SetInventories(base.Lister):
             action='store_true',
             help='Of many: drop the inventories of classes that are not given',
         ),
-        base.DRY_RUN,
-        base.generation(),
+        option.DRY_RUN,
+        option.generation(),
         *_SELECTORS,
-        base.YES,
+        option.YES,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        selected = any(option.is_given(parsed_args) for option in _SELECTORS)
+        selected = any(each.is_given(parsed_args) for each in _SELECTORS)
         _check(parsed_args, selected)
         given = _parsed(parsed_args.resource)
         if selected:

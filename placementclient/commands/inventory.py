@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints
 from placementclient.api.conflict import is_gone
-from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
+from placementclient.commands.option import Option
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ListInventory(base.Lister):
     """
 
     endpoint = endpoints.LIST_INVENTORIES
-    options = (base.PROVIDER,)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -107,7 +107,7 @@ class ShowInventory(base.ShowOne):
     """
 
     endpoint = endpoints.SHOW_INVENTORY
-    options = (base.PROVIDER, base.RESOURCE_CLASS, base.LONG)
+    options = (option.PROVIDER, option.RESOURCE_CLASS, option.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -128,7 +128,7 @@ class CreateInventory(base.ShowOne):
 
     endpoint = endpoints.CREATE_INVENTORY
     prints = columns.INVENTORY.names
-    options = (base.PROVIDER, base.RESOURCE_CLASS, *_FIELD_OPTIONS, base.generation())
+    options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.generation())
 
     def write(self, *args: Any) -> Read[Inventory]:
         """Send the inventory."""
@@ -186,7 +186,7 @@ class DeleteInventory(base.Command):
 
     endpoint = endpoints.DELETE_INVENTORY
     options = (
-        base.PROVIDER,
+        option.PROVIDER,
         Option(
             '--resource-class',
             metavar='<resource_class>',

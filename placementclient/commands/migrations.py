@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.commands import base, compute
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 
 if TYPE_CHECKING:
     from placementclient.model.servers import ServerMigration

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, ending, migrations
-from placementclient.commands.base import Option
+from placementclient.commands import base, ending, migrations, option
+from placementclient.commands.option import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.render import columns
 from placementclient.wording import counted
@@ -38,15 +38,15 @@ class PurgeProvider(base.Lister):
         (errors.ExitStatus.PARTIAL, 'something is freed or deleted, something could not be'),
     )
     options = (
-        base.PROVIDER,
-        base.DRY_RUN,
+        option.PROVIDER,
+        option.DRY_RUN,
         Option(
             '--force',
             action='store_true',
             help='Even if consumers are left with nothing, or go on to use what is freed',
         ),
         migrations.option('to tell them by, as Nova gives them no type'),
-        base.YES,
+        option.YES,
     )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api, errors
-from placementclient.commands import base
+from placementclient.commands import base, option
 from placementclient.commands.allocation import ConsumerLister
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, Microversion
 from placementclient.model.providers import normalized
 from placementclient.render import columns
@@ -65,7 +65,7 @@ class MoveAllocation(_Relocation):
     """
 
     options = (
-        base.CONSUMER,
+        option.CONSUMER,
         Option(
             '--from',
             dest='source',
@@ -148,7 +148,7 @@ class TransferAllocation(_Relocation):
     """
 
     options = (
-        base.CONSUMER,
+        option.CONSUMER,
         Option(
             '--to-consumer',
             metavar='<uuid>',

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from placementclient import errors, program
 from placementclient.commands import audit, base
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT
 from placementclient.wording import listed
 

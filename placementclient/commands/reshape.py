@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import errors, program
-from placementclient.commands import base, migrations, progress
-from placementclient.commands.base import Option
+from placementclient.commands import base, migrations, option, progress
 from placementclient.commands.document import Document, Text
+from placementclient.commands.option import Option
 from placementclient.commands.snapshot import TREE, taken
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class PlanReshape(base.ShowOne):
         Option(
             '--solver-timeout',
             metavar='<seconds>',
-            type=base.positive,
+            type=option.positive,
             default=60,
             help='How long to search for the assignments of a tree (default: 60), counted by what '
             'is done, so that the same files give the same plan',
@@ -102,7 +102,7 @@ class PlanReshape(base.ShowOne):
             help='Write a CSV file with the undecided rows, to fill in and hand back',
         ),
         Option('-o', '--output', metavar='<plan>', required=True, help='The file of the plan'),
-        base.OVERWRITE,
+        option.OVERWRITE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

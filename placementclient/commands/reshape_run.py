@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, progress, watching, workers
-from placementclient.commands.base import Option
+from placementclient.commands import base, option, progress, watching
+from placementclient.commands.option import Option
 from placementclient.commands.reshape import PLAN, journal_of
 from placementclient.commands.snapshot import TREE
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PROCESSES = Option(
     '--processes',
     metavar='<number>',
-    type=base.positive,
+    type=option.positive,
     help='So many trees at the same time, each in a process of its own; with the embedded '
     'Placement on MySQL, MariaDB or PostgreSQL',
 )
@@ -132,18 +132,18 @@ class ApplyReshape(_Run):
         Option(
             '--limit',
             metavar='<number>',
-            type=base.positive,
+            type=option.positive,
             help='At most so many trees, not counting those that are done',
         ),
-        workers.option('trees to change'),
+        option.workers('trees to change'),
         PROCESSES,
         Option(
             '--max-failures',
             metavar='<number>',
-            type=base.positive,
+            type=option.positive,
             help='Begin no further tree after so many have failed',
         ),
-        base.YES,
+        option.YES,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -191,7 +191,7 @@ class RollbackReshape(_Run):
       openstack resource provider reshape rollback plan.json --tree compute1 --yes
     """
 
-    options = (PLAN, TREE, workers.option('trees to change'), PROCESSES, base.YES)
+    options = (PLAN, TREE, option.workers('trees to change'), PROCESSES, option.YES)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -228,7 +228,7 @@ class StatusReshape(_OfPlan, watching.Lister):
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = (PLAN, TREE, workers.option('trees to read'), watching.WATCH)
+    options = (PLAN, TREE, option.workers('trees to read'), watching.WATCH)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -268,7 +268,7 @@ class VerifyReshape(base.Lister):
 
     statuses = ((errors.ExitStatus.DIFFERS, 'the reshape is not complete or not right'),)
     prints = ('tree', 'kind', 'message', 'is_damage')
-    options = (PLAN, TREE, workers.option('trees to read'))
+    options = (PLAN, TREE, option.workers('trees to read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files

@@ -6,7 +6,7 @@ import argparse
 
 from placementclient import api, endpoints
 from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands.option import Option
 from placementclient.model.providers import normalized_body
 
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints
 from placementclient.api.conflict import is_gone
-from placementclient.commands import base
+from placementclient.commands import base, option
+from placementclient.commands.option import Option
 from placementclient.microversion import Microversion
 from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
-_NAME = base.Option('name', metavar='<name>', help='Name of the resource class')
+_NAME = Option('name', metavar='<name>', help='Name of the resource class')
 _CREATE_OR_VALIDATE = Microversion(1, 7)
 
 
@@ -67,7 +68,7 @@ class ShowClass(base.ShowOne):
     """
 
     endpoint = endpoints.SHOW_CLASS
-    options = (_NAME, base.LONG)
+    options = (_NAME, option.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         shown = api.resource_class.show(self.client, parsed_args.name)
@@ -88,7 +89,7 @@ class SetClass(_Write):
     endpoint = endpoints.SET_CLASS
     options = (
         _NAME,
-        base.Option('--name', dest='new_name', metavar='<name>', help='New name', until='1.6'),
+        Option('--name', dest='new_name', metavar='<name>', help='New name', until='1.6'),
     )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
 from placementclient.api.conflict import is_gone
-from placementclient.commands import base, filters
-from placementclient.commands.base import Option
+from placementclient.commands import base, filters, option
+from placementclient.commands.option import Option
 from placementclient.model.providers import normalized
 from placementclient.render import columns
 
@@ -106,9 +106,9 @@ class ShowProvider(base.ShowOne):
 
     endpoint = endpoints.SHOW_PROVIDER
     options = (
-        base.PROVIDER,
+        option.PROVIDER,
         Option('--allocations', action='store_true', help='Show too what is allocated of it'),
-        base.LONG,
+        option.LONG,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -133,7 +133,7 @@ class SetProvider(base.ShowOne):
     endpoint = endpoints.SET_PROVIDER
     prints = columns.PROVIDER.names
     options = (
-        base.PROVIDER,
+        option.PROVIDER,
         Option('--name', metavar='<name>', help='New name'),
         Option(
             '--parent-provider',
@@ -175,7 +175,7 @@ class DeleteProvider(base.Command):
     """
 
     endpoint = endpoints.DELETE_PROVIDER
-    options = (base.PROVIDER,)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)

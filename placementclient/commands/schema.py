@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from placementclient.commands.base import Option
 from placementclient.commands.document import Document, Text
+from placementclient.commands.option import Option
 
 _KINDS = ('spec', 'assignments', 'snapshot', 'plan')
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, progress, workers
-from placementclient.commands.base import Option
+from placementclient.commands import base, option, progress
+from placementclient.commands.option import Option
 
 if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
@@ -68,8 +68,8 @@ class SaveSnapshot(base.ShowOne):
     options = (
         Option('file', metavar='<file>', help='The file to write'),
         TREE,
-        workers.option('trees to read'),
-        base.OVERWRITE,
+        option.workers('trees to read'),
+        option.OVERWRITE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -184,7 +184,7 @@ class RestoreSnapshot(base.ShowOne):
     options = (
         _FILE,
         Option('--missing', action='store_true', help='Leave what exists, and make the rest'),
-        base.DRY_RUN,
+        option.DRY_RUN,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

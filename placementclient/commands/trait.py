@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints
 from placementclient.api.conflict import edited, is_gone
-from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
+from placementclient.commands.option import Option
 from placementclient.render import columns
 from placementclient.wording import meant
 
@@ -66,7 +66,7 @@ class ShowTrait(base.ShowOne):
     """
 
     endpoint = endpoints.SHOW_TRAIT
-    options = (_NAME, base.LONG)
+    options = (_NAME, option.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         shown = api.trait.show(self.client, parsed_args.name)
@@ -119,7 +119,7 @@ class ListProviderTrait(base.Lister):
     """
 
     endpoint = endpoints.LIST_PROVIDER_TRAITS
-    options = (base.PROVIDER,)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -137,7 +137,7 @@ class SetProviderTrait(base.Lister):
     endpoint = endpoints.SET_PROVIDER_TRAITS
     prints = columns.NAME.names
     options = (
-        base.PROVIDER,
+        option.PROVIDER,
         Option(
             '--trait',
             metavar='<trait>',
@@ -145,7 +145,7 @@ class SetProviderTrait(base.Lister):
             default=[],
             help='Name of a trait; may be repeated; without it, it will have none',
         ),
-        base.generation(),
+        option.generation(),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -172,9 +172,9 @@ class AddProviderTrait(base.Lister):
     prints = columns.NAME.names
     nothing = 'The resource provider has no traits'
     options = (
-        base.PROVIDER,
+        option.PROVIDER,
         Option('trait', metavar='<trait>', nargs='+', help='Names of traits that exist'),
-        base.generation(),
+        option.generation(),
     )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
@@ -225,7 +225,7 @@ class DeleteProviderTrait(base.Command):
     """
 
     endpoint = endpoints.DELETE_PROVIDER_TRAITS
-    options = (base.PROVIDER,)
+    options = (option.PROVIDER,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)

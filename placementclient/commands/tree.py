@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import errors
-from placementclient.commands import base, workers
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
 from placementclient.commands.document import Document, Text
+from placementclient.commands.option import Option
 from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WITH = (
     Option('--traits', action='store_true', help='With the traits of each resource provider'),
     Option('--allocations', action='store_true', help='With who holds what'),
     Option('--snapshot', metavar='<file>', help='Look at this snapshot, not at what is now'),
-    workers.option('trees to read'),
+    option.workers('trees to read'),
 )
 
 
@@ -78,7 +78,7 @@ class ShowTree(_Trees):
       openstack resource provider tree show compute1 --traits
     """
 
-    options = (base.PROVIDER, *_WITH)
+    options = (option.PROVIDER, *_WITH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         trees = list(self.trees([parsed_args.provider], parsed_args))

@@ -7,8 +7,8 @@ import itertools
 from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints
-from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
+from placementclient.commands.option import Option
 from placementclient.microversion import Microversion
 from placementclient.render import columns
 
@@ -28,7 +28,7 @@ class ShowProviderUsage(base.Lister):
     """
 
     endpoint = endpoints.SHOW_PROVIDER_USAGES
-    options = (base.PROVIDER, base.LONG)
+    options = (option.PROVIDER, option.LONG)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -58,7 +58,7 @@ class ShowUsage(base.Lister):
             since='1.38',
             help='Only consumers of this type; all for the sum, unknown for those without a type',
         ),
-        base.LONG,
+        option.LONG,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

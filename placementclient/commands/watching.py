@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from placementclient import errors
-from placementclient.commands import base
-from placementclient.commands.base import Option
+from placementclient.commands import base, option
+from placementclient.commands.option import Option
 from placementclient.render.printable import printable
 
 WATCH = Option(
     '--watch',
     metavar='<seconds>',
-    type=base.positive,
+    type=option.positive,
     help='Read again after so many seconds, and draw the table anew in its place, until Ctrl-C; '
     'only on a terminal',
 )

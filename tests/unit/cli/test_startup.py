@@ -106,7 +106,7 @@ def test_a_command_loads_what_it_needs_and_no_other_command(url: str, format: st
     assert 'compute1' in output
     assert modules & NEVER == set()
     assert ours(modules) & OURS_NEVER == set()
-    assert commands(modules) <= {'base', 'filters', 'resource_provider'}
+    assert commands(modules) <= {'base', 'filters', 'option', 'resource_provider'}
 
 
 def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None:
@@ -114,7 +114,7 @@ def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None
     output, modules = loaded(*argv)
     assert 'compute1' in output
     assert modules & NEVER == set()
-    assert commands(modules) <= {'base', 'filters', 'resource_provider'}
+    assert commands(modules) <= {'base', 'filters', 'option', 'resource_provider'}
 
 
 @pytest.mark.parametrize('argv', ['resource provider list --help', 'help trait list'])
@@ -123,7 +123,7 @@ def test_the_help_of_a_command_does_without_the_network(argv: str) -> None:
     assert output.startswith('usage: placement')
     assert modules & (NEVER | {'keystoneauth1', 'requests', 'urllib3'}) == set()
     assert ours(modules) & OURS_NEVER == set()
-    assert len(commands(modules) - {'base', 'filters'}) == 1
+    assert len(commands(modules) - {'base', 'filters', 'option'}) == 1
 
 
 def test_the_overview_does_without_the_network_and_the_work() -> None:
@@ -138,7 +138,7 @@ def test_openstackclient_loads_the_commands_that_it_runs() -> None:
     argv = ('resource', 'provider', 'list', '--help')
     output, modules = loaded(*argv, program=RUN_OPENSTACK)
     assert 'resource provider list' in output.splitlines()[0]
-    assert commands(modules) == {'base', 'filters', 'resource_provider'}
+    assert commands(modules) == {'base', 'filters', 'option', 'resource_provider'}
     _, modules = loaded('server', 'list', '--help', program=RUN_OPENSTACK)
     assert commands(modules) == set()
     assert ours(modules) <= {

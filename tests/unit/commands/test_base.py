@@ -1,8 +1,7 @@
-"""What all commands share: options that know their versions, guarded writes, questions."""
+"""What commands share: guarded writes, statuses, questions."""
 
 from __future__ import annotations
 
-import argparse
 import io
 from argparse import Namespace
 from collections.abc import Callable
@@ -13,81 +12,9 @@ import pytest
 
 from placementclient import errors
 from placementclient.commands import base
-from placementclient.commands.base import Option
 from placementclient.errors import ExitStatus
-from placementclient.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.freshness import Read
 from tests.unit.dialogue import MONDAY
-
-
-@pytest.mark.parametrize(
-    ('settings', 'help'),
-    [
-        ({}, 'X.'),
-        ({'since': '1.14'}, 'X (from API version 1.14 on).'),
-        ({'until': '1.6'}, 'X (up to API version 1.6).'),
-        ({'required_since': '1.8'}, 'X (required from 1.8 on).'),
-        ({'required_until': '1.4'}, 'X (required up to 1.4).'),
-        (
-            {'since': '1.2', 'until': '1.6', 'required_since': '1.3'},
-            'X (from API version 1.2 on, up to API version 1.6, required from 1.3 on).',
-        ),
-    ],
-)
-def test_the_help_of_an_option_names_its_versions(settings: Any, help: str) -> None:
-    assert Option('--x', help='X', **settings).help == help
-
-
-@pytest.mark.parametrize(
-    ('flags', 'settings', 'dest'),
-    [
-        (['--in-tree'], {}, 'in_tree'),
-        (['--min_unit', '--min-unit'], {}, 'min_unit'),
-        (['-o', '--output'], {}, 'output'),
-        (['provider'], {}, 'provider'),
-        (['--name'], {'dest': 'new_name'}, 'new_name'),
-    ],
-)
-def test_an_option_knows_where_argparse_puts_its_value(
-    flags: list[str], settings: Any, dest: str
-) -> None:
-    option = Option(*flags, help='X', **settings)
-    parser = argparse.ArgumentParser()
-    option.add_to(parser)
-    assert option.dest == dest == parser._actions[-1].dest
-
-
-@pytest.mark.parametrize(
-    ('settings', 'value', 'given'),
-    [
-        ({}, None, False),
-        ({}, '', True),
-        ({}, 'x', True),
-        ({'type': int}, 0, True),
-        ({'action': 'store_true'}, False, False),
-        ({'action': 'store_true'}, True, True),
-        ({'action': 'append', 'default': []}, [], False),
-        ({'action': 'append', 'default': []}, [''], True),
-        ({'default': 'none'}, 'none', False),
-        ({'default': 'none'}, 'isolate', True),
-    ],
-)
-def test_an_option_knows_whether_it_was_given(settings: Any, value: Any, given: bool) -> None:
-    assert Option('--x', help='X', **settings).is_given(Namespace(x=value)) is given
-
-
-@pytest.mark.parametrize(
-    ('settings', 'required'),
-    [
-        ({}, [False, False, False]),
-        ({'required_since': '1.8'}, [False, True, True]),
-        ({'required_until': '1.8'}, [True, True, False]),
-    ],
-)
-def test_an_option_may_be_required_of_some_versions(settings: Any, required: list[bool]) -> None:
-    option = Option('--x', help='X', **settings)
-    versions = LOWEST, Microversion(1, 8), HIGHEST
-    assert [option.is_required(version) for version in versions] == required
 
 
 class Guarded(base.Command):

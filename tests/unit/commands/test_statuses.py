@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.commands import base
+from placementclient.commands import option
 from placementclient.errors import ExitStatus
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import POINTS, every_command, name, parser_of
@@ -140,9 +140,9 @@ def test_two_hyphens_are_no_value(placement: Placement, tmp_path: Path, option: 
 def test_a_dry_run_tells_scripts_whether_it_is_needed(point: EntryPoint) -> None:
     """But that of "inventory set" for one provider, which osc-placement has."""
     command = point.load()
-    has_dry_run = any(option is base.DRY_RUN for option in command.options)
+    has_dry_run = any(each is option.DRY_RUN for each in command.options)
     assert has_dry_run == any('a dry run' in text for _, text in command.statuses)
-    assert has_dry_run or not any('--dry-run' in option.flags for option in command.options)
+    assert has_dry_run or not any('--dry-run' in each.flags for each in command.options)
 
 
 def test_what_is_empty_is_a_sentence_for_people_and_a_list_for_programs(
