@@ -7,14 +7,16 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient import endpoints, errors, microversion
 from placementclient.cli import coexistence, deferral
 
 if TYPE_CHECKING:
     from placementclient.http import Client
+
+T = TypeVar('T')
 
 API_NAME = 'placement'
 API_VERSION_OPTION = 'os_placement_api_version'
@@ -153,13 +155,25 @@ def make_client(instance: Any) -> Client:
     session = instance.session
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
         check_direct(sys.argv[1:])
-    settings = instance.get_configuration()
+    settings = {'placement_retries': endpoints.MAX_RETRIES, **instance.get_configuration()}
     return Client(
         session,
         microversion.requested(instance._api_version[API_NAME]),
         endpoint_override=settings.get('placement_endpoint_override'),
-        max_retries=settings.get('placement_retries', endpoints.MAX_RETRIES),
-        timeout=settings.get('placement_seconds'),
+        max_retries=_setting(settings, 'placement_retries', retries) or 0,
+        timeout=_setting(settings, 'placement_seconds', seconds),
         interface=instance.interface,
         region_name=instance.region_name,
     )
+
+
+def _setting(settings: Mapping[str, Any], name: str, read: Callable[[str], T]) -> T | None:
+    """A number of a configuration; the SDK makes text of numbers, and a cloud's file has any.
+
+    :raises errors.UsageError: if it is none
+    """
+    value = settings.get(name)
+    try:
+        return None if value is None else read(str(value))
+    except argparse.ArgumentTypeError as unreadable:
+        raise errors.UsageError(f'{name}: {unreadable}') from None

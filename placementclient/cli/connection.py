@@ -50,6 +50,7 @@ class Connection:
         self._options, self._argv, self._session = options, list(argv), session
         self._clients: dict[str, http.Client] = {}
         self._api_version = {plugin.API_NAME: options.os_placement_api_version}
+        self._is_timed: bool = options.timing
         self._retries = getattr(options, plugin.RETRIES_OPTION)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
         self.interface: Any = options.os_interface
@@ -61,7 +62,7 @@ class Connection:
         """An authenticated ``keystoneauth1.session.Session``."""
         if self._session is None:
             self._session = self._way.connect(self)
-            self._session._collect_timing = self._options.timing
+            self._session._collect_timing = self._is_timed
             _look_for_proxies_once(self._session.session)
             # A cloud may say how long; else this is for what is asked of Keystone.
             self._timeout = self._timeout or self._session.timeout
@@ -84,8 +85,14 @@ class Connection:
             self._clients[version] = plugin.make_client(self)
         return self._clients[version]
 
-    def use(self, version: str) -> None:
-        """Begin another command at a microversion, knowing what is known of the service."""
+    def use(self, version: str, *, timed: bool = False) -> None:
+        """Begin another command at a microversion, knowing what is known of the service.
+
+        :param timed: whether :meth:`timings` is going to be asked
+        """
+        self._is_timed = timed
+        if self._session is not None:
+            self._session._collect_timing = timed
         self._api_version = {plugin.API_NAME: version}
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()

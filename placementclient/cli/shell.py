@@ -102,8 +102,9 @@ class Shell(app.App):
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
         logging.basicConfig(level=level, stream=self.stderr, force=True)
-        # It tells of every entry point that it finds.
-        logging.getLogger('stevedore').setLevel(logging.WARNING)
+        # They tell of every entry point that they find, and of every step to a database.
+        for name in ('stevedore', 'alembic'):
+            logging.getLogger(name).setLevel(logging.WARNING)
         logging.getLogger().handlers[0].setFormatter(_Formatter(self.CONSOLE_MESSAGE_FORMAT))
         if self.options.log_file:
             handler = logging.FileHandler(self.options.log_file)
@@ -128,7 +129,7 @@ class Shell(app.App):
         )
         if self._existing is None:
             return self.client_manager.without_authentication(words)
-        self.client_manager.use(self.options.os_placement_api_version)
+        self.client_manager.use(self.options.os_placement_api_version, timed=self.options.timing)
         return words
 
     def _run(self, words: list[str]) -> int:

@@ -90,7 +90,10 @@ class _Run(_OfPlan):
 
     prints = ('tree', 'state', 'reason')
     statuses = (
-        (errors.ExitStatus.DIFFERS, 'every tree that was tried was left alone'),
+        (
+            errors.ExitStatus.DIFFERS,
+            'every tree that was tried was left alone, or is not as planned',
+        ),
         (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
     )
 
@@ -266,7 +269,7 @@ class VerifyReshape(base.Lister):
       openstack resource provider reshape verify plan.json
     """
 
-    statuses = ((errors.ExitStatus.DIFFERS, 'the reshape is not complete or not right'),)
+    statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
     prints = ('tree', 'kind', 'message', 'is_damage')
     options = (PLAN, TREE, option.workers('trees to read'))
 

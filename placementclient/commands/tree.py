@@ -160,7 +160,9 @@ def _kind_of(path: str) -> str:
     """
     ending = os.path.splitext(path)[1].lower()
     if ending not in _KINDS:
-        raise errors.UsageError(f'{path}: there are no pictures of this kind; --format says which')
+        raise errors.UsageError(
+            f'{path}: a picture is .dot, .gv, .mmd or .svg; or say its --format'
+        )
     return _KINDS[ending]
 
 

@@ -219,6 +219,8 @@ def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
 
 def _flavor(record: Mapping[str, Any], path: str) -> Flavor:
     name = _required(record, _NAME, 'Name', path)
+    if 'flavor' in record or any(_texts(record, _HOSTS)):
+        raise errors.BadFile(path, 'a list of servers, not of flavors')
     specs = next((record[key] for key in _EXTRA_SPECS if key in record), None)
     if not isinstance(specs, Mapping):
         # Without them it would be counted on hosts that it never gets.

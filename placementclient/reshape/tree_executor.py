@@ -264,6 +264,8 @@ class TreeExecutor:
             # Others had changed it before anything was sent.
             return self._ended(State.ALREADY_BACK)
         if tree_state.phase is not Phase.BEFORE:
+            if not begun and record.ended is None:
+                self._check_ours(tree_state)
             back = replanning.planned_back(snapshot, self._run.plan, self.tree)
             self._runner(preconditions.as_planned(back)).run(_reshape_of(back))
             tree_state = live_state.read_tree_state(self._client, self.tree, tree_state.listed)
@@ -275,6 +277,19 @@ class TreeExecutor:
         self._retreat(tree_state)
         self._journal.end(self._root_uuid, State.ROLLED_BACK)
         return self._ended(State.ROLLED_BACK, '; '.join(self._remarks))
+
+    def _check_ours(self, tree_state: TreeState) -> None:
+        """See whether what the journal knows nothing of could have been made by this plan.
+
+        The journal may be lost; but another plan may have made the same providers.
+
+        :raises LeftAlone: if it is not what the plan makes
+        """
+        damage = [each for each in verify.of_tree_state(tree_state) if each.is_damage]
+        if damage:
+            raise LeftAlone(
+                f'its journal does not say that this plan was applied, and {damage[0].message}'
+            )
 
     def _retreat(self, tree_state: TreeState) -> None:
         """Take back what surrounds the reshape: traits, aggregates, and the providers made."""

@@ -11,7 +11,9 @@ from placementclient.api import resource_class, trait
 from placementclient.http import Client
 from placementclient.wording import meant
 
-_NAME = re.compile(r'\b[A-Z][A-Z0-9_]+')
+_NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
+#: What can be made.
+_CUSTOM = re.compile('CUSTOM_[A-Z0-9_]+')
 
 
 class _Refusal(NamedTuple):
@@ -57,6 +59,8 @@ def suggestion(client: Client, refusal: errors.BadRequest) -> str:
             custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
             if not custom:
                 return near
+            if not all(map(_CUSTOM.fullmatch, custom)):
+                return f'{near}; names are made of A to Z, 0 to 9 and _'
             commands = ', '.join(f'{command} {name}' for name in custom)
             return f'{near}{" Or" if near else ";"} make it first: {commands}'
     return ''

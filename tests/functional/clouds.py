@@ -104,10 +104,12 @@ def plan_of(
     aggregates: bool = False,
     allow_inferred: bool = False,
     known: bool = True,
+    first: int = 0,
 ) -> Plan:
     """A plan that moves the VGPU of each host to so many children.
 
     :param known: whether it is mapped which server is where: those that there are, in turn
+    :param first: the child that the first of them is on
     """
     names = [f'{{root}}_gpu{n}' for n in range(children)]
     share = 8 // children
@@ -133,7 +135,13 @@ def plan_of(
         ],
     }
     rows = [
-        Row(consumer.uuid, 'VGPU', None, names[number % children].format(root=root.name), 'test')
+        Row(
+            consumer.uuid,
+            'VGPU',
+            None,
+            names[(first + number) % children].format(root=root.name),
+            'test',
+        )
         for root in snapshot.roots()
         for number, consumer in enumerate(holders(snapshot, root.uuid))
     ]

@@ -82,6 +82,30 @@ def test_a_failure_is_one_line_and_an_exit_status(cloud: dict[str, str], program
 
 
 @pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('retries', ['0', '1'])
+def test_where_nobody_answers_a_sentence_says_so(program: str, retries: str) -> None:
+    nobody = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'http://127.0.0.1:9'}
+    asked = ('--os-placement-retries', retries, 'trait', 'list')
+    ended = run(program, *asked, **nobody)
+    assert (ended.returncode, ended.stdout) == (1, b'')
+    assert (
+        ended.stderr.splitlines()[-1] == b'Nobody answers at http://127.0.0.1:9: Connection refused'
+    )
+    lost = run(program, 'trait', 'create', 'CUSTOM_LOST', **nobody)
+    assert lost.returncode == 1
+    assert b'unsupported operand' not in lost.stderr
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_an_answer_may_be_waited_for_as_long_as_is_said(
+    cloud: dict[str, str], program: str
+) -> None:
+    asked = ('--os-placement-timeout', '9.5', 'resource', 'class', 'show', 'VCPU', '-f', 'value')
+    ended = run(program, *asked, **cloud)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b'VCPU\n', b'')
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
 def test_no_argument_reaches_another_url(
     cloud: dict[str, str], provider: str, program: str
 ) -> None:

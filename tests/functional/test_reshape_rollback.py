@@ -48,6 +48,23 @@ def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
     assert verify.verify(client, plan) == []
 
 
+def test_what_another_plan_has_made_is_not_taken_back(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
+    ours, other = clouds.plan_of(before), clouds.plan_of(before, first=1)
+    path = str(tmp_path / 'ours.journal')
+    executor.apply(client, ours, path)
+    applied = clouds.content(capture.capture(client))
+    outcome = executor.rollback(client, other, str(tmp_path / 'other.journal'))
+    assert outcome.exit_status is ExitStatus.DIFFERS
+    assert {tree.state for tree in outcome.trees} == {State.LEFT_ALONE}
+    assert 'does not say that this plan was applied' in outcome.trees[0].reason
+    assert clouds.content(capture.capture(client)) == applied
+    # Its own journal may be lost.
+    outcome = executor.rollback(client, ours, str(tmp_path / 'new.journal'))
+    assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
+    assert clouds.content(capture.capture(client)) == clouds.content(before)
+
+
 def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan, path = clouds.plan_of(before, 1), str(tmp_path / 'plan.journal')

@@ -104,9 +104,17 @@ def test_a_client_has_the_retries_and_the_timeout_of_the_configuration(session: 
     instance = manager('1', session)
     client = plugin.make_client(instance)
     assert (client.max_retries, client.timeout) == (5, None)
-    instance.get_configuration = lambda: {'placement_retries': 2, 'placement_seconds': 9.0}
-    client = plugin.make_client(instance)
-    assert (client.max_retries, client.timeout) == (2, 9.0)
+    for retries, seconds in ((2, 9.5), ('2', '9.5')):
+        # The SDK makes text of what options have made numbers of.
+        settings = {'placement_retries': retries, 'placement_seconds': seconds}
+        instance.get_configuration = lambda settings=settings: settings
+        client = plugin.make_client(instance)
+        assert (client.max_retries, client.timeout) == (2, 9.5)
+    instance.get_configuration = lambda: {'placement_retries': 0}
+    assert plugin.make_client(instance).max_retries == 0
+    instance.get_configuration = lambda: {'placement_seconds': 'soon'}
+    with pytest.raises(errors.UsageError, match="placement_seconds: 'soon' is not a number of"):
+        plugin.make_client(instance)
 
 
 @pytest.mark.parametrize(

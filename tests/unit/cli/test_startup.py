@@ -146,6 +146,23 @@ def test_openstackclient_loads_the_commands_that_it_runs() -> None:
     }  # fmt: skip
 
 
+def test_ctrl_c_is_no_traceback_however_early() -> None:
+    interrupted = """
+import sys
+class Finder:
+    def find_spec(self, name, *args):
+        if name == 'keystoneauth1' or name == 'cliff.app':
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+from placementclient.__main__ import main
+sys.exit(main())
+"""
+    ended = subprocess.run(
+        [sys.executable, '-c', interrupted, 'trait', 'list'], capture_output=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b'', b'')
+
+
 @pytest.mark.parametrize('program', ['placementclient.__main__', 'openstackclient.shell'])
 def test_nothing_looks_for_garbage_at_the_end_of_our_commands(url: str, program: str) -> None:
     script = FROZEN.format(program)

@@ -316,6 +316,13 @@ def test_what_tells_more_is_told_by_one_command_at_a_time(
     assert told[2]['stderr'] == ''
 
 
+def test_the_timing_of_a_line_is_its_own(batch: Batch, service: Service) -> None:
+    service.answer(*[CLASSES] * 3)
+    result = batch([LIST, f'{LIST} --timing', LIST], '--json-lines')
+    said = [json.loads(line)['stderr'] for line in result.stdout.splitlines()]
+    assert [text.count('GET ') for text in said] == [0, 1, 0]
+
+
 def test_a_failure_beside_others_ends_the_batch_where_it_stands(
     batch: Batch, service: Service
 ) -> None:

@@ -140,6 +140,21 @@ CASES = {
         'Or make it first: trait create CUSTOM_C\n',
         status=1,
     ),
+    'what cannot be made is not proposed': Case(
+        f'resource provider trait add {RP} CUSTOM_c4',
+        [
+            get(PATH, HELD),
+            put(
+                PATH,
+                {'traits': ['B', 'A', 'CUSTOM_c4'], 'resource_provider_generation': 8},
+                fault(400, 'No such trait CUSTOM_c4'),
+            ),
+            get('/traits', {'traits': ['A', 'B']}),
+        ],
+        stderr='No such trait CUSTOM_c4 (HTTP 400) [req-1]; names are made of A to Z, 0 to 9 '
+        'and _\n',
+        status=1,
+    ),
     'a filter makes no traits': Case(
         'resource provider list --required CUSTOM_C',
         [

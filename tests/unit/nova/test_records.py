@@ -212,6 +212,13 @@ def test_host_aggregates() -> None:
             records.aggregates([{k: v for k, v in record.items() if k != missing}], 'a.json')
 
 
+@pytest.mark.parametrize('more', [{'Flavor': 'small'}, {'Host': 'compute1'}])
+def test_servers_are_not_taken_for_flavors(more: dict[str, Any]) -> None:
+    listed = [{'ID': 'ab', 'Name': 'web1', 'Properties': {}, **more}]
+    with pytest.raises(errors.BadFile, match='a list of servers, not of flavors'):
+        records.flavors(listed, 'servers.json')
+
+
 def test_migrations_are_not_taken_for_servers() -> None:
     listed = [{'Id': 1, 'UUID': 'ab', 'Server UUID': 'cd', 'Status': 'completed'}]
     with pytest.raises(errors.BadFile, match='a list of migrations, not of servers'):
