@@ -11,8 +11,6 @@ import warnings
 #: What cron or a shell may have closed, and how the program uses it.
 STREAMS = {'stdin': 'r', 'stdout': 'w', 'stderr': 'w'}
 
-#: How a program ends that Ctrl-C has ended.
-INTERRUPTED = 130
 #: Importing makes many objects and no garbage; by default each 700 of them are looked through.
 COLLECT_EVERY = 50_000
 
@@ -38,7 +36,9 @@ def main() -> int:
     try:
         from placementclient.cli import shell
     except KeyboardInterrupt:
-        return INTERRUPTED
+        from placementclient.errors import ExitStatus
+
+        return ExitStatus.INTERRUPTED
     try:
         status = shell.main()
         if not sys.stdout.closed:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from placementclient.http import Client
 
 T = TypeVar('T')
+D = TypeVar('D')
 
 API_NAME = 'placement'
 API_VERSION_OPTION = 'os_placement_api_version'
@@ -155,25 +156,25 @@ def make_client(instance: Any) -> Client:
     session = instance.session
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
         check_direct(sys.argv[1:])
-    settings = {'placement_retries': endpoints.MAX_RETRIES, **instance.get_configuration()}
+    settings = instance.get_configuration()
     return Client(
         session,
         microversion.requested(instance._api_version[API_NAME]),
         endpoint_override=settings.get('placement_endpoint_override'),
-        max_retries=_setting(settings, 'placement_retries', retries) or 0,
-        timeout=_setting(settings, 'placement_seconds', seconds),
+        max_retries=_setting(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
+        timeout=_setting(settings, 'placement_seconds', seconds, None),
         interface=instance.interface,
         region_name=instance.region_name,
     )
 
 
-def _setting(settings: Mapping[str, Any], name: str, read: Callable[[str], T]) -> T | None:
+def _setting(settings: Mapping[str, Any], name: str, read: Callable[[str], T], default: D) -> T | D:
     """A number of a configuration; the SDK makes text of numbers, and a cloud's file has any.
 
     :raises errors.UsageError: if it is none
     """
     value = settings.get(name)
     try:
-        return None if value is None else read(str(value))
+        return default if value is None else read(str(value))
     except argparse.ArgumentTypeError as unreadable:
         raise errors.UsageError(f'{name}: {unreadable}') from None

@@ -11,9 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from placementclient.cli import coexistence
-
-COMMANDS = 'openstack.placement.v1'
-OURS = 'placementclient'
+from placementclient.cli.entry_points import COMMANDS
 
 
 class CommandFactory:
@@ -46,7 +44,9 @@ def defer() -> None:
     # Its constructor would load them.
     found = ExtensionManager.make_test_instance([], COMMANDS).list_entry_points()
     ExtensionManager.ENTRY_POINT_CACHE[COMMANDS] = [
-        _EntryPoint(point.name, point.value, point.group) if _package(point) == OURS else point
+        _EntryPoint(point.name, point.value, point.group)
+        if _package(point) == coexistence.PACKAGE
+        else point
         for point in found
         if _package(point) != coexistence.PEER
     ]

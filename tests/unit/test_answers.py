@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from placementclient import answers, endpoints
-from placementclient.model.inventories import Inventory
+from placementclient.model.inventories import LARGEST_RATIO, Inventory
 from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import CONSUMER, RP, Reply, provider
 
@@ -94,3 +94,8 @@ def test_whatever_has_a_body_has_a_type() -> None:
     # A class is made, and a trait made or shown, without one; the rest is answered with 204.
     without = {endpoints.CREATE_CLASS, endpoints.CREATE_TRAIT, endpoints.SHOW_TRAIT}
     assert answers.SHAPES.keys() | without == {each for each in endpoints.ALL if not each.silent}
+
+
+def test_the_largest_ratio_is_the_same_everywhere() -> None:
+    # Each start would take longer if one came from the other: that one needs msgspec.
+    assert answers._LARGEST == LARGEST_RATIO

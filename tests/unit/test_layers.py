@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         'render.printable',
     },
     'cli.coexistence': set(),
-    'cli.deferral': {'cli.coexistence'},
+    'cli.deferral': {'cli.coexistence', 'cli.entry_points'},
     'plugin': {'http', 'cli.deferral'},
     'completion': {'cli.command_help', 'cli.entry_points'},
     'commands': {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placementclient.planner.infeasibility.cause import Cause
-from placementclient.wording import listed
+from placementclient.wording import counted, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +198,11 @@ class Changed(Cause):
 def _counted(amounts: tuple[int, ...]) -> str:
     """``(2, 2, 2, 1)`` as ``3 times 2 and 1``."""
     sizes = sorted(set(amounts), reverse=True)
-    counted = [
+    parts = [
         f'{count} times {amount}' if (count := amounts.count(amount)) > 1 else str(amount)
         for amount in sizes[:8]
     ]
     if len(sizes) > 8:
         others = sum(amounts.count(amount) for amount in sizes[8:])
-        counted.append(f'{others} other{"s" if others > 1 else ""}')
-    return ' and '.join(counted)
+        parts.append(counted(others, 'other'))
+    return ' and '.join(parts)
