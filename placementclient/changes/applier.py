@@ -1,0 +1,280 @@
+"""The only code that sends the requests of operations."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import singledispatchmethod
+from typing import Any, Protocol
+
+from placementclient import errors
+from placementclient.api import (
+    aggregate,
+    allocation,
+    inventory,
+    reshaper,
+    resource_class,
+    resource_provider,
+    trait,
+)
+from placementclient.changes.operations import (
+    CreateProvider,
+    DeleteProvider,
+    EnsureClass,
+    EnsureTrait,
+    Operation,
+    Reshape,
+    SetAggregates,
+    SetAllocations,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+)
+from placementclient.http import Client
+from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+
+
+class Intents(Protocol):
+    """Notes what is sent: a journal."""
+
+    def intend(self, operation: Operation) -> None:
+        """Note a request before it is sent; when this returns, the note is on the disk."""
+
+    def note(self, outcome: str) -> None:
+        """Note what became of the request before."""
+
+
+class EnsuredNames:
+    """The custom classes and traits that exist for sure. Its methods may be called by threads."""
+
+    def __init__(self) -> None:
+        self._ensured: set[EnsureClass | EnsureTrait] = set()
+        self._lock = threading.Lock()
+
+    def __contains__(self, operation: EnsureClass | EnsureTrait) -> bool:
+        with self._lock:
+            return operation in self._ensured
+
+    def add(self, operation: EnsureClass | EnsureTrait) -> None:
+        """Note that the class or trait of an operation exists."""
+        with self._lock:
+            self._ensured.add(operation)
+
+
+class Applier:
+    """Carries out operations: intent, request, outcome.
+
+    A generation goes from the read that the operations were decided on to the write. It retries
+    nothing: :func:`placementclient.api.conflict.retried` reads and decides again.
+
+    :param there: the part of the cloud that the operations were decided on, as it was read
+    :param journal: gets the intent before the request is sent, and the outcome after it
+    :param names: the custom classes and traits that other appliers of the run have made
+    :param report: gets each operation when it is done; and, with ``False``, one that may be done
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        there: Snapshot,
+        *,
+        journal: Intents | None = None,
+        names: EnsuredNames | None = None,
+        report: Callable[[Operation, bool], None] | None = None,
+    ) -> None:
+        self._client, self._journal, self._report = client, journal, report
+        self._names = names or EnsuredNames()
+        self._generations: dict[str, int] = {
+            state.uuid: state.provider.generation for state in there.providers.values()
+        }
+        # The providers and consumers whose generations an earlier operation has moved.
+        self._moved: set[str] = set()
+
+    def run(self, operations: Iterable[Operation]) -> None:
+        """Carry out operations, one after the other.
+
+        :raises errors.ConcurrentUpdate: if somebody else has changed something since it was read
+        :raises errors.HTTPError: if Placement refuses
+        :raises errors.NoAnswer: if it is not known whether the last one was done
+        """
+        for operation in operations:
+            if isinstance(operation, EnsureClass | EnsureTrait) and operation in self._names:
+                continue
+            with self._noted(operation):
+                self._perform(operation)
+
+    @contextlib.contextmanager
+    def _noted(self, operation: Operation) -> Iterator[None]:
+        if self._journal:
+            self._journal.intend(operation)
+        try:
+            yield
+        except (errors.NoAnswer, KeyboardInterrupt) as lost:
+            # Among them a 502: it is an answer, but not the service's.
+            if self._report and getattr(lost, 'may_be_done', True):
+                self._report(operation, False)
+            if self._journal:
+                self._journal.note(f'not known: {lost or "interrupted"}')
+            raise
+        except errors.PlacementError as refusal:
+            if self._journal:
+                self._journal.note(f'refused: {refusal}')
+            raise
+        if self._journal:
+            self._journal.note('done')
+        if self._report:
+            self._report(operation, True)
+
+    @singledispatchmethod
+    def _perform(self, operation: Operation) -> None:
+        raise TypeError(f'no request carries out {operation}')
+
+    @_perform.register
+    def _(self, operation: EnsureClass) -> None:
+        resource_class.ensure(self._client, operation.name)
+        self._names.add(operation)
+
+    @_perform.register
+    def _(self, operation: EnsureTrait) -> None:
+        trait.create(self._client, operation.name)
+        self._names.add(operation)
+
+    @_perform.register
+    def _(self, operation: CreateProvider) -> None:
+        made = resource_provider.create(
+            self._client,
+            operation.name,
+            uuid=operation.uuid,
+            parent_provider_uuid=operation.parent_provider_uuid,
+        )
+        self._generations[operation.uuid] = made.generation
+
+    @_perform.register
+    def _(self, operation: UpdateProvider) -> None:
+        name, parent = operation.after
+        resource_provider.set(
+            self._client,
+            operation.uuid,
+            name,
+            parent_provider_uuid=parent if parent != operation.before[1] else None,
+            orphan=parent is None and operation.before[1] is not None,
+        )
+
+    @_perform.register
+    def _(self, operation: DeleteProvider) -> None:
+        resource_provider.delete(self._client, operation.uuid)
+
+    @_perform.register
+    def _(self, operation: SetTraits) -> None:
+        uuid = operation.provider_uuid
+        if uuid in self._moved:
+            there = trait.list_of_provider(self._client, uuid)
+            self._reread(uuid, frozenset(there.value), operation.before, there.generation)
+        answer = trait.set_on_provider(
+            self._client, uuid, sorted(operation.after), self._generations[uuid]
+        )
+        self._moved_to(uuid, answer.generation)
+
+    @_perform.register
+    def _(self, operation: SetAggregates) -> None:
+        uuid = operation.provider_uuid
+        if uuid in self._moved:
+            there = aggregate.list(self._client, uuid)
+            self._reread(uuid, frozenset(there.value), operation.before, there.generation)
+        answer = aggregate.set(
+            self._client, uuid, sorted(operation.after), self._generations.get(uuid)
+        )
+        self._moved_to(uuid, answer.generation)
+
+    @_perform.register
+    def _(self, operation: SetInventories) -> None:
+        uuid = operation.provider_uuid
+        if uuid in self._moved:
+            there = inventory.list(self._client, uuid)
+            self._reread(uuid, there.value, operation.before, there.generation)
+        answer = inventory.set_all(
+            self._client, uuid, _fields(operation.after), self._generations[uuid]
+        )
+        self._moved_to(uuid, answer.generation)
+
+    @_perform.register
+    def _(self, operation: SetAllocations) -> None:
+        # Before 1.38 a body leaves each type as it is stored.
+        keeps_types = all(
+            after.type == before.type or not after.allocations
+            for before, after in zip(operation.before, operation.after, strict=True)
+        )
+        version = self._client.microversion
+        if keeps_types:
+            version = min(version, KEEPS_CONSUMER_TYPE)
+        consumers = [
+            replace(after, generation=self._generation_of(before))
+            for before, after in zip(operation.before, operation.after, strict=True)
+        ]
+        body = {each.uuid: allocation.body_of(each, version) for each in consumers}
+        allocation.replace(self._client, body, version=version)
+        self._allocated((*operation.before, *operation.after))
+
+    @_perform.register
+    def _(self, operation: Reshape) -> None:
+        # At 1.37 for all: a body has one version, later ones cannot say that a consumer has no
+        # type, and this one leaves every type as it is stored. An older service stores none.
+        version = min(KEEPS_CONSUMER_TYPE, self._client.microversion)
+        inventories = {
+            change.provider_uuid: {
+                'resource_provider_generation': self._generations[change.provider_uuid],
+                'inventories': _fields(change.after),
+            }
+            for change in operation.inventories
+        }
+        consumers = [
+            Consumer(each.uuid, each.after, each.project_id, each.user_id, each.generation)
+            for each in operation.consumers
+        ]
+        allocations = {each.uuid: allocation.body_of(each, version) for each in consumers}
+        body = {'inventories': inventories, 'allocations': allocations}
+        reshaper.submit(self._client, body, version=version)
+        self._moved.update(inventories)
+        self._allocated(consumers)
+
+    def _allocated(self, consumers: Iterable[Consumer]) -> None:
+        """Note whose generations a request has moved; by how much is up to Placement."""
+        for consumer in consumers:
+            self._moved.update((consumer.uuid, *consumer.allocations))
+
+    def _generation_of(self, consumer: Consumer) -> int | None:
+        """Return the generation that a consumer has now.
+
+        :raises errors.ConcurrentUpdate: if it holds something else than expected
+        """
+        if consumer.uuid not in self._moved:
+            return consumer.generation
+        there = allocation.show(self._client, consumer.uuid).value
+        if there.allocations != consumer.allocations:
+            raise errors.ConcurrentUpdate(409, f'{consumer.uuid} was changed in between')
+        return there.generation
+
+    def _moved_to(self, provider_uuid: str, generation: int | None) -> None:
+        self._moved.discard(provider_uuid)
+        if generation is not None:
+            self._generations[provider_uuid] = generation
+
+    def _reread(
+        self, provider_uuid: str, there: object, expected: object, generation: int | None
+    ) -> None:
+        """Take the generation of a second read, if it found what the operation begins with.
+
+        :raises errors.ConcurrentUpdate: if it did not
+        """
+        if there != expected:
+            raise errors.ConcurrentUpdate(409, f'{provider_uuid} was changed in between')
+        self._moved_to(provider_uuid, generation)
+
+
+def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
+    return {name: item.as_fields() for name, item in sorted(inventories.items())}

@@ -1,0 +1,176 @@
+"""The operations that lead from one snapshot to another, in an order that Placement accepts.
+
+Pure. :func:`diff` and :func:`placementclient.changes.simulation.simulate` are each other's test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+
+from placementclient.changes import transfers
+from placementclient.changes.operations import (
+    CreateProvider,
+    DeleteProvider,
+    EnsureClass,
+    EnsureTrait,
+    Operation,
+    Position,
+    Reshape,
+    SetAggregates,
+    SetTraits,
+    UpdateProvider,
+)
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: The longest name that Placement stores, in characters.
+_LONGEST_NAME = 200
+
+
+def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
+    """Return the operations that lead from one snapshot to another; none if they are equal.
+
+    Generations and the order of things do not count. Usages follow from the consumers.
+
+    :param before: all providers and consumers that change, as they are
+    :param after: the same part of the cloud as it shall be: a provider or consumer that is missing
+        goes. Consistent in itself: every allocation of it has an inventory
+    """
+    tree = _Tree(before, after)
+    operations = [
+        *_names(before, after),
+        *tree.operations(),
+        *_sets(before, after),
+        *transfers.operations(before, after),
+    ]
+    emptied = {
+        change.provider_uuid
+        for operation in operations
+        if isinstance(operation, Reshape)
+        for change in operation.inventories
+    }
+    return (*operations, *tree.deletions(emptied))
+
+
+def _names(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+    """Make the custom classes and traits that providers gain, and that nobody has yet."""
+    for kind, names, known in (
+        (EnsureClass, _classes(after), _classes(before)),
+        (EnsureTrait, _traits(after), _traits(before)),
+    ):
+        for name in sorted(names - known):
+            if name.startswith('CUSTOM_'):
+                yield kind(name)
+
+
+def _classes(snapshot: Snapshot) -> set[str]:
+    return {name for state in snapshot.providers.values() for name in state.inventories}
+
+
+def _traits(snapshot: Snapshot) -> set[str]:
+    return {name for state in snapshot.providers.values() for name in state.traits}
+
+
+def _sets(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+    for uuid, state in after.providers.items():
+        there = before.providers.get(uuid)
+        traits = there.traits if there else frozenset()
+        if traits != state.traits:
+            yield SetTraits(uuid, traits, state.traits)
+        aggregates = there.aggregates if there else frozenset()
+        if aggregates != state.aggregates:
+            yield SetAggregates(uuid, aggregates, state.aggregates)
+
+
+class _Tree:
+    """Positions of providers while they are changed one by one.
+
+    Names are unique in Placement, and no provider may be below itself, at any moment.
+    """
+
+    def __init__(self, before: Snapshot, after: Snapshot) -> None:
+        self._before, self._after = before, after
+        self._now = {uuid: _position(state) for uuid, state in before.providers.items()}
+        self._holders = {position.name: uuid for uuid, position in self._now.items()}
+
+    def operations(self) -> Iterator[Operation]:
+        """Make, rename and move providers; parents come before their children."""
+        ordered = [
+            state.uuid for root in self._after.roots() for state in self._after.tree(root.uuid)
+        ]
+        pending = [uuid for uuid in ordered if self._now.get(uuid) != self._wanted(uuid)]
+        while pending:
+            possible = [uuid for uuid in pending if self._is_possible(uuid)]
+            if not possible:
+                yield self._made_way(pending)
+                continue
+            # Only the first: it may make others possible that come before the next one.
+            uuid = possible[0]
+            pending.remove(uuid)
+            yield self._reach(uuid)
+
+    def deletions(self, emptied: Set[str]) -> Iterator[Operation]:
+        """Delete the providers that go, children before their parents.
+
+        :param emptied: those whose inventories have gone before
+        """
+        gone = [uuid for uuid in self._now if uuid not in self._after.providers]
+        for uuid in sorted(gone, key=lambda uuid: (-self._depth(uuid), self._now[uuid].name)):
+            state = self._before.providers[uuid]
+            inventories = {} if uuid in emptied else state.inventories
+            yield DeleteProvider(
+                uuid, *self._now[uuid], inventories, state.traits, state.aggregates
+            )
+
+    def _wanted(self, uuid: str) -> Position:
+        return _position(self._after.providers[uuid])
+
+    def _is_possible(self, uuid: str) -> bool:
+        name, parent = self._wanted(uuid)
+        is_name_free = self._holders.get(name, uuid) == uuid
+        is_there = parent is None or parent in self._now or not self._is_known(parent)
+        return is_name_free and is_there and uuid not in self._ancestors(parent)
+
+    def _is_known(self, uuid: str) -> bool:
+        """Tell whether a snapshot has the provider, and not only names it as a parent."""
+        return uuid in self._after.providers or uuid in self._before.providers
+
+    def _reach(self, uuid: str) -> Operation:
+        return self._move(uuid, self._wanted(uuid))
+
+    def _move(self, uuid: str, position: Position) -> Operation:
+        there = self._now.get(uuid)
+        if there is not None:
+            del self._holders[there.name]
+        self._now[uuid] = position
+        self._holders[position.name] = uuid
+        if there is None:
+            return CreateProvider(uuid, *position)
+        return UpdateProvider(uuid, there, position)
+
+    def _made_way(self, pending: Sequence[str]) -> Operation:
+        """Free a name that is needed, or cut a circle of parents."""
+        for uuid in pending:
+            holder = self._holders.get(self._wanted(uuid).name, uuid)
+            if holder != uuid:
+                return self._move(holder, self._now[holder]._replace(name=self._aside(holder)))
+        uuid = next(uuid for uuid in pending if uuid in self._now)
+        return self._move(uuid, self._now[uuid]._replace(parent_provider_uuid=None))
+
+    def _aside(self, uuid: str) -> str:
+        """Return a name that nobody has, and that tells whose it is."""
+        suffix = f' ({uuid})'
+        return self._now[uuid].name[: _LONGEST_NAME - len(suffix)] + suffix
+
+    def _ancestors(self, uuid: str | None) -> set[str]:
+        found: set[str] = set()
+        while uuid is not None and uuid not in found:
+            found.add(uuid)
+            uuid = self._now[uuid].parent_provider_uuid if uuid in self._now else None
+        return found
+
+    def _depth(self, uuid: str) -> int:
+        return len(self._ancestors(uuid))
+
+
+def _position(state: ProviderState) -> Position:
+    return Position(state.name, state.provider.parent_provider_uuid)

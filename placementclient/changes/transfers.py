@@ -1,0 +1,264 @@
+"""Inventories and allocations that change: in which requests, so that each of them is legal.
+
+Placement checks an allocation against the inventory of its moment. So inventory that grows is
+written before the allocations, inventory that shrinks after them. Where consumers leave inventory
+that goes for inventory that comes, one ``POST /reshaper`` does it: at no moment both exist.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NamedTuple
+
+from placementclient.changes.operations import (
+    ConsumerChange,
+    InventoryChange,
+    Operation,
+    Reshape,
+    SetAllocations,
+    SetInventories,
+)
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+
+#: Consumers in one request: so many take the service some seconds.
+BATCH = 250
+
+Inventories = Mapping[str, Inventory]
+
+
+class Pair(NamedTuple):
+    """A consumer before and after; where it does not exist, it holds nothing."""
+
+    before: Consumer
+    after: Consumer
+
+    @property
+    def provider_uuids(self) -> set[str]:
+        """The providers that it holds something on, before or after."""
+        return {*self.before.allocations, *self.after.allocations}
+
+    @property
+    def keeps_owner(self) -> bool:
+        """Whether project, user and type stay."""
+        before, after = self
+        return (before.project_id, before.user_id, before.type) == (
+            after.project_id,
+            after.user_id,
+            after.type,
+        )
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it gives something back and gets nothing new."""
+        return self.before.allocations != self.after.allocations and all(
+            amount <= self.before.amount(uuid, name)
+            for uuid, resources in self.after.allocations.items()
+            for name, amount in resources.items()
+        )
+
+    @property
+    def granted(self) -> Consumer:
+        """The consumer once it has its new allocations and still its old owner and type."""
+        return replace(self.before, allocations=self.after.allocations)
+
+    @property
+    def sets_type(self) -> bool:
+        """Whether it gets a type, which takes microversion 1.38."""
+        return bool(self.after.allocations) and self.before.type != self.after.type
+
+
+@dataclass(slots=True)
+class _Group:
+    """Providers whose inventories change, and the consumers that change on any of them."""
+
+    provider_uuids: set[str] = field(default_factory=set)
+    pairs: list[Pair] = field(default_factory=list)
+
+
+def operations(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
+    """Lead from the inventories and allocations of one snapshot to those of another."""
+    pairs = list(changed_consumers(before, after))
+    room = _Room(before, after, pairs)
+    groups = _groups(room, pairs)
+    reshaped = [group for group in groups if group.pairs and room.is_exchange(group)]
+    moving = {pair.after.uuid: pair for group in reshaped for pair in group.pairs}
+    alone = [pair for pair in pairs if pair.after.uuid not in moving]
+    together = {uuid for group in reshaped for uuid in group.provider_uuids}
+    between = room.between(pairs, together)
+    yield from _inventories(room.before, between, room.gone | together)
+    yield from _allocations([pair for pair in alone if pair.is_release])
+    for group in reshaped:
+        yield _reshape(room.before, between, group)
+    rest = [pair for pair in alone if not pair.is_release]
+    # The reshaper sets neither owners nor types.
+    rest += [Pair(each.granted, each.after) for each in moving.values() if not each.keeps_owner]
+    yield from _allocations(rest)
+    yield from _inventories(between, room.after, room.gone)
+
+
+def changed_consumers(before: Snapshot, after: Snapshot) -> Iterator[Pair]:
+    """Return the consumers whose allocations or owners change, by UUID."""
+    for uuid in sorted({*before.consumers, *after.consumers}):
+        pair = _pair(before.consumers.get(uuid), after.consumers.get(uuid))
+        if pair.before.allocations != pair.after.allocations or not pair.keeps_owner:
+            yield pair
+
+
+def _pair(before: Consumer | None, after: Consumer | None) -> Pair:
+    if after is None:
+        assert before is not None
+        return Pair(before, replace(before, allocations={}))
+    if before is None:
+        new = replace(after, generation=None)
+        return Pair(replace(new, allocations={}, type=None), new)
+    return Pair(before, replace(after, generation=before.generation))
+
+
+class _Room:
+    """The inventories that change, and those that are there while allocations are written."""
+
+    def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[Pair]) -> None:
+        self.gone = before.providers.keys() - after.providers.keys()
+        uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
+        self.before = {uuid: _of(before, uuid) for uuid in uuids}
+        self.after = {uuid: _of(after, uuid) for uuid in uuids}
+        self._using = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
+        self._gained: set[tuple[str, str]] = set()
+        for pair in pairs:
+            for uuid, resources in pair.before.allocations.items():
+                self._using.setdefault(uuid, Counter()).subtract(resources)
+            for uuid, resources in pair.after.allocations.items():
+                self._using.setdefault(uuid, Counter()).update(resources)
+                self._gained.update(
+                    (uuid, name)
+                    for name, amount in resources.items()
+                    if amount > pair.before.amount(uuid, name)
+                )
+
+    def is_exchange(self, group: _Group) -> bool:
+        """Tell whether some inventory comes while other inventory goes."""
+        uuids = group.provider_uuids
+        return any(_grows(self.before[uuid], self.after[uuid]) for uuid in uuids) and any(
+            _grows(self.after[uuid], self.before[uuid]) for uuid in uuids
+        )
+
+    def between(self, pairs: Sequence[Pair], together: Set[str]) -> dict[str, Inventories]:
+        """Return the inventories of all providers while allocations are written.
+
+        Placement judges all that a consumer holds by the inventory of today, and refuses what it
+        once granted. Where that is too small, there is exactly as much as is needed.
+
+        :param together: the providers whose inventories are written with the allocations
+        """
+        touched = {uuid for pair in pairs for uuid in pair.provider_uuids}
+        result: dict[str, Inventories] = {}
+        for uuid, after in self.after.items():
+            grows = _grows(self.before[uuid], after)
+            is_last = uuid in together or uuid not in touched or grows
+            result[uuid] = after if is_last else self.before[uuid]
+        for pair in pairs:
+            for uuid, resources in pair.after.allocations.items():
+                if uuid not in result:
+                    # It is not part of what changes: Placement is the judge.
+                    continue
+                for name, amount in resources.items():
+                    there = result[uuid].get(name)
+                    if there is None or not self._is_granted(uuid, name, amount, there):
+                        needed = _exactly(self._using[uuid][name])
+                        result[uuid] = {**result[uuid], name: needed}
+        return result
+
+    def _is_granted(self, uuid: str, name: str, amount: int, inventory: Inventory) -> bool:
+        # Too much may be allocated already: Placement lets it be while nobody gets more.
+        is_enough = self._using[uuid][name] <= inventory.capacity
+        return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
+
+
+def _of(snapshot: Snapshot, uuid: str) -> Inventories:
+    state = snapshot.providers.get(uuid)
+    return state.inventories if state else {}
+
+
+def _grows(before: Inventories, after: Inventories) -> bool:
+    """Tell whether Placement may grant an allocation afterwards that it refuses before."""
+    return any(
+        name not in before or _widens(before[name], inventory) for name, inventory in after.items()
+    )
+
+
+def _widens(before: Inventory, after: Inventory) -> bool:
+    return (
+        after.capacity > before.capacity
+        or after.max_unit > before.max_unit
+        or after.min_unit < before.min_unit
+        or after.step_size % before.step_size != 0
+    )
+
+
+def _exactly(amount: int) -> Inventory:
+    """Return an inventory that grants this amount in whatever parts, and nothing beyond it."""
+    return Inventory(amount, max_unit=amount)
+
+
+def _groups(room: _Room, pairs: Iterable[Pair]) -> list[_Group]:
+    """Return the providers whose inventories change, those together that a consumer ties."""
+    by_provider: dict[str, _Group] = {
+        uuid: _Group({uuid})
+        for uuid, inventories in room.after.items()
+        if inventories != room.before[uuid]
+    }
+    for pair in pairs:
+        own = {id(group): group for u in pair.provider_uuids if (group := by_provider.get(u))}
+        if not own:
+            continue
+        merged, *others = own.values()
+        merged.pairs.append(pair)
+        for group in others:
+            merged.provider_uuids |= group.provider_uuids
+            merged.pairs += group.pairs
+            by_provider.update(dict.fromkeys(group.provider_uuids, merged))
+    return list({id(group): group for group in by_provider.values()}.values())
+
+
+def _inventories(
+    before: Mapping[str, Inventories], after: Mapping[str, Inventories], without: Set[str]
+) -> Iterator[Operation]:
+    for uuid, wanted in after.items():
+        if uuid not in without and wanted != before[uuid]:
+            yield SetInventories(uuid, before[uuid], wanted)
+
+
+def _reshape(
+    before: Mapping[str, Inventories], after: Mapping[str, Inventories], group: _Group
+) -> Operation:
+    inventories = (
+        InventoryChange(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
+    )
+    consumers = (
+        ConsumerChange(
+            pair.before.uuid,
+            pair.before.project_id,
+            pair.before.user_id,
+            pair.before.generation,
+            pair.before.type,
+            pair.before.allocations,
+            pair.after.allocations,
+        )
+        for pair in sorted(group.pairs, key=lambda pair: pair.before.uuid)
+        if pair.before.allocations != pair.after.allocations
+    )
+    return Reshape(tuple(inventories), tuple(consumers))
+
+
+def _allocations(pairs: Sequence[Pair]) -> Iterator[Operation]:
+    """Write consumers many at a time; those that get a type apart, as a body has one version."""
+    for sets_type in (False, True):
+        pending = iter([pair for pair in pairs if pair.sets_type is sets_type])
+        while batch := list(islice(pending, BATCH)):
+            before, after = zip(*batch, strict=True)
+            yield SetAllocations(before, after)

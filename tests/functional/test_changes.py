@@ -1,0 +1,43 @@
+"""Each operation of a diff is one that the real service accepts, in the order of the diff."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from placementclient import http
+from placementclient.changes.applier import Applier
+from placementclient.changes.diff import diff
+from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot.capture import capture
+from tests.snapshot_pairs import content, pair
+
+
+def write(client: http.Client, there: Snapshot, wanted: Snapshot) -> None:
+    Applier(client, there).run(diff(there, wanted))
+
+
+@pytest.mark.parametrize('seed', range(30))
+def test_every_step_of_a_diff_is_legal(client: http.Client, seed: int) -> None:
+    before, after = pair(Random(seed))
+    write(client, Snapshot((), ()), before)
+    there = capture(client)
+    assert content(there) == content(before)
+    write(client, there, after)
+    there = capture(client)
+    assert content(there) == content(after)
+    back = with_types_of(there, before)
+    write(client, there, back)
+    assert content(capture(client)) == content(back)
+
+
+def with_types_of(there: Snapshot, wanted: Snapshot) -> Snapshot:
+    """A snapshot as it can be had: Placement lets no consumer lose its type."""
+    types = {uuid: consumer.type for uuid, consumer in there.consumers.items()}
+    consumers = (
+        replace(consumer, type=consumer.type or types.get(uuid))
+        for uuid, consumer in wanted.consumers.items()
+    )
+    return Snapshot(wanted.providers.values(), consumers)

@@ -1,0 +1,37 @@
+"""Diff, simulation and inverses: each is the other's test."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placementclient.changes.diff import diff
+from placementclient.changes.simulation import simulate
+from tests.snapshot_pairs import content, pair
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(SEEDS)
+def test_a_diff_leads_from_one_snapshot_to_the_other(seed: int) -> None:
+    before, after = pair(Random(seed))
+    assert content(simulate(before, diff(before, after))) == content(after)
+
+
+@settings(max_examples=300, deadline=None)
+@given(SEEDS)
+def test_the_inverses_lead_back(seed: int) -> None:
+    before, after = pair(Random(seed))
+    operations = diff(before, after)
+    inverse = [back for operation in reversed(operations) for back in operation.inverse()]
+    assert content(simulate(simulate(before, operations), inverse)) == content(before)
+
+
+@settings(max_examples=50, deadline=None)
+@given(SEEDS)
+def test_nothing_leads_to_what_is_there(seed: int) -> None:
+    before, _ = pair(Random(seed))
+    assert diff(before, before) == ()
