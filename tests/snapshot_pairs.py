@@ -42,9 +42,7 @@ def snapshot(random: Random, before: Snapshot | None = None, keep: float = 0.0) 
             used[provider_uuid].update(resources)
     return Snapshot(
         (
-            replace(
-                state, usages={name: used[state.uuid][name] for name in state.inventories}
-            )
+            replace(state, usages={name: used[state.uuid][name] for name in state.inventories})
             for state in states
         ),
         consumers,
@@ -66,12 +64,11 @@ def _providers(random: Random, before: Snapshot, keep: float) -> list[ProviderSt
     for provider_uuid in random.sample(uuids, len(uuids)):
         there = before.providers.get(provider_uuid)
         parent = random.choice([None, *roots])
-        if there and random.random() < keep and there.provider.parent_provider_uuid in {None, *roots}:
-            parent = there.provider.parent_provider_uuid
+        kept = there.provider.parent_provider_uuid if there else None
+        if there and random.random() < keep and kept in {None, *roots}:
+            parent = kept
         roots[provider_uuid] = roots[parent] if parent else provider_uuid
-        provider = Provider(
-            provider_uuid, names[provider_uuid], 0, parent, roots[provider_uuid]
-        )
+        provider = Provider(provider_uuid, names[provider_uuid], 0, parent, roots[provider_uuid])
         states.append(_content(random, provider, there, keep))
     return states
 

@@ -56,10 +56,16 @@ class Pair(NamedTuple):
     def is_release(self) -> bool:
         """Whether it gives something back and gets nothing new."""
         return self.before.allocations != self.after.allocations and all(
-            amount <= self.before.amount(uuid, name)
-            for uuid, resources in self.after.allocations.items()
-            for name, amount in resources.items()
+            gain <= 0 for _, _, gain in self.gains()
         )
+
+    def gains(self) -> Iterator[tuple[str, str, int]]:
+        """Return how much more it holds afterwards of each class of each provider."""
+        for uuid in self.provider_uuids:
+            before = self.before.allocations.get(uuid, {})
+            after = self.after.allocations.get(uuid, {})
+            for name in {**before, **after}:
+                yield uuid, name, after.get(name, 0) - before.get(name, 0)
 
     @property
     def granted(self) -> Consumer:
@@ -127,18 +133,15 @@ class _Room:
         uuids = [*before.providers, *(after.providers.keys() - before.providers.keys())]
         self.before = {uuid: _of(before, uuid) for uuid in uuids}
         self.after = {uuid: _of(after, uuid) for uuid in uuids}
-        self._using = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
+        #: At most used at any moment, whatever is written first but what is only given back.
+        self._peak = {uuid: Counter(state.usages) for uuid, state in before.providers.items()}
         self._gained: set[tuple[str, str]] = set()
         for pair in pairs:
-            for uuid, resources in pair.before.allocations.items():
-                self._using.setdefault(uuid, Counter()).subtract(resources)
-            for uuid, resources in pair.after.allocations.items():
-                self._using.setdefault(uuid, Counter()).update(resources)
-                self._gained.update(
-                    (uuid, name)
-                    for name, amount in resources.items()
-                    if amount > pair.before.amount(uuid, name)
-                )
+            for uuid, name, gain in pair.gains():
+                if gain > 0:
+                    self._gained.add((uuid, name))
+                if gain > 0 or pair.is_release:
+                    self._peak.setdefault(uuid, Counter())[name] += gain
 
     def is_exchange(self, group: _Group) -> bool:
         """Tell whether some inventory comes while other inventory goes."""
@@ -169,13 +172,13 @@ class _Room:
                 for name, amount in resources.items():
                     there = result[uuid].get(name)
                     if there is None or not self._is_granted(uuid, name, amount, there):
-                        needed = _exactly(self._using[uuid][name])
+                        needed = _exactly(self._peak[uuid][name])
                         result[uuid] = {**result[uuid], name: needed}
         return result
 
     def _is_granted(self, uuid: str, name: str, amount: int, inventory: Inventory) -> bool:
         # Too much may be allocated already: Placement lets it be while nobody gets more.
-        is_enough = self._using[uuid][name] <= inventory.capacity
+        is_enough = self._peak[uuid][name] <= inventory.capacity
         return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
 
 

@@ -1,0 +1,303 @@
+"""A change that was decided on one state, carried over to the state of today. Pure.
+
+Applying a plan, completing one that was cut off, taking it back and verifying it are the same
+question: which parts of the change are still to be made, which are made, and which parts has
+somebody else changed since?
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from placementclient.changes.operations import (
+    CreateProvider,
+    Operation,
+    Reshape,
+    SetAllocations,
+    SetInventories,
+    UpdateProvider,
+)
+from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A part of a change that somebody else has changed since it was decided on.
+
+    :param kind: ``'provider'`` or ``'consumer'``
+    :param name: of the provider; the UUID of the consumer
+    :param field: ``'name'``, ``'parent'``, ``'VCPU'``, ``'VCPU:total'``, ``'allocations'``, …
+    :param before: the value that the change begins with; ``None`` where there is none
+    :param after: the value that it leads to
+    :param found: the value that is there, which is neither
+    """
+
+    kind: str
+    uuid: str
+    name: str
+    field: str
+    before: Any
+    after: Any
+    found: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Rebased:
+    """A change carried over to another state.
+
+    :param wanted: that state with the change made, as far as nothing is in the way
+    :param obstacles: the parts that somebody else has changed, left as they are
+    """
+
+    wanted: Snapshot
+    obstacles: tuple[Obstacle, ...] = ()
+
+
+def rebase(
+    before: Snapshot, after: Snapshot, there: Snapshot, sent: Iterable[Operation] = ()
+) -> Rebased:
+    """Carry the change from one snapshot to another over to a third.
+
+    Traits and aggregates that others have added or removed stay so. An inventory is compared field
+    by field, as others write other fields of it; of a consumer all allocations and the owner count.
+
+    :param before: the providers and consumers that change, as they were
+    :param after: the same, as they shall be
+    :param there: at least the same, as they are; what nobody changes may be missing
+    :param sent: operations of this change that were sent before: values that they wrote are its own
+    """
+    rebase = _Rebase(before, after, there, _OwnValues(sent))
+    rebase.providers()
+    rebase.consumers()
+    return Rebased(Snapshot(rebase.states.values(), rebase.held.values()), tuple(rebase.obstacles))
+
+
+class _OwnValues:
+    """The values that operations have written on the way, of each provider and consumer."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self.inventories: dict[tuple[str, str], set[Inventory]] = defaultdict(set)
+        self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
+        self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
+        for operation in operations:
+            self._learn(operation)
+
+    def _learn(self, operation: Operation) -> None:
+        match operation:
+            case CreateProvider():
+                position = operation.name, operation.parent_provider_uuid
+                self.positions[operation.uuid].add(position)
+            case UpdateProvider():
+                self.positions[operation.uuid].add(operation.after)
+            case SetInventories():
+                self._inventories(operation.provider_uuid, operation.after)
+            case SetAllocations():
+                for consumer in operation.after:
+                    self.consumers[consumer.uuid].append(_held(consumer))
+            case Reshape():
+                for change in operation.inventories:
+                    self._inventories(change.provider_uuid, change.after)
+                for moved in operation.consumers:
+                    owner = (moved.project_id, moved.user_id, moved.type)
+                    self.consumers[moved.uuid].append((moved.after, owner))
+
+    def _inventories(self, uuid: str, inventories: Mapping[str, Inventory]) -> None:
+        for name, inventory in inventories.items():
+            self.inventories[uuid, name].add(inventory)
+
+
+class _Rebase:
+    def __init__(self, before: Snapshot, after: Snapshot, there: Snapshot, own: _OwnValues) -> None:
+        self._before, self._after, self._there, self._own = before, after, there, own
+        self.states = dict(there.providers)
+        self.held = dict(there.consumers)
+        self.obstacles: list[Obstacle] = []
+
+    def providers(self) -> None:
+        for uuid in {**self._before.providers, **self._after.providers}:
+            before = self._before.providers.get(uuid)
+            after = self._after.providers.get(uuid)
+            there = self._there.providers.get(uuid)
+            if after is None:
+                self._gone(before, there)
+            elif there is None and before is None:
+                self.states[uuid] = after
+            elif there is None:
+                self._object(after, 'provider', 'exists', True, True, False)
+            else:
+                merged = self._merged(before or _nothing(after), after, there)
+                self.states[uuid] = merged
+        self._names()
+
+    def consumers(self) -> None:
+        for uuid in {**self._before.consumers, **self._after.consumers}:
+            before = _held(self._before.consumers.get(uuid))
+            wanted = self._after.consumers.get(uuid)
+            after = _held(wanted)
+            there = self._there.consumers.get(uuid)
+            found = _held(there)
+            if before == after or found == after:
+                continue
+            if found != before and found not in self._own.consumers.get(uuid, ()):
+                self.obstacles.append(
+                    Obstacle('consumer', uuid, uuid, 'allocations', before[0], after[0], found[0])
+                )
+            elif wanted is None or not wanted.allocations:
+                del self.held[uuid]
+            else:
+                self.held[uuid] = replace(wanted, generation=there.generation if there else None)
+        self._users()
+
+    def _gone(self, before: ProviderState | None, there: ProviderState | None) -> None:
+        assert before is not None
+        if there is None:
+            return
+        blocked = len(self.obstacles)
+        # A provider that got inventory since is not the one that was to go.
+        self._merged(before, replace(before, inventories={}), there)
+        if len(self.obstacles) == blocked:
+            del self.states[before.uuid]
+
+    def _merged(
+        self, before: ProviderState, after: ProviderState, there: ProviderState
+    ) -> ProviderState:
+        """One provider with the change made, as far as nothing is in the way."""
+        return replace(
+            there,
+            provider=self._position(before, after, there),
+            inventories=self._inventories(before, after, there),
+            traits=_onto(before.traits, after.traits, there.traits),
+            aggregates=_onto(before.aggregates, after.aggregates, there.aggregates),
+        )
+
+    def _position(
+        self, before: ProviderState, after: ProviderState, there: ProviderState
+    ) -> Provider:
+        provider = there.provider
+        own = self._own.positions.get(there.uuid, set())
+        for key, label in (('name', 'name'), ('parent_provider_uuid', 'parent')):
+            was, wanted = getattr(before.provider, key), getattr(after.provider, key)
+            found = getattr(there.provider, key)
+            if was == wanted and (before.uuid in self._before.providers or found == wanted):
+                continue
+            if found in (was, wanted) or (there.name, there.provider.parent_provider_uuid) in own:
+                provider = provider._replace(**{key: wanted})
+            else:
+                self._object(after, 'provider', label, was, wanted, found)
+        return provider
+
+    def _inventories(
+        self, before: ProviderState, after: ProviderState, there: ProviderState
+    ) -> dict[str, Inventory]:
+        result = dict(there.inventories)
+        for name in {**before.inventories, **after.inventories}:
+            was, wanted = before.inventories.get(name), after.inventories.get(name)
+            found = there.inventories.get(name)
+            if was == wanted or found == wanted:
+                continue
+            if found in self._own.inventories.get((there.uuid, name), ()):
+                found = was
+            if found == was:
+                merged = wanted
+            elif was is None or wanted is None or found is None:
+                self._object(after, 'provider', name, was, wanted, found)
+                continue
+            else:
+                merged = self._fields(after, name, (was, wanted, found))
+            if merged is None:
+                del result[name]
+            else:
+                result[name] = merged
+        return result
+
+    def _fields(
+        self, state: ProviderState, name: str, sides: tuple[Inventory, Inventory, Inventory]
+    ) -> Inventory:
+        was, wanted, found = (inventory.as_fields() for inventory in sides)
+        changed = {key for key in was if was[key] != wanted[key]}
+        for key in sorted(changed):
+            if found[key] not in (was[key], wanted[key]):
+                self._object(state, 'provider', f'{name}:{key}', was[key], wanted[key], found[key])
+                changed.discard(key)
+        return sides[2].with_fields({key: wanted[key] for key in changed})
+
+    def _names(self) -> None:
+        """Refuse to make or rename a provider to a name that somebody else has taken."""
+        taken = {state.name: uuid for uuid, state in self._there.providers.items()}
+        for uuid, state in list(self.states.items()):
+            holder = taken.get(state.name, uuid)
+            if holder != uuid and self.states.get(holder, state).name == state.name:
+                if holder not in self.states:
+                    continue
+                self._object(state, 'provider', 'name', None, state.name, f'has the UUID {holder}')
+                if uuid in self._there.providers:
+                    self.states[uuid] = self._there.providers[uuid]
+                else:
+                    del self.states[uuid]
+
+    def _users(self) -> None:
+        """Refuse to delete a provider that others use, or that others have put children below."""
+        gone = self._there.providers.keys() - self.states.keys()
+        for consumer in self.held.values():
+            for uuid in gone & consumer.allocations.keys():
+                self._keep(uuid, 'allocations', f'consumer {consumer.uuid}')
+        for state in list(self.states.values()):
+            parent = state.provider.parent_provider_uuid
+            if parent in gone and parent not in self.states:
+                self._keep(parent, 'children', state.name)
+
+        self._overused()
+
+    def _overused(self) -> None:
+        """Refuse to shrink an inventory below what more is used of it than was planned."""
+        extra: dict[str, Counter[str]] = defaultdict(Counter)
+        for sign, side in ((-1, self._there.consumers), (1, self.held)):
+            for consumer in side.values():
+                for uuid, resources in consumer.allocations.items():
+                    for name, amount in resources.items():
+                        extra[uuid][name] += sign * amount
+        for uuid, state in self.states.items():
+            there, planned = self._there.providers.get(uuid), self._after.providers.get(uuid)
+            if there is None or planned is None:
+                continue
+            kept = dict(state.inventories)
+            for name, was in there.inventories.items():
+                room = kept[name].capacity if name in kept else 0
+                used = there.used(name) + extra[uuid][name]
+                if room < was.capacity and used > max(room, planned.used(name)):
+                    self._object(state, 'provider', name, was.capacity, room, f'{used} used')
+                    kept[name] = was
+            if kept != state.inventories:
+                self.states[uuid] = replace(state, inventories=kept)
+
+    def _keep(self, uuid: str, field: str, found: str) -> None:
+        state = self._there.providers[uuid]
+        self._object(state, 'provider', field, None, None, found)
+        self.states[uuid] = state
+
+    def _object(
+        self, state: ProviderState, kind: str, field: str, before: Any, after: Any, found: Any
+    ) -> None:
+        self.obstacles.append(Obstacle(kind, state.uuid, state.name, field, before, after, found))
+
+
+def _nothing(state: ProviderState) -> ProviderState:
+    """A provider that is there but empty, where the change begins with none."""
+    return ProviderState(state.provider)
+
+
+def _onto(before: frozenset[str], after: frozenset[str], there: frozenset[str]) -> frozenset[str]:
+    return (there - (before - after)) | (after - before)
+
+
+def _held(consumer: Consumer | None) -> tuple[Allocations, object]:
+    """All that counts of a consumer; nothing of one that holds nothing."""
+    if consumer is None or not consumer.allocations:
+        return {}, None
+    return consumer.allocations, (consumer.project_id, consumer.user_id, consumer.type)

@@ -1,0 +1,118 @@
+"""The part of the cloud that a change set is about, as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from placementclient import errors
+from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.changes.plan import ChangeSet
+from placementclient.http import Client
+from placementclient.model.consumers import Consumer
+from placementclient.model.providers import Provider
+from placementclient.model.requests import Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+
+def read(client: Client, change_set: ChangeSet) -> Snapshot:
+    """Read the providers and consumers of a change set, and the trees around them.
+
+    Over HTTP only what may change is read; the rest is as the change set has it.
+
+    :raises errors.ConcurrentUpdate: if a provider changes while it is read
+    """
+    roots = sorted(
+        {
+            state.provider.root_uuid
+            for side in (change_set.before, change_set.after)
+            for state in side.providers.values()
+        }
+    )
+    if client.snapshot_reader is not None:
+        return client.snapshot_reader.snapshot(roots)
+    listed = [
+        provider
+        for root in roots
+        for provider in resource_provider.list(client, matching=Filter(in_tree=root))
+    ]
+    reader = _Reader(client, change_set)
+    states = [reader.state(provider) for provider in listed]
+    consumers = {consumer.uuid: consumer for consumer in reader.consumers(states)}
+    return Snapshot(filter(None, states), consumers.values())
+
+
+class _Reader:
+    def __init__(self, client: Client, change_set: ChangeSet) -> None:
+        self._client = client
+        self._before, self._after = change_set.before, change_set.after
+        pairs = {
+            uuid: (self._before.consumers.get(uuid), self._after.consumers.get(uuid))
+            for uuid in {**self._before.consumers, **self._after.consumers}
+        }
+        self._changing = list(pairs)
+        self._used = {
+            uuid
+            for pair in pairs.values()
+            for consumer in pair
+            if consumer
+            for uuid in consumer.allocations
+        }
+
+    def state(self, provider: Provider) -> ProviderState | None:
+        """Read a provider as far as it may change; ``None`` if it has gone."""
+        before = self._before.providers.get(provider.uuid)
+        after = self._after.providers.get(provider.uuid)
+        known = before or after
+        if known is None:
+            # It is in the tree, and only its place there matters.
+            return ProviderState(provider)
+        try:
+            return self._read(replace(known, provider=provider), before, after)
+        except errors.NotFound:
+            return None
+
+    def _read(
+        self, state: ProviderState, before: ProviderState | None, after: ProviderState | None
+    ) -> ProviderState:
+        client, uuid = self._client, state.uuid
+        wanted = _differing(before, after)
+        generations: set[int | None] = {state.provider.generation}
+        if 'inventories' in wanted or uuid in self._used:
+            inventories = inventory.list(client, uuid)
+            state = replace(state, inventories=inventories.value)
+            generations.add(inventories.generation)
+            used = usage.of_provider(client, uuid)
+            state = replace(state, usages=used.value)
+            generations.add(used.generation)
+        if 'traits' in wanted:
+            traits = trait.list_of_provider(client, uuid)
+            state = replace(state, traits=frozenset(traits.value))
+            generations.add(traits.generation)
+        if 'aggregates' in wanted:
+            aggregates = aggregate.list(client, uuid)
+            state = replace(state, aggregates=frozenset(aggregates.value))
+            generations.add(aggregates.generation)
+        if len(generations - {None}) > 1:
+            raise errors.ConcurrentUpdate(409, f'{state.name} changed while it was read')
+        return state
+
+    def consumers(self, states: Iterable[ProviderState | None]) -> Iterator[Consumer]:
+        """Read the consumers that change, and those of providers that are to go."""
+        for uuid in self._changing:
+            consumer = allocation.show(self._client, uuid).value
+            if consumer.allocations:
+                yield consumer
+        gone = self._before.providers.keys() - self._after.providers.keys()
+        for state in states:
+            if state is None or state.uuid not in gone:
+                continue
+            for holding in allocation.list_of_provider(self._client, state.uuid).value:
+                if holding.consumer_uuid not in self._changing:
+                    yield Consumer(holding.consumer_uuid, {state.uuid: holding.resources})
+
+
+def _differing(before: ProviderState | None, after: ProviderState | None) -> set[str]:
+    """Return what changes of a provider: all, if it comes or goes."""
+    names = ('inventories', 'traits', 'aggregates')
+    return {name for name in names if getattr(before, name, None) != getattr(after, name, None)}

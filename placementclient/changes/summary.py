@@ -1,0 +1,223 @@
+"""The extent of a change, counted; and the change itself, a row for each part of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from placementclient.changes import transfers
+from placementclient.changes.operations import (
+    CreateProvider,
+    DeleteProvider,
+    Operation,
+    Reshape,
+    SetAggregates,
+    SetAllocations,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+)
+from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer
+from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.wording import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How many providers and consumers operations concern.
+
+    :param create: providers that are made
+    :param change: providers that are there before and after
+    :param delete: providers that go
+    :param add: consumers that get their first allocations
+    :param move: consumers whose allocations change
+    :param free: consumers that lose all their allocations
+    """
+
+    create: int = 0
+    change: int = 0
+    delete: int = 0
+    add: int = 0
+    move: int = 0
+    free: int = 0
+
+    def __str__(self) -> str:
+        """Say it in one sentence, without its full stop."""
+        providers = (
+            f'{counted(self.create, "provider")} to create, {self.change} to change, '
+            f'{self.delete} to delete'
+        )
+        kinds = ((self.move, 'move'), (self.add, 'add'), (self.free, 'free'))
+        said = [(number, verb) for number, verb in kinds if number]
+        if not said:
+            return providers
+        (number, verb), *others = said
+        allocations = [f'{counted(number, "allocation")} to {verb}']
+        allocations += [f'{number} to {verb}' for number, verb in others]
+        return f'{providers}; {", ".join(allocations)}'
+
+
+def summary(operations: Iterable[Operation]) -> Summary:
+    """Count the providers and consumers that operations concern, each of them once."""
+    created: set[str] = set()
+    changed: set[str] = set()
+    deleted: set[str] = set()
+    held: dict[str, tuple[Allocations, Allocations]] = {}
+    for operation in operations:
+        match operation:
+            case CreateProvider(uuid):
+                created.add(uuid)
+            case DeleteProvider(uuid):
+                deleted.add(uuid)
+            case UpdateProvider(uuid):
+                changed.add(uuid)
+            case SetTraits(uuid) | SetAggregates(uuid) | SetInventories(uuid):
+                changed.add(uuid)
+            case SetAllocations(before, after):
+                for was, wanted in zip(before, after, strict=True):
+                    held[was.uuid] = held.get(was.uuid, (was.allocations,))[0], wanted.allocations
+            case Reshape(inventories, consumers):
+                changed.update(change.provider_uuid for change in inventories)
+                for change in consumers:
+                    held[change.uuid] = held.get(change.uuid, (change.before,))[0], change.after
+    kinds = [_kind(before, after) for before, after in held.values()]
+    return Summary(
+        len(created),
+        len(changed - created - deleted),
+        len(deleted),
+        kinds.count('add'),
+        kinds.count('move'),
+        kinds.count('free'),
+    )
+
+
+def _kind(before: Allocations, after: Allocations) -> str:
+    if not before:
+        return 'add'
+    return 'move' if after else 'free'
+
+
+class Row(NamedTuple):
+    """One part of a change, with nothing that stays as it is.
+
+    :param object: the name of a provider; ``consumer UUID``
+    :param change: ``create``, ``delete``, ``name``, ``parent``, ``traits``, ``aggregates``,
+        ``VCPU``, ``VCPU:total``, ``allocations``, ``owner``
+    :param before: of traits and aggregates those that go; ``None`` where there is nothing
+    :param after: of traits and aggregates those that come; ``None`` where nothing is left
+    """
+
+    object: str
+    change: str
+    before: Any
+    after: Any
+
+
+def rows(before: Snapshot, after: Snapshot) -> Iterator[Row]:
+    """Return a row for each part of a change: providers as trees are walked, then consumers."""
+    names = {
+        state.uuid: state.name for side in (before, after) for state in side.providers.values()
+    }
+    walked = [state for side in (after, before) for state in _walked(side)]
+    for uuid in dict.fromkeys(state.uuid for state in walked):
+        yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)
+    for pair in transfers.changed_consumers(before, after):
+        name = f'consumer {pair.after.uuid}'
+        was, wanted = _parting(pair.before.allocations, pair.after.allocations, names)
+        if was != wanted:
+            yield Row(name, 'allocations', was or None, wanted or None)
+        if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
+            yield Row(name, 'owner', _owner(pair.before), _owner(pair.after))
+
+
+def _walked(snapshot: Snapshot) -> Iterator[ProviderState]:
+    known = snapshot.providers.keys()
+    for state in snapshot.providers.values():
+        if state.provider.parent_provider_uuid not in known:
+            yield from snapshot.tree(state.uuid)
+
+
+def _of_provider(
+    before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
+) -> Iterator[Row]:
+    if after is None:
+        assert before is not None
+        yield Row(before.name, 'delete', _whole(before, names), None)
+        return
+    if before is None:
+        yield Row(after.name, 'create', None, _whole(after, names))
+        return
+    if before.name != after.name:
+        yield Row(before.name, 'name', before.name, after.name)
+    parents = [state.provider.parent_provider_uuid for state in (before, after)]
+    if parents[0] != parents[1]:
+        yield Row(after.name, 'parent', *(names.get(u, u) if u else None for u in parents))
+    for name in sorted({*before.inventories, *after.inventories}):
+        yield from _of_class(
+            after.name, name, before.inventories.get(name), after.inventories.get(name)
+        )
+    for kind, was, wanted in (
+        ('traits', before.traits, after.traits),
+        ('aggregates', before.aggregates, after.aggregates),
+    ):
+        if was != wanted:
+            yield Row(after.name, kind, sorted(was - wanted) or None, sorted(wanted - was) or None)
+
+
+def _of_class(
+    provider: str, name: str, before: Inventory | None, after: Inventory | None
+) -> Iterator[Row]:
+    if before is None or after is None:
+        if before is not after:
+            yield Row(provider, name, before and _chosen(before), after and _chosen(after))
+        return
+    was, wanted = before.as_fields(), after.as_fields()
+    for field in was:
+        if was[field] != wanted[field]:
+            yield Row(provider, f'{name}:{field}', was[field], wanted[field])
+
+
+def _whole(state: ProviderState, names: Mapping[str, str]) -> dict[str, Any]:
+    """All that a provider is, without what is nothing."""
+    parent = state.provider.parent_provider_uuid
+    facts = {
+        'parent': names.get(parent, parent) if parent else None,
+        'inventories': {name: _chosen(each) for name, each in sorted(state.inventories.items())},
+        'traits': sorted(state.traits),
+        'aggregates': sorted(state.aggregates),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _chosen(inventory: Inventory) -> dict[str, int | float]:
+    """The fields of an inventory that are not what Placement gives them by default."""
+    default = Inventory(inventory.total).as_fields()
+    fields = inventory.as_fields()
+    # A driver that gives no max_unit means all there is.
+    default['max_unit'] = inventory.total if inventory.max_unit == inventory.total else UNLIMITED
+    return {
+        name: value for name, value in fields.items() if name == 'total' or value != default[name]
+    }
+
+
+def _parting(
+    before: Allocations, after: Allocations, names: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Two allocations by the names of providers, without those that are in both."""
+    differing = [uuid for uuid in {**before, **after} if before.get(uuid) != after.get(uuid)]
+    sides = (
+        {names.get(uuid, uuid): dict(side[uuid]) for uuid in differing if uuid in side}
+        for side in (before, after)
+    )
+    first, second = sides
+    return first, second
+
+
+def _owner(consumer: Consumer) -> dict[str, str | None]:
+    return {
+        'project_id': consumer.project_id,
+        'user_id': consumer.user_id,
+        'type': consumer.type or UNKNOWN_TYPE,
+    }
