@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from placementclient.changes.diff import diff
 from placementclient.changes.operations import (
     CreateProvider,
     Operation,
@@ -51,11 +52,11 @@ class Obstacle:
 class Rebased:
     """A change carried over to another state.
 
-    :param wanted: that state with the change made, as far as nothing is in the way
-    :param obstacles: the parts that somebody else has changed, left as they are
+    :param operations: those that are still to be made, as far as nothing is in the way
+    :param obstacles: the parts that somebody else has changed, which stay as they are
     """
 
-    wanted: Snapshot
+    operations: tuple[Operation, ...]
     obstacles: tuple[Obstacle, ...] = ()
 
 
@@ -75,7 +76,8 @@ def rebase(
     rebase = _Rebase(before, after, there, _OwnValues(sent))
     rebase.providers()
     rebase.consumers()
-    return Rebased(Snapshot(rebase.states.values(), rebase.held.values()), tuple(rebase.obstacles))
+    wanted = Snapshot(rebase.states.values(), rebase.held.values())
+    return Rebased(diff(there, wanted), tuple(rebase.obstacles))
 
 
 class _OwnValues:
@@ -199,10 +201,13 @@ class _Rebase:
         for name in {**before.inventories, **after.inventories}:
             was, wanted = before.inventories.get(name), after.inventories.get(name)
             found = there.inventories.get(name)
-            if was == wanted or found == wanted:
+            if found == wanted:
                 continue
             if found in self._own.inventories.get((there.uuid, name), ()):
+                # Also room that was made for a moment, of what does not change otherwise.
                 found = was
+            elif was == wanted:
+                continue
             if found == was:
                 merged = wanted
             elif was is None or wanted is None or found is None:

@@ -120,7 +120,7 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[Row]:
     names = {
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
     }
-    walked = [state for side in (after, before) for state in _walked(side)]
+    walked = [state for side in (after, before) for state in side.walked()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
         yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)
     for pair in transfers.changed_consumers(before, after):
@@ -130,13 +130,6 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[Row]:
             yield Row(name, 'allocations', was or None, wanted or None)
         if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
             yield Row(name, 'owner', _owner(pair.before), _owner(pair.after))
-
-
-def _walked(snapshot: Snapshot) -> Iterator[ProviderState]:
-    known = snapshot.providers.keys()
-    for state in snapshot.providers.values():
-        if state.provider.parent_provider_uuid not in known:
-            yield from snapshot.tree(state.uuid)
 
 
 def _of_provider(

@@ -109,33 +109,38 @@ def decode(content: bytes, path: str) -> Snapshot:
 
 def _providers(source: Source, items: list[msgspec.Raw]) -> Iterator[ProviderState]:
     for index, item in enumerate(items):
-        record = source.decoded(_PROVIDER, item, f'providers[{index}]')
-        yield ProviderState(
-            Provider(
-                record.uuid,
-                record.name,
-                record.generation,
-                record.parent_provider_uuid,
-                record.root_provider_uuid,
-            ),
-            record.inventories,
-            record.traits,
-            record.aggregates,
-            record.usages,
-        )
+        yield provider_state(source.decoded(_PROVIDER, item, f'providers[{index}]'))
+
+
+def provider_state(record: ProviderRecord) -> ProviderState:
+    """Return the provider of a record."""
+    provider = Provider(
+        record.uuid,
+        record.name,
+        record.generation,
+        record.parent_provider_uuid,
+        record.root_provider_uuid,
+    )
+    return ProviderState(
+        provider, record.inventories, record.traits, record.aggregates, record.usages
+    )
 
 
 def _consumers(source: Source, items: dict[str, msgspec.Raw]) -> Iterator[Consumer]:
     for uuid, item in items.items():
-        record = source.decoded(_CONSUMER, item, f'consumers.{uuid}')
-        yield Consumer(
-            uuid,
-            record.allocations,
-            record.project_id,
-            record.user_id,
-            record.generation,
-            record.type,
-        )
+        yield consumer(uuid, source.decoded(_CONSUMER, item, f'consumers.{uuid}'))
+
+
+def consumer(uuid: str, record: ConsumerRecord) -> Consumer:
+    """Return the consumer of a record."""
+    return Consumer(
+        uuid,
+        record.allocations,
+        record.project_id,
+        record.user_id,
+        record.generation,
+        record.type,
+    )
 
 
 def _check_trees(

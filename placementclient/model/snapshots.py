@@ -98,6 +98,12 @@ class Snapshot:
             yield state
             pending.extend(reversed(self.children(state.uuid)))
 
+    def walked(self) -> Iterator[ProviderState]:
+        """Return all providers, parents before their children."""
+        for state in self.providers.values():
+            if state.provider.parent_provider_uuid not in self.providers:
+                yield from self.tree(state.uuid)
+
     def only(self, names: Collection[str]) -> Snapshot:
         """The whole trees of some providers, and their consumers.
 

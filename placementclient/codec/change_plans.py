@@ -1,0 +1,145 @@
+"""Plans of changes: one change set to a line; last the digest of all that precedes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import msgspec
+
+from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.codec import sealing
+from placementclient.codec.decoding import Source, uncollected
+from placementclient.codec.encoding import builtins, encoded, opened, separated
+from placementclient.codec.snapshots import (
+    ConsumerRecord,
+    ProviderRecord,
+    consumer,
+    consumer_record,
+    provider_record,
+    provider_state,
+)
+from placementclient.model.origin import Origin
+from placementclient.model.snapshots import Snapshot
+
+FORMAT: Final = 'placementclient/change-plan'
+VERSION: Final = 1
+
+T = TypeVar('T')
+
+
+class SideRecord(msgspec.Struct, frozen=True):
+    """Providers and consumers on one side of a change, parents before their children."""
+
+    providers: tuple[ProviderRecord, ...]
+    consumers: dict[str, ConsumerRecord]
+
+
+class ChangeSetRecord(msgspec.Struct, frozen=True):
+    """The changes of one tree, or of several that belong together."""
+
+    root_provider_uuid: str
+    root_provider_name: str
+    before: SideRecord
+    after: SideRecord
+
+
+class Header(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """The members before the change sets.
+
+    :param command: the command that made the plan, without the program
+    """
+
+    format: Literal['placementclient/change-plan']
+    version: Literal[1]
+    origin: Origin | None = None
+    command: str
+
+
+class Document(Header, Generic[T], frozen=True, kw_only=True):
+    """A whole file."""
+
+    trees: list[T]
+    digest: str
+
+
+_SKELETON = msgspec.json.Decoder(Document[msgspec.Raw])
+_CHANGE_SET = msgspec.json.Decoder(ChangeSetRecord)
+
+
+def encode(plan: ChangePlan) -> Iterator[bytes]:
+    """Return the content of a file, in a fixed order."""
+    return sealing.sealed(_lines(plan))
+
+
+@uncollected()
+def decode(content: bytes, path: str) -> ChangePlan:
+    """Return the plan that :func:`encode` wrote, or any other JSON of the same content.
+
+    :param path: the file that the content came from, for the error
+    :raises errors.BadFile: if it is something else, or was edited
+    """
+    source = Source(path, content, 'plan of changes')
+    source.check_kind(VERSION)
+    document = source.decoded(_SKELETON)
+    records = (
+        source.decoded(_CHANGE_SET, item, f'trees[{index}]')
+        for index, item in enumerate(document.trees)
+    )
+    plan = ChangePlan(document.command, tuple(map(_change_set, records)), document.origin)
+    if not sealing.is_whole(content, document.digest, _lines(plan)):
+        raise source.error('was edited: its digest is not that of its content')
+    return replace(plan, digest=document.digest)
+
+
+def identity(plan: ChangePlan) -> str:
+    """Return what tells a plan from every other: the digest that its file has, or would have."""
+    return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
+
+
+def document(plan: ChangePlan) -> dict[str, Any]:
+    """Return a plan as JSON has it, for a program."""
+    trees = [builtins(_record(change_set)) for change_set in plan.trees]
+    return {**builtins(_header(plan)), 'trees': trees}
+
+
+def _lines(plan: ChangePlan) -> Iterator[bytes]:
+    yield opened(encoded(_header(plan)), 'trees', b'[')
+    yield from separated(encoded(_record(change_set)) for change_set in plan.trees)
+
+
+def _header(plan: ChangePlan) -> Header:
+    return Header(format=FORMAT, version=VERSION, origin=plan.origin, command=plan.command)
+
+
+def _record(change_set: ChangeSet) -> ChangeSetRecord:
+    return ChangeSetRecord(
+        change_set.root_provider_uuid,
+        change_set.root_provider_name,
+        _side(change_set.before),
+        _side(change_set.after),
+    )
+
+
+def _side(snapshot: Snapshot) -> SideRecord:
+    return SideRecord(
+        tuple(provider_record(state) for state in snapshot.walked()),
+        {uuid: consumer_record(each) for uuid, each in sorted(snapshot.consumers.items())},
+    )
+
+
+def _change_set(record: ChangeSetRecord) -> ChangeSet:
+    return ChangeSet(
+        record.root_provider_uuid,
+        record.root_provider_name,
+        _snapshot(record.before),
+        _snapshot(record.after),
+    )
+
+
+def _snapshot(record: SideRecord) -> Snapshot:
+    return Snapshot(
+        map(provider_state, record.providers),
+        (consumer(uuid, each) for uuid, each in record.consumers.items()),
+    )

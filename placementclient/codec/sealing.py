@@ -1,0 +1,40 @@
+"""Files that end with the digest of all that precedes it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+
+def sealed(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Return the lines of an object whose last member is open, closed with their digest."""
+    sha256 = hashlib.sha256()
+    for line in lines:
+        sha256.update(line)
+        yield line
+    yield _end(f'sha256:{sha256.hexdigest()}')
+
+
+def digest(lines: Iterable[bytes | memoryview]) -> str:
+    """Return the digest of lines as a file has it."""
+    sha256 = hashlib.sha256()
+    for line in lines:
+        sha256.update(line)
+    return f'sha256:{sha256.hexdigest()}'
+
+
+def is_whole(content: bytes, given: str, lines: Iterable[bytes]) -> bool:
+    """Tell whether a digest is that of a file, or of its values where its JSON was laid out anew.
+
+    :param content: of the file
+    :param given: the digest that the file has
+    :param lines: what its values would be written as
+    """
+    end = _end(given)
+    if content.endswith(end) and digest([memoryview(content)[: -len(end)]]) == given:
+        return True
+    return given == digest(lines)
+
+
+def _end(given: str) -> bytes:
+    return b'],"digest":"%b"}\n' % given.encode()

@@ -1,0 +1,118 @@
+"""A change carried over: to where it began, where it ended, between, and beside other writers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placementclient.changes.diff import diff
+from placementclient.changes.operations import SetInventories
+from placementclient.changes.rebase import rebase
+from placementclient.changes.simulation import simulate
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.snapshot_pairs import content, pair, uuid_of
+
+SEEDS = st.integers(0, 2**32 - 1)
+HOST = uuid_of('host')
+SERVER = uuid_of('server')
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS)
+def test_a_change_cut_off_anywhere_is_completed(seed: int) -> None:
+    random = Random(seed)
+    before, after = pair(random)
+    operations = diff(before, after)
+    sent = operations[: random.randint(0, len(operations))]
+    there = simulate(before, sent)
+    rebased = rebase(before, after, there, sent)
+    assert rebased.obstacles == ()
+    assert content(simulate(there, rebased.operations)) == content(after)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS)
+def test_a_change_cut_off_anywhere_is_taken_back(seed: int) -> None:
+    random = Random(seed)
+    before, after = pair(random)
+    operations = diff(before, after)
+    sent = operations[: random.randint(0, len(operations))]
+    there = simulate(before, sent)
+    rebased = rebase(after, before, there, sent)
+    assert rebased.obstacles == ()
+    assert content(simulate(there, rebased.operations)) == content(before)
+
+
+def host(inventories: dict[str, Inventory], *traits: str) -> ProviderState:
+    return ProviderState(Provider(HOST, 'host', 3, None, HOST), inventories, frozenset(traits))
+
+
+def cloud(*states: ProviderState, **held: dict[str, int]) -> Snapshot:
+    consumers = [
+        Consumer(uuid_of(name), {HOST: amounts}, 'p', 'u') for name, amounts in held.items()
+    ]
+    return Snapshot(states, consumers)
+
+
+def test_other_fields_and_classes_of_others_stay() -> None:
+    before = cloud(host({'VCPU': Inventory(8)}))
+    after = cloud(host({'VCPU': Inventory(8, allocation_ratio=4.0)}))
+    there = cloud(host({'VCPU': Inventory(8, reserved=1), 'VGPU': Inventory(2)}, 'CUSTOM_T'))
+    rebased = rebase(before, after, there)
+    assert rebased.obstacles == ()
+    wanted = {'VCPU': Inventory(8, reserved=1, allocation_ratio=4.0), 'VGPU': Inventory(2)}
+    assert rebased.operations == (SetInventories(HOST, there.providers[HOST].inventories, wanted),)
+
+
+def test_a_field_that_somebody_else_has_changed_is_an_obstacle() -> None:
+    before = cloud(host({'VCPU': Inventory(8)}))
+    after = cloud(host({'VCPU': Inventory(16)}))
+    there = cloud(host({'VCPU': Inventory(12)}))
+    (obstacle,) = rebase(before, after, there).obstacles
+    assert (obstacle.name, obstacle.field) == ('host', 'VCPU:total')
+    assert (obstacle.before, obstacle.after, obstacle.found) == (8, 16, 12)
+
+
+def test_a_consumer_that_holds_something_else_is_an_obstacle() -> None:
+    before = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
+    after = cloud(host({'VCPU': Inventory(8)}))
+    there = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 4})
+    (obstacle,) = rebase(before, after, there).obstacles
+    assert (obstacle.kind, obstacle.uuid, obstacle.found) == (
+        'consumer',
+        SERVER,
+        {HOST: {'VCPU': 4}},
+    )
+
+
+def test_a_provider_that_somebody_uses_is_not_deleted() -> None:
+    before = cloud(host({'VCPU': Inventory(8)}))
+    there = cloud(host({'VCPU': Inventory(8)}), server={'VCPU': 2})
+    rebased = rebase(before, cloud(), there)
+    assert [(each.name, each.field) for each in rebased.obstacles] == [('host', 'allocations')]
+    assert rebased.operations == ()
+
+
+def test_a_name_that_somebody_else_has_taken_is_an_obstacle() -> None:
+    other = uuid_of('other')
+    there = cloud(ProviderState(Provider(other, 'host', 0, None, other)))
+    rebased = rebase(cloud(), cloud(host({})), there)
+    assert [(each.field, each.found) for each in rebased.obstacles] == [
+        ('name', f'has the UUID {other}')
+    ]
+    assert rebased.operations == ()
+
+
+def test_an_inventory_does_not_shrink_below_what_came_since() -> None:
+    before = cloud(host({'VCPU': Inventory(4)}))
+    after = cloud(host({'VCPU': Inventory(16)}))
+    used = replace(host({'VCPU': Inventory(16)}), usages={'VCPU': 10})
+    rebased = rebase(after, before, cloud(used))
+    assert [(each.field, each.found) for each in rebased.obstacles] == [('VCPU', '10 used')]
+    assert rebased.operations == ()
