@@ -22,7 +22,8 @@ from dataclasses import replace
 from typing import IO, Any, cast
 
 from placementclient import errors
-from placementclient.codec import plans, snapshots
+from placementclient.changes.plan import ChangePlan
+from placementclient.codec import change_plans, plans, snapshots
 from placementclient.codec.decoding import kind_of
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
@@ -171,6 +172,12 @@ def write_plan(path: str, plan: Plan) -> None:
     """Write a plan, as :func:`write_snapshot` does."""
     with _writing(path) as stream:
         stream.writelines(plans.encode(plan))
+
+
+def write_change_plan(path: str, plan: ChangePlan) -> None:
+    """Write a plan of changes, as :func:`write_snapshot` does."""
+    with _writing(path) as stream:
+        stream.writelines(change_plans.encode(plan))
 
 
 @contextlib.contextmanager

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from placementclient import errors
 from placementclient.changes import transfers
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Operation
-from placementclient.model.consumers import Consumer
+from placementclient.changes.simulation import simulate
 from placementclient.model.origin import Origin
 from placementclient.model.providers import normalized
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -90,17 +90,26 @@ def plan(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
     :param before: what was read
     :param after: all of it, as it shall be
     """
-    sets = (_change_set(before, after, part) for part in _parts(before, after))
+    # With the roots and usages that follow from the rest.
+    after = simulate(before, diff(before, after))
+    parts = _parts(before, after)
+    owners = {uuid: part for part in parts for uuid in part.changed}
+    sets = (_change_set(before, after, part, owners) for part in parts)
     trees = sorted(sets, key=lambda tree: (tree.root_provider_name, tree.root_provider_uuid))
     return ChangePlan(command, tuple(trees), before.origin)
 
 
 @dataclass(slots=True)
 class _Part:
-    """Trees that change together."""
+    """Trees that change together.
+
+    :param changed: the UUIDs of the providers that change
+    :param used: those of the providers that the consumers use, which may change or not
+    """
 
     roots: dict[str, None] = field(default_factory=dict)
-    provider_uuids: dict[str, None] = field(default_factory=dict)
+    changed: dict[str, None] = field(default_factory=dict)
+    used: dict[str, None] = field(default_factory=dict)
     consumer_uuids: list[str] = field(default_factory=list)
 
 
@@ -110,7 +119,7 @@ def _parts(before: Snapshot, after: Snapshot) -> list[_Part]:
         was, wanted = before.providers.get(uuid), after.providers.get(uuid)
         if _content(was) != _content(wanted):
             part = _joined(by_root, _roots_of(uuid, before, after))
-            part.provider_uuids[uuid] = None
+            part.changed[uuid] = None
     for pair in transfers.changed_consumers(before, after):
         changing = {uuid for uuid, _, gain in pair.gains() if gain}
         roots = {
@@ -123,7 +132,7 @@ def _parts(before: Snapshot, after: Snapshot) -> list[_Part]:
             roots = {min(roots)}
         part = _joined(by_root, sorted(roots))
         part.consumer_uuids.append(pair.after.uuid)
-        part.provider_uuids.update(dict.fromkeys(sorted(pair.provider_uuids)))
+        part.used.update(dict.fromkeys(sorted(pair.provider_uuids)))
     return list({id(part): part for part in by_root.values()}.values())
 
 
@@ -133,7 +142,8 @@ def _joined(by_root: dict[str, _Part], roots: Iterable[str]) -> _Part:
     first, *others = found.values() or [_Part()]
     for part in others:
         first.roots |= part.roots
-        first.provider_uuids |= part.provider_uuids
+        first.changed |= part.changed
+        first.used |= part.used
         first.consumer_uuids += part.consumer_uuids
     first.roots.update(dict.fromkeys(roots))
     by_root.update(dict.fromkeys(first.roots, first))
@@ -153,25 +163,39 @@ def _content(state: ProviderState | None) -> object:
     return position, state.inventories, state.traits, state.aggregates
 
 
-def _change_set(before: Snapshot, after: Snapshot, part: _Part) -> ChangeSet:
-    sides = _excerpt(before, part), _excerpt(after, part)
+def _change_set(
+    before: Snapshot, after: Snapshot, part: _Part, owners: Mapping[str, _Part]
+) -> ChangeSet:
+    surroundings = _with_ancestors(before, after, [*part.changed, *part.used])
+    # Each provider that changes is in one change set.
+    uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
+    sides = _excerpt(before, part, uuids), _excerpt(after, part, uuids)
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
     own = [root for root in part.roots if root in names] or list(part.roots)
     root = min(own, key=lambda uuid: names.get(uuid, uuid))
     return ChangeSet(root, names.get(root, root), *sides)
 
 
-def _excerpt(snapshot: Snapshot, part: _Part) -> Snapshot:
-    states = {
-        state.uuid: state
-        for uuid in part.provider_uuids
-        for state in _with_ancestors(snapshot, uuid)
-    }
-    consumers: Iterable[Consumer | None] = map(snapshot.consumers.get, part.consumer_uuids)
-    return Snapshot(states.values(), filter(None, consumers))
+def _excerpt(snapshot: Snapshot, part: _Part, uuids: Iterable[str]) -> Snapshot:
+    states = (snapshot.providers.get(uuid) for uuid in uuids)
+    consumers = (snapshot.consumers.get(uuid) for uuid in part.consumer_uuids)
+    return Snapshot(filter(None, states), filter(None, consumers))
 
 
-def _with_ancestors(snapshot: Snapshot, uuid: str | None) -> Iterator[ProviderState]:
-    while (state := snapshot.providers.get(uuid or '')) is not None:
-        yield state
-        uuid = state.provider.parent_provider_uuid
+def _with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> list[str]:
+    """Return providers and all above them, on either side.
+
+    Both sides of a change set have the same ones: a provider that is on one side alone comes or
+    goes.
+    """
+    pending, found = list(uuids), dict[str, None]()
+    while pending:
+        uuid = pending.pop()
+        if uuid in found:
+            continue
+        found[uuid] = None
+        for side in (before, after):
+            state = side.providers.get(uuid)
+            if state is not None and state.provider.parent_provider_uuid is not None:
+                pending.append(state.provider.parent_provider_uuid)
+    return list(found)

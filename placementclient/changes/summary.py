@@ -20,6 +20,7 @@ from placementclient.changes.operations import (
 )
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.wording import counted
 
@@ -99,6 +100,10 @@ def _kind(before: Allocations, after: Allocations) -> str:
     return 'move' if after else 'free'
 
 
+#: A provider before it is made, and after it is gone.
+_EMPTY = ProviderState(Provider('', '', 0))
+
+
 class Row(NamedTuple):
     """One part of a change, with nothing that stays as it is.
 
@@ -135,28 +140,36 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[Row]:
 def _of_provider(
     before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
 ) -> Iterator[Row]:
-    if after is None:
-        assert before is not None
-        yield Row(before.name, 'delete', _whole(before, names), None)
-        return
+    known = after or before
+    assert known is not None
+    name = known.name
+    parents = [_parent(state, names) for state in (before, after)]
     if before is None:
-        yield Row(after.name, 'create', None, _whole(after, names))
-        return
-    if before.name != after.name:
-        yield Row(before.name, 'name', before.name, after.name)
-    parents = [state.provider.parent_provider_uuid for state in (before, after)]
-    if parents[0] != parents[1]:
-        yield Row(after.name, 'parent', *(names.get(u, u) if u else None for u in parents))
-    for name in sorted({*before.inventories, *after.inventories}):
-        yield from _of_class(
-            after.name, name, before.inventories.get(name), after.inventories.get(name)
-        )
-    for kind, was, wanted in (
-        ('traits', before.traits, after.traits),
-        ('aggregates', before.aggregates, after.aggregates),
-    ):
-        if was != wanted:
-            yield Row(after.name, kind, sorted(was - wanted) or None, sorted(wanted - was) or None)
+        yield Row(name, 'create', None, {'parent': parents[1]})
+    elif after is None:
+        yield Row(name, 'delete', {'parent': parents[0]}, None)
+    else:
+        if before.name != name:
+            yield Row(before.name, 'name', before.name, name)
+        if parents[0] != parents[1]:
+            yield Row(name, 'parent', *parents)
+    was, wanted = before or _EMPTY, after or _EMPTY
+    for each in sorted({*was.inventories, *wanted.inventories}):
+        yield from _of_class(name, each, was.inventories.get(each), wanted.inventories.get(each))
+    yield from _of_names(name, 'traits', was.traits, wanted.traits)
+    yield from _of_names(name, 'aggregates', was.aggregates, wanted.aggregates)
+
+
+def _parent(state: ProviderState | None, names: Mapping[str, str]) -> str | None:
+    parent = state.provider.parent_provider_uuid if state else None
+    return names.get(parent, parent) if parent else None
+
+
+def _of_names(
+    provider: str, kind: str, before: frozenset[str], after: frozenset[str]
+) -> Iterator[Row]:
+    if before != after:
+        yield Row(provider, kind, sorted(before - after) or None, sorted(after - before) or None)
 
 
 def _of_class(
@@ -170,18 +183,6 @@ def _of_class(
     for field in was:
         if was[field] != wanted[field]:
             yield Row(provider, f'{name}:{field}', was[field], wanted[field])
-
-
-def _whole(state: ProviderState, names: Mapping[str, str]) -> dict[str, Any]:
-    """All that a provider is, without what is nothing."""
-    parent = state.provider.parent_provider_uuid
-    facts = {
-        'parent': names.get(parent, parent) if parent else None,
-        'inventories': {name: _chosen(each) for name, each in sorted(state.inventories.items())},
-        'traits': sorted(state.traits),
-        'aggregates': sorted(state.aggregates),
-    }
-    return {name: value for name, value in facts.items() if value}
 
 
 def _chosen(inventory: Inventory) -> dict[str, int | float]:

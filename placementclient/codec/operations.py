@@ -1,10 +1,14 @@
-"""Operations for a reader of a plan or a journal; nothing is made of them again."""
+"""Operations for a reader of a plan or a journal; and whole, to be made again."""
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Mapping
 from typing import Any
 
-from placementclient.planner.plan.operations import (
+import msgspec
+
+from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
     EnsureClass,
@@ -14,6 +18,7 @@ from placementclient.planner.plan.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.codec.encoding import encoded
 
 
 def record(operation: Operation) -> dict[str, Any]:
@@ -47,3 +52,20 @@ def record(operation: Operation) -> dict[str, Any]:
                 'providers': [change.provider_uuid for change in inventories],
                 'consumers': [change.uuid for change in consumers],
             }
+        case _:
+            return whole(operation)
+
+
+_TYPES: Mapping[str, type[Operation]] = {each.__name__: each for each in typing.get_args(Operation)}
+
+
+def whole(operation: Operation) -> dict[str, Any]:
+    """Return an operation with all values, from which :func:`parsed` makes it again."""
+    values: dict[str, Any] = msgspec.json.decode(encoded(operation))
+    return {'operation': type(operation).__name__, 'values': values}
+
+
+def parsed(record: Mapping[str, Any]) -> Operation | None:
+    """Return the operation of a record of :func:`whole`; ``None`` of any other record."""
+    kind = _TYPES.get(record.get('operation', ''))
+    return None if kind is None else msgspec.convert(record['values'], kind)

@@ -9,31 +9,27 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient import errors
-from placementclient.commands import base, ending, option
+from placementclient.commands import base, changing
+from placementclient.commands.changing import Changing
 from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
-from placementclient.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
-    from placementclient.declaration.changes import Change
+    from placementclient.changes.plan import ChangePlan
     from placementclient.render.columns import Output
 
 
-class ApplyTree(base.Lister):
+class ApplyTree(Changing):
     """Make provider trees as a file declares them.
 
-    The file is a provider or a list of them, as YAML or JSON: name, and where they are given uuid,
-    inventories, traits, aggregates, children. What is given is made so, what is not given is left.
-    Providers below that are not named stay; with --prune they go, if nobody uses them. Also reads
-    the provider configuration files of Nova, which add to what is there.
+    The file is a provider or a list of providers, as YAML or JSON: name, and where they are given
+    uuid, inventories, traits, aggregates, children. The command sets what the file names and leaves
+    everything else alone. With --prune it deletes the providers below that the file does not name
+    and that nobody uses. Provider configuration files of Nova add to what is there.
 
-    Each change is printed, also where one fails: the exit status is 6 then, if some are made. Where
-    there is nothing to do nothing is written; --dry-run ends with exit status 3 if there is
-    something. Inventory that is used and would go is refused before
-    anything is written.
+    Inventory that is used and would go is refused before anything is written.
 
     Example:
 
@@ -42,39 +38,26 @@ class ApplyTree(base.Lister):
 
     options = (
         Option('file', metavar='<file>', help='The declaration; - for stdin'),
-        option.DRY_RUN,
         Option(
             '--prune',
             action='store_true',
             help='Delete providers below that are not declared and that nobody uses',
         ),
-        option.YES,
+        *changing.OPTIONS,
     )
-    prints = ('provider', 'change', 'before', 'after')
-    statuses = (
-        base.WOULD_DO,
-        (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
-    )
-    nothing = 'Nothing to change'
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
-        from placementclient.declaration import declared
+        from placementclient.declaration.declared import parse
         from placementclient.workflows import declare
 
         path = parsed_args.file
-        wanted = declared.parse(files.read_text(path), path)
-        planned = declare.plan(self.client, wanted, prune=parsed_args.prune)
-        if parsed_args.dry_run:
-            self.end_dry_run(bool(planned))
-            return _rows(planned)
-        if planned:
-            providers = counted(len({change.provider for change in planned}), 'provider')
-            self.confirm(f'Change {providers} as {path} declares?', parsed_args)
-        made: list[Change] = []
-        with ending.telling(self, made):
-            declare.carry_out(self.client, wanted, prune=parsed_args.prune, report=made.append)
-        return _rows(made)
+        wanted = parse(files.read_text(path), path)
+
+        def decide(_: Sequence[str]) -> ChangePlan:
+            return declare.plan(self.client, wanted, prune=parsed_args.prune)
+
+        return self.change(parsed_args, decide)
 
 
 class ExportTree(base.Command):
@@ -112,13 +95,3 @@ class ExportTree(base.Command):
         else:
             text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
         files.write_text(parsed_args.output, text)
-
-
-def _rows(found: Iterable[Change]) -> Output:
-    from placementclient.render.facts import Facts
-
-    rows = []
-    for change in found:
-        what, before, after = change.row()
-        rows.append((change.provider, what, Facts(before), Facts(after)))
-    return ApplyTree.prints, rows

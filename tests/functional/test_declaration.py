@@ -43,7 +43,7 @@ def declared(tmp_path: Path) -> Any:
 
 
 def changes(result: Any) -> list[tuple[str, str]]:
-    return [(row['provider'], row['change']) for row in json.loads(result.stdout)]
+    return [(row['object'], row['change']) for row in json.loads(result.stdout)]
 
 
 def test_made_once_and_then_nothing_is_left_to_do(
@@ -54,10 +54,10 @@ def test_made_once_and_then_nothing_is_left_to_do(
     assert (dry.status, capture(client).providers) == (3, {})
     done = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
     assert changes(dry) == changes(done)
-    assert changes(done)[:3] == [
+    assert [row for row in changes(done) if row[1] == 'create'] == [
         ('compute1', 'create'),
-        ('compute1_pci_0000_84_00_0', 'create'),
         ('compute1_NUMA0', 'create'),
+        ('compute1_pci_0000_84_00_0', 'create'),
     ]
     before = capture(client)
     child = before.find('compute1_pci_0000_84_00_0')
@@ -78,7 +78,8 @@ def test_what_is_not_given_is_left(placement: Placement, client: Client, declare
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     change = 'name: compute1\ninventories: {VCPU: {reserved: 2}}\n'
     assert changes(placement(*TREE, 'apply', declared(change), '--yes', '-f', 'json')) == [
-        ('compute1', 'inventories')
+        ('compute1', 'MEMORY_MB'),
+        ('compute1', 'VCPU:reserved'),
     ]
     root = capture(client).find('compute1')
     assert root is not None
@@ -133,7 +134,10 @@ children:
   - {{name: compute1_gpu0, uuid: {uuid}}}
 """
     done = placement(*TREE, 'apply', declared(text), '--yes', '-f', 'json')
-    assert changes(done) == [('compute1_gpu0', 'rename'), ('compute1_gpu0', 'parent')]
+    assert changes(done) == [
+        ('compute1_pci_0000_84_00_0', 'name'),
+        ('compute1_gpu0', 'parent'),
+    ]
     found = resource_provider.show(client, uuid).value
     assert found.name == 'compute1_gpu0'
     assert found.parent_provider_uuid == resource_provider.find(client, 'compute1_NUMA0')
@@ -145,7 +149,7 @@ def test_a_new_name_with_a_new_child(placement: Placement, client: Client, decla
     uuid = resource_provider.find(client, 'compute1')
     text = f'{{name: new, uuid: {uuid}, children: [{{name: fresh, traits: [CUSTOM_A]}}]}}'
     done = placement(*TREE, 'apply', declared(text), '--yes', '-f', 'json')
-    assert changes(done) == [('fresh', 'create'), ('new', 'rename'), ('fresh', 'traits')]
+    assert changes(done) == [('compute1', 'name'), ('fresh', 'create'), ('fresh', 'traits')]
     fresh = resource_provider.named(client, 'fresh')
     assert (fresh.parent_provider_uuid, resource_provider.find(client, 'new')) == (uuid, uuid)
     assert changes(placement(*TREE, 'apply', declared(text), '--dry-run', '-f', 'json')) == []
@@ -166,7 +170,7 @@ def test_a_new_name_overwrites_nobody(placement: Placement, client: Client, decl
     text = f'{{name: new, uuid: {uuid}, inventories: {{VCPU: {{total: 32}}, MEMORY_MB: {{}}}}}}'
     with clouds.disturbed(client, 'PUT', uuid, intervene):
         done = placement(*TREE, 'apply', declared(text), '--yes', '-f', 'json')
-    assert changes(done) == [('new', 'rename'), ('new', 'inventories')]
+    assert changes(done) == [('compute1', 'name'), ('new', 'VCPU:total')]
     there = inventory.list(client, uuid).value['VCPU']
     assert (there.total, there.reserved) == (32, 2)
 
@@ -174,14 +178,15 @@ def test_a_new_name_overwrites_nobody(placement: Placement, client: Client, decl
 def test_what_is_made_is_printed_where_something_fails(
     placement: Placement, client: Client, declared: Any
 ) -> None:
-    path = declared('{name: a, children: [{name: b}], traits: [CUSTOM_A], inventories: {}}')
+    path = declared('{name: a, children: [{name: b}], traits: [COMPUTE_NODE], inventories: {}}')
     with refusing(client, '/traits'):
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
-    assert (failed.status, changes(failed)) == (6, [('a', 'create'), ('b', 'create')])
+    assert (failed.status, changes(failed)) == (6, [('a', 'create'), ('b', 'create'), ('a', '')])
+    assert json.loads(failed.stdout)[-1]['state'] == 'failed'
     assert failed.stderr == 'no (HTTP 400)\n'
     with refusing(client, '/traits'):
         failed = placement(*TREE, 'apply', path, '--yes', '-f', 'json')
-    assert (failed.status, failed.stdout) == (1, '')
+    assert (failed.status, changes(failed)) == (1, [('a', '')])
 
 
 @contextmanager
@@ -254,7 +259,7 @@ providers:
 def test_the_files_of_nova_add(placement: Placement, client: Client, declared: Any) -> None:
     placement(*TREE, 'apply', declared(DECLARED), '--yes')
     done = placement(*TREE, 'apply', declared(NOVA), '--yes', '-f', 'json')
-    assert changes(done) == [('compute1', 'inventories'), ('compute1', 'traits')]
+    assert changes(done) == [('compute1', 'CUSTOM_FPGA'), ('compute1', 'traits')]
     root = capture(client).find('compute1')
     assert root is not None
     assert set(root.inventories) == {'VCPU', 'MEMORY_MB', 'CUSTOM_FPGA'}

@@ -1,0 +1,137 @@
+"""A plan of changes carried out at once by the command that made it, without files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from placementclient import errors
+from placementclient.api.conflict import retried
+from placementclient.changes.applier import Applier, EnsuredNames
+from placementclient.changes.operations import Operation
+from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.changes.simulation import simulate
+from placementclient.changes.summary import Row, rows
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.model.outcomes import State
+
+#: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
+Decide = Callable[[Sequence[str]], ChangePlan]
+
+
+@dataclass(slots=True)
+class Carried:
+    """How the changes of one tree have ended.
+
+    :param rows: the parts of the change that are made
+    :param unknown: the parts of which it is not known, as no answer came
+    :param error: what stopped it
+    """
+
+    tree: ChangeSet
+    state: State = State.NOT_STARTED
+    rows: list[Row] = field(default_factory=list)
+    unknown: list[Row] = field(default_factory=list)
+    error: errors.PlacementError | None = None
+
+
+class Carrying:
+    """Carries a plan out, tree by tree; one that fails does not stop the others.
+
+    :param decide: where somebody else writes at the same time, what is left to do is decided anew
+    :ivar results: of all trees, as far as they have come; whatever ends :meth:`run`
+    :ivar stopped: what ended the run before its time
+    """
+
+    def __init__(self, client: Client, plan: ChangePlan, decide: Decide) -> None:
+        self._client, self._decide = client, decide
+        self._names = EnsuredNames()
+        self.results = [Carried(tree) for tree in plan.trees]
+        self.stopped: errors.PlacementError | None = None
+
+    def run(self, progress: Callable[[str], None] | None = None) -> None:
+        """Carry out all trees, or as many as it may be.
+
+        :param progress: told the name of the root of each tree that has ended
+        """
+        for result in self.results:
+            if self.stopped is not None:
+                return
+            try:
+                self._carry_out(result)
+                result.state = State.APPLIED
+            except KeyboardInterrupt:
+                self.stopped = result.error = errors.Interrupted('Interrupted')
+            except errors.PlacementError as failure:
+                result.error = failure
+                if isinstance(failure, (*errors.SHUT_OUT, errors.NoAnswer)):
+                    # The next request would fare no better.
+                    self.stopped = failure
+            if result.error is not None:
+                result.state = State.FAILED
+            if progress:
+                progress(result.tree.root_provider_name)
+
+    @property
+    def exit_status(self) -> ExitStatus:
+        """0: all is made; 6: some of it; 130: interrupted; otherwise the status of the error."""
+        if isinstance(self.stopped, errors.Interrupted):
+            return self.stopped.exit_status
+        failed = [result for result in self.results if result.error is not None]
+        if not failed and self.stopped is None:
+            return ExitStatus.DONE
+        if any(result.rows for result in self.results):
+            return ExitStatus.PARTIAL
+        return failed[0].error.exit_status if len(self.results) == 1 else ExitStatus.ERROR  # type: ignore[union-attr]
+
+    def _carry_out(self, result: Carried) -> None:
+        attempts = self._attempts(result.tree)
+
+        def attempt() -> None:
+            tree = next(attempts)
+            wanted = tree.operations if tree else ()
+            # An answer that was lost: what need not be done again was done.
+            result.rows += [row for row in result.unknown if row not in _rows(tree, wanted)]
+            result.unknown = []
+            done: list[Operation] = []
+            try:
+                if tree:
+                    Applier(
+                        self._client,
+                        tree.before,
+                        names=self._names,
+                        report=lambda operation, is_known: self._note(
+                            result, tree, done, operation, is_known
+                        ),
+                    ).run(wanted)
+            finally:
+                result.rows += _rows(tree, done)
+
+        retried(attempt, max_retries=self._client.max_retries)
+
+    def _attempts(self, tree: ChangeSet) -> Iterator[ChangeSet | None]:
+        """The change set as it was decided, and then as often as need be decided anew."""
+        yield tree
+        roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
+        while True:
+            again = self._decide(roots)
+            yield next(iter(again.trees), None)
+
+    def _note(
+        self,
+        result: Carried,
+        tree: ChangeSet,
+        done: list[Operation],
+        operation: Operation,
+        is_known: bool,
+    ) -> None:
+        if is_known:
+            done.append(operation)
+        else:
+            before = simulate(tree.before, done)
+            result.unknown = list(rows(before, simulate(before, [operation])))
+
+
+def _rows(tree: ChangeSet | None, operations: Sequence[Operation]) -> list[Row]:
+    return list(rows(tree.before, simulate(tree.before, operations))) if tree else []

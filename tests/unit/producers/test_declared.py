@@ -1,0 +1,85 @@
+"""A snapshot as a declaration wants it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from placementclient import errors
+from placementclient.changes.plan import plan
+from placementclient.changes.summary import Row, rows
+from placementclient.declaration.declared import Declared
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.declared import InUse, declared
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+HOST = provider('host', VCPU=8)
+NUMA = provider('numa', 'host')
+GPU = provider('gpu', 'numa', 'host', VGPU=4)
+CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
+
+
+def found(*wanted: Declared, there: Snapshot = CLOUD, prune: bool = False) -> list[Row]:
+    new = (f'new{number}' for number in itertools.count())
+    after = declared(there, wanted, new_uuid=lambda: next(new), prune=prune)
+    return [row for tree in plan('', there, after).trees for row in rows(tree.before, tree.after)]
+
+
+def test_used_inventory_does_not_shrink_with_a_rename_either() -> None:
+    fewer = {'VCPU': {'total': 2}}
+    with pytest.raises(InUse) as refused:
+        found(Declared('new', 'host', fewer))
+    assert refused.value.facts == (('host', 'VCPU', 6, 2),)
+
+
+def test_a_new_child_and_a_new_name() -> None:
+    inventories = {'VGPU': {'total': 1}}
+    assert found(Declared('new', 'host', children=(Declared('fresh', '', inventories),))) == [
+        Row('host', 'name', 'host', 'new'),
+        Row('fresh', 'create', None, {'parent': 'new'}),
+        Row('fresh', 'VGPU', None, {'total': 1}),
+    ]
+
+
+def test_a_new_parent_that_is_made() -> None:
+    made = Declared('host', children=(Declared('made', children=(Declared('gpu'),)),))
+    assert found(made) == [
+        Row('made', 'create', None, {'parent': 'host'}),
+        Row('gpu', 'parent', 'numa', 'made'),
+    ]
+
+
+def test_a_new_name_of_a_parent_changes_no_child() -> None:
+    renamed = Declared('host', children=(Declared('new', 'numa', children=(Declared('gpu'),)),))
+    assert found(renamed) == [Row('numa', 'name', 'numa', 'new')]
+
+
+def test_a_new_name_beside_a_new_parent() -> None:
+    assert found(Declared('host', children=(Declared('new', 'gpu'),))) == [
+        Row('gpu', 'name', 'gpu', 'new'),
+        Row('new', 'parent', 'numa', 'host'),
+    ]
+
+
+def test_a_provider_declared_by_its_name_and_by_its_uuid_is_declared_twice() -> None:
+    trait = frozenset({'CUSTOM_A'})
+    named = CLOUD.providers['gpu'].provider._replace(name='called')
+    there = cloud([HOST, NUMA, replace(GPU, provider=named)])
+    by_name, by_uuid = Declared('called', traits=trait), Declared('', 'gpu', traits=frozenset())
+    with pytest.raises(errors.BadArgument, match='called is declared twice'):
+        found(by_name, by_uuid, there=there)
+    assert found(by_name, there=there) == [Row('called', 'traits', None, ['CUSTOM_A'])]
+
+
+def test_two_declared_providers_of_one_tree_prune_once() -> None:
+    gone = [Row('gpu', 'delete', {'parent': 'numa'}, None), Row('gpu', 'VGPU', {'total': 4}, None)]
+    assert found(Declared('host'), Declared('numa'), prune=True) == gone
+    assert found(Declared('numa'), Declared('host'), prune=True) == gone
+
+
+def test_a_file_of_nova_does_not_prune() -> None:
+    with pytest.raises(errors.UsageError, match='names no children'):
+        found(Declared('host', adds=True), prune=True)
+    assert found(Declared('host', adds=True)) == []
