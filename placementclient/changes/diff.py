@@ -99,14 +99,15 @@ class _Tree:
         ]
         pending = [uuid for uuid in ordered if self._now.get(uuid) != self._wanted(uuid)]
         while pending:
-            possible = [uuid for uuid in pending if self._is_possible(uuid)]
-            if not possible:
-                yield self._made_way(pending)
-                continue
-            # Only the first: it may make others possible that come before the next one.
-            uuid = possible[0]
-            pending.remove(uuid)
-            yield self._reach(uuid)
+            waiting = []
+            for uuid in pending:
+                if self._is_possible(uuid):
+                    yield self._move(uuid, self._wanted(uuid))
+                else:
+                    waiting.append(uuid)
+            if len(waiting) == len(pending):
+                yield self._made_way(waiting)
+            pending = waiting
 
     def deletions(self, emptied: Set[str]) -> Iterator[Operation]:
         """Delete the providers that go, children before their parents.
@@ -133,9 +134,6 @@ class _Tree:
     def _is_known(self, uuid: str) -> bool:
         """Tell whether a snapshot has the provider, and not only names it as a parent."""
         return uuid in self._after.providers or uuid in self._before.providers
-
-    def _reach(self, uuid: str) -> Operation:
-        return self._move(uuid, self._wanted(uuid))
 
     def _move(self, uuid: str, position: Position) -> Operation:
         there = self._now.get(uuid)

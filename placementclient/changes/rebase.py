@@ -261,12 +261,9 @@ class _Rebase:
 
     def _overused(self) -> None:
         """Refuse to shrink an inventory below what more is used of it than was planned."""
-        extra: dict[str, Counter[str]] = defaultdict(Counter)
-        for sign, side in ((-1, self._there.consumers), (1, self.held)):
-            for consumer in side.values():
-                for uuid, resources in consumer.allocations.items():
-                    for name, amount in resources.items():
-                        extra[uuid][name] += sign * amount
+        held = _held_on(self.held.values())
+        before = _held_on(self._there.consumers.values())
+        planned_for = _held_on(self._after.consumers.values())
         for uuid, state in self.states.items():
             there, planned = self._there.providers.get(uuid), self._after.providers.get(uuid)
             if there is None or planned is None:
@@ -274,8 +271,9 @@ class _Rebase:
             kept = dict(state.inventories)
             for name, was in there.inventories.items():
                 room = kept[name].capacity if name in kept else 0
-                used = there.used(name) + extra[uuid][name]
-                if room < was.capacity and used > max(room, planned.used(name)):
+                used = there.used(name) + held[uuid][name] - before[uuid][name]
+                expected = max(planned.used(name), planned_for[uuid][name])
+                if room < was.capacity and used > max(room, expected):
                     self._object(state, 'provider', name, was.capacity, room, f'{used} used')
                     kept[name] = was
             if kept != state.inventories:
@@ -306,3 +304,12 @@ def _held(consumer: Consumer | None) -> tuple[Allocations, object]:
     if consumer is None or not consumer.allocations:
         return {}, None
     return consumer.allocations, (consumer.project_id, consumer.user_id, consumer.type)
+
+
+def _held_on(consumers: Iterable[Consumer]) -> dict[str, Counter[str]]:
+    """Return how much consumers hold together, by provider and class."""
+    held: dict[str, Counter[str]] = defaultdict(Counter)
+    for consumer in consumers:
+        for uuid, resources in consumer.allocations.items():
+            held[uuid].update(resources)
+    return held

@@ -38,6 +38,8 @@ class Changing(base.Lister):
         (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
     nothing = 'Nothing to change'
+    #: Whether it asks before it changes anything.
+    asks = True
 
     def change(self, parsed_args: argparse.Namespace, decide: Decide) -> Output:
         """Do what the options say with the plan that is decided on.
@@ -73,7 +75,7 @@ class Changing(base.Lister):
         self.log.warning(f'{_summary(plan)}. The plan is in {parsed_args.plan}')
 
     def _ask(self, plan: ChangePlan, found: Sequence[Row], parsed_args: argparse.Namespace) -> None:
-        if parsed_args.yes:
+        if parsed_args.yes or not self.asks:
             return
         from placementclient.render import changes
 

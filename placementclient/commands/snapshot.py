@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, option, progress
+from placementclient.commands import base, changing, option, progress
+from placementclient.commands.changing import Changing
 from placementclient.commands.option import Option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placementclient.changes.plan import ChangePlan
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
 
@@ -157,34 +160,24 @@ class DiffSnapshot(base.Lister):
         return tables.rows(found)
 
 
-class RestoreSnapshot(base.ShowOne):
-    """Build a Placement up to what a snapshot has: classes, traits, providers, allocations.
+class RestoreSnapshot(Changing):
+    """Build a Placement up to a snapshot: classes, traits, providers, allocations.
 
     Refuses where a resource provider exists that has the name or the UUID of one of the snapshot.
-    With --missing it completes what a restore began that did not come to its end, wherever that
-    was, and makes again what has been deleted since. What others have changed is refused, and
-    nothing is written then. It asks nothing, as it only makes what is not there.
+    With --missing it completes a restore that did not come to its end, and makes again what has
+    been deleted since. It refuses, and writes nothing, where others have changed something. It asks
+    nothing, as it only makes what is not there.
 
     Example:
 
       openstack resource provider snapshot restore cloud.json.gz --missing
     """
 
-    prints = (
-        'file',
-        'state',
-        'trees',
-        'providers',
-        'providers_made',
-        'providers_completed',
-        'consumers',
-        'consumers_made',
-    )
-    statuses = (base.WOULD_DO,)
+    asks = False
     options = (
         _FILE,
         Option('--missing', action='store_true', help='Leave what exists, and make the rest'),
-        option.DRY_RUN,
+        *changing.OPTIONS,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -192,21 +185,9 @@ class RestoreSnapshot(base.ShowOne):
         from placementclient.snapshot import restore
 
         snapshot = files.read_snapshot(parsed_args.file)
-        planned = restore.plan(self.client, snapshot, missing=parsed_args.missing)
-        if parsed_args.dry_run:
-            self.end_dry_run(bool(planned.made or planned.completed or planned.consumers))
-        else:
-            trees = len(snapshot.roots())
-            with progress.shown(self.app, self.log, trees) as tell:
-                restore.carry_out(self.client, planned, tell)
-        values = (
-            parsed_args.file,
-            'would be restored' if parsed_args.dry_run else 'restored',
-            len(snapshot.roots()),
-            len(snapshot.providers),
-            len(planned.made),
-            len(planned.completed),
-            len(snapshot.consumers),
-            len(planned.consumers),
-        )
-        return self.prints, values
+
+        def decide(trees: Sequence[str]) -> ChangePlan:
+            missing, again = parsed_args.missing, bool(trees)
+            return restore.plan(self.client, snapshot, missing=missing, again=again)
+
+        return self.change(parsed_args, decide)
