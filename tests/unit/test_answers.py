@@ -70,7 +70,7 @@ def test_what_json_should_not_say_is_refused(
     assert (said.status, said.stdout, said.stderr.count('\n')) == (1, '', 1)
 
 
-@pytest.mark.parametrize('number', [2**63, -(2**63) - 1, 10**400])
+@pytest.mark.parametrize('number', [2**63, -(2**63) - 1, 10**400], ids=['over', 'under', 'long'])
 @pytest.mark.parametrize(
     ('command', 'body', 'place'),
     [
