@@ -151,7 +151,7 @@ def _is_of(kind: type | range, value: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _called(kind: type | range) -> str:
+def _called(kind: Any) -> str:
     if isinstance(kind, range):
         return f'an integer from {kind[0]} to {kind[-1]}'
     return {dict: 'an object', list: 'an array', str: 'a text'}.get(kind, 'a number')

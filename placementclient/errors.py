@@ -35,6 +35,11 @@ class PlacementError(Exception):
 
     exit_status = ExitStatus.ERROR
 
+    def __str__(self) -> str:
+        """Return the text; the name of the class where there is none: no line is empty."""
+        text = super().__str__()
+        return text if text.strip() else type(self).__name__
+
     def __reduce__(self) -> tuple[Any, ...]:
         """What is sent to another process: all that it knows, however it was made."""
         return _unmade, (type(self), self.args), self.__dict__
@@ -77,7 +82,7 @@ class BadFile(PlacementError):
 
     def __init__(self, path: str, reason: str, line: int | None = None) -> None:
         # What a file says may be long, of several lines, or steer the terminal.
-        reason = _shown(reason)
+        reason = _shown(reason) or 'cannot be read'
         self.path, self.reason, self.line = path, reason, line
         super().__init__(f'{path or "(no name)"}{f":{line}" if line else ""}: {reason}')
 
@@ -127,7 +132,7 @@ class Unexpected(PlacementError):
     """Something that should never be raised has ended work that is worth a report all the same."""
 
     def __init__(self, reason: Exception) -> None:
-        super().__init__(f'{type(reason).__name__}: {reason}')
+        super().__init__(f'{type(reason).__name__}: {reason}'.rstrip(': '))
         self.__cause__ = reason
 
 

@@ -129,6 +129,11 @@ class _Placement(command.Command):
         except errors.PlacementError as failure:
             self.tell(failure)
             return failure.exit_status
+        except Exception as failure:
+            # cliff prints the text alone, and exits with 1.
+            if str(failure).strip() or isinstance(failure, BrokenPipeError):
+                raise
+            raise errors.Unexpected(failure) from failure
         return status or self.exit_status
 
     def _check_values(self, parsed_args: argparse.Namespace) -> None:

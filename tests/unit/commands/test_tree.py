@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from placementclient.snapshot import survey
 from tests.documents import document
 from tests.unit.commands.clouds import save, small
-from tests.unit.conftest import Placement, Service
+from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import ROOT, RP, Reply
 
 
@@ -67,6 +68,19 @@ def test_so_is_a_file(placement: Placement, tmp_path: Path, command: str) -> Non
     path = save(tmp_path, 'cloud.json', content)
     result = placement(f'resource provider {command} --snapshot {path}')
     assert (result.status, result.stdout) == (1, '')
-    assert result.stderr == (
-        f"{path}: damaged snapshot: 'host1' (host1) is its own parent\n"
-    )
+    assert result.stderr == (f"{path}: damaged snapshot: 'host1' (host1) is its own parent\n")
+
+
+@pytest.mark.parametrize(
+    ('failure', 'said'),
+    [(StopIteration(), 'StopIteration'), (RuntimeError('why'), 'why'), (OSError(), 'OSError')],
+)
+def test_the_last_resort_says_something(
+    placement: Placement, monkeypatch: pytest.MonkeyPatch, failure: Exception, said: str
+) -> None:
+    def fail(*args: object, **settings: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(survey, 'survey', fail)
+    result = placement('resource provider tree list')
+    assert result == Result(1, '', f'{said}\n')
