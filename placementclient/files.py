@@ -17,13 +17,14 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import IO, Any, cast
 
 from placementclient import errors
 from placementclient.codec import plans, snapshots
 from placementclient.codec.decoding import kind_of
+from placementclient.codec.documents import json_text, yaml_text
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, documents, specification
@@ -76,6 +77,39 @@ def write_text(path: str, text: str, mode: int = _OWN) -> None:
         text = printable(text)
     with _writing(path, mode) as stream:
         stream.write(text.encode())
+
+
+def write_document(path: str, document: Any) -> None:
+    """Write a document that people may edit: as JSON if the name ends with ``.json``, else YAML.
+
+    :param document: of mappings, lists, texts and numbers
+    :raises errors.BadFile: as :func:`write_compared`
+    """
+    _check_depth(document, path)
+    text = (json_text if path.endswith('.json') else yaml_text)(document)
+    write_compared(path, text, document, lambda text, path: documents.read(text, path).value)
+
+
+def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
+    """Write a text, as :func:`write_text` does, if it says what it is meant to say.
+
+    :param meant: what has to be read back
+    :param read: reads the text; its second argument is the path
+    :raises errors.BadFile: if something else is read back; nothing is written then
+    """
+    try:
+        found = read(_text(text.encode(errors='surrogatepass'), path), path)
+    except errors.BadFile as refusal:
+        raise errors.BadFile(
+            path, f'not written, as it could not be read again: {refusal.reason}'
+        ) from None
+    if found != meant:
+        raise errors.BadFile(
+            path,
+            'not written, as names in it would be read back as others: rename the providers whose '
+            'names have line breaks, or spaces at their ends',
+        )
+    write_text(path, text)
 
 
 def read_document(path: str) -> Any:

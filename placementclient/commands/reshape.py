@@ -132,9 +132,9 @@ class PlanReshape(base.ShowOne):
                 )
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:
-                files.write_text(
-                    parsed_args.write_assignments, assignments.skeleton(undecided.rows)
-                )
+                skeleton = assignments.skeleton(undecided.rows)
+                # Nobody has filled it in: no row of it counts.
+                files.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
             raise
         origin = replace(plan.origin or Origin(), program=program())
         files.write_plan(parsed_args.output, replace(plan, origin=origin))

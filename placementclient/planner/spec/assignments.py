@@ -110,7 +110,9 @@ def skeleton(undecided: Iterable[Open]) -> str:
     for row in rows:
         if (row.choices, row.classes) != choices:
             choices = (row.choices, row.classes)
-            out.write(f'# to_provider is one of: {" | ".join(row.choices)}\n')
+            # A name with a line break would end the comment.
+            names = [name if name.isprintable() else ascii(name) for name in row.choices]
+            out.write(f'# to_provider is one of: {" | ".join(names)}\n')
             if row.classes:
                 out.write(f'# {TO_CLASS} is one of: {" | ".join(row.classes)}\n')
         cells = (row.consumer_uuid, row.resource_class, row.amount, '', '')
