@@ -319,7 +319,8 @@ def test_a_link_that_others_may_have_made_is_not_followed(
 #: Texts that YAML folds, refuses, or takes for something else where they are not quoted.
 HOSTILE = [
     'a\x85b', '\x85', '\u2028a', '\u2029', '\ufeffa', 'a\ufeff', '\ud800', '\udfffa', ' a',
-    'a ', '\t', 'a\nb', 'a\r\nb', '\n', '\x00', '\x1b', '\x7f', '\x9f', '\xa0', '\ufffe', '\U0001f600',
+    'a ', '\t', 'a\nb', 'a\r\nb',
+    '\n', '\x00', '\x1b', '\x7f', '\x9f', '\xa0', '\ufffe', '\U0001f600',
     '\U000e0001',
     'yes', 'null', '1e3', '0x1f', '012', '1_0', '1:30', '.inf', '2026-01-01', '=', '~', '<<', '!a',
     '&a', '*a', '# a', 'a #b', 'a: b', '- a', '?', '|', '>', '%a', '@a', '`a', "'", '"', '{a}', ',',
