@@ -133,7 +133,8 @@ class _Placement(command.Command):
             # cliff prints the text alone, and exits with 1.
             if str(failure).strip() or isinstance(failure, BrokenPipeError):
                 raise
-            raise errors.Unexpected(failure) from failure
+            self.tell(errors.Unexpected(failure))
+            return errors.ExitStatus.ERROR
         return status or self.exit_status
 
     def _check_values(self, parsed_args: argparse.Namespace) -> None:
