@@ -21,7 +21,7 @@ from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
-from placementclient.snapshot.listing import tree_of, whole_trees
+from placementclient.snapshot.listing import check, tree_of, whole_trees
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = GUARDS_CONSUMERS
@@ -124,6 +124,7 @@ def _at_once(
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
     snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
+    check((state.provider for state in snapshot.providers.values()), 'The database has')
     if progress:
         for root in snapshot.roots():
             progress(root.name)

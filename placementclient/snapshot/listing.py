@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from placementclient import endpoints, errors
 from placementclient.api import resource_provider
 from placementclient.http import Client
@@ -18,12 +20,21 @@ def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
         or a root that is missing
     """
     members = resource_provider.list(client, matching=Filter(in_tree=in_tree))
-    if reason := fault(members):
+    check(members, f'{endpoints.LIST_PROVIDERS} was answered with')
+    return members
+
+
+def check(providers: Iterable[Provider], subject: str) -> None:
+    """Refuse providers that are not whole trees.
+
+    :param subject: the beginning of the sentence: where they are from
+    :raises errors.InvalidAnswer: if they are not
+    """
+    if reason := fault(providers):
         raise errors.InvalidAnswer(
-            f'{endpoints.LIST_PROVIDERS} was answered with providers that form no tree: {reason}. '
+            f'{subject} providers that form no tree: {reason}. '
             'See "resource provider list", and correct the parent with "resource provider set"'
         )
-    return members
 
 
 def tree_of(client: Client, name_or_uuid: str) -> list[Provider]:
