@@ -31,8 +31,9 @@ class ExportCapacity(base.Command):
     they are empty where --aggregates, --projects and --quotas do not say whom to ask. A file
     appears at once and whole, as node_exporter's textfile collector needs it.
 
-    With --serve scrapes are answered from what was read last. If the service does not answer, the
-    last good figures stay, and openstack_placement_up is 0. A SIGTERM stops it.
+    With --serve scrapes are answered from what was read last. If a reading fails, the last good
+    figures stay. openstack_placement_up is 1 while the last successful reading is younger than
+    three intervals, else 0. A SIGTERM stops it.
 
     Example:
 
@@ -75,7 +76,8 @@ class ExportCapacity(base.Command):
             metavar='<seconds>',
             type=option.positive,
             default=60,
-            help='With --serve: how long to wait before reading again; 60 without it',
+            help='With --serve: how long to wait before reading again; 60 without it. A reading '
+            'may take three intervals, or a minute where these are shorter',
         ),
     )
 
