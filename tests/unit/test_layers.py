@@ -31,7 +31,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     'http': {'decoding', 'model', 'retries', 'unreachable'},
     'api': {'http', 'model'},
     'nova': {'http', 'model'},
-    'nova.records': {'model'},
+    'nova.schema': {'codec.decoding'},
+    'nova.records': {'model', 'nova.schema'},
     'nova.resource_request': {'model'},
     'serving': {'errors'},
     'direct': {'model'},
@@ -49,9 +50,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     'insight.healing': {'model', 'nova.resource_request'},
     'insight.audit': {'insight.topology', 'insight.healing'},
     'insight': {'insight.capacity', 'insight.healing', 'nova.resource_request'},
-    'codec': {'planner.plan'},
+    'codec.decoding': {'errors'},
+    'codec': {'planner.plan', 'codec.decoding'},
     'files': {'codec', 'render.printable'},
-    'hosts': {'model'},
+    'hosts': {'model', 'nova.schema'},
     'snapshot': {'api'},
     'reshape': {'snapshot', 'planner', 'files', 'direct'},
     'declaration': {'planner.spec'},
@@ -90,7 +92,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: The demo types commands and shows what they print.
 TYPES_COMMANDS = 'placementclient.commands.demo'
 #: What must be testable without a service, and so usable on a file.
-PURE = ('planner', 'codec', 'insight', 'nova.records', 'nova.resource_request', 'render', 'model')
+PURE = (
+    *('planner', 'codec', 'insight', 'nova.schema', 'nova.records', 'nova.resource_request'),
+    *('render', 'model'),
+)
 #: What would be I/O, a clock or chance there.
 IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket', 'subprocess'}
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}
