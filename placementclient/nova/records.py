@@ -38,7 +38,7 @@ def servers(document: Any, path: str) -> dict[str, Server]:
     found = {}
     raw = schema.listed(document, 'servers', path)
     for each, (place, record) in zip(raw, _servers(document, path), strict=True):
-        uuid = place.required('ID', _uuid(record))
+        uuid = place.required('ID', record.server_uuid)
         is_detailed = not _undetailed(each) and isinstance(record.flavor, Mapping)
         found[uuid] = Server(
             uuid,
@@ -69,12 +69,9 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
 
 
 def _servers(document: Any, path: str) -> Iterator[tuple[Place, schema.ServerRecord]]:
-    return schema.decoded(document, 'servers', path, schema.ServerRecord, lambda r: (_uuid(r),))
-
-
-def _uuid(record: schema.ServerRecord) -> str | None:
-    uuid = record.id or record.uuid
-    return uuid and uuid.lower()
+    return schema.decoded(
+        document, 'servers', path, schema.ServerRecord, lambda r: (r.server_uuid,)
+    )
 
 
 def _hosts(record: schema.ServerRecord) -> tuple[str | None, ...]:
@@ -108,7 +105,7 @@ def _server_detail(
         # The policy of the cloud keeps them back.
         flavor = None
     return ServerDetail(
-        place.required('ID', _uuid(record)),
+        place.required('ID', record.server_uuid),
         record.osextsrvattrhypervisorhostname,
         flavor,
         place.required('tenant_id', record.tenantid, record.projectid),

@@ -71,6 +71,12 @@ class ServerRecord(msgspec.Struct):
     image: ImageRecord | str | None = None
     flavor: dict[str, Any] | str | None = None
 
+    @property
+    def server_uuid(self) -> str | None:
+        """The UUID in small letters; ``None`` where the list does not say it."""
+        uuid = self.id or self.uuid
+        return uuid and uuid.lower()
+
 
 class FlavorRecord(msgspec.Struct):
     """A flavor; amounts as Nova's API has them."""

@@ -48,3 +48,20 @@ def test_an_outcome_that_is_not_known_is_said(client: Client, service: Service) 
         State.FAILED,
         'Broken (HTTP 500) [req-1]; whether it was done is not known',
     )
+
+
+def test_nova_is_asked_just_before_the_write(client: Client, service: Service) -> None:
+    asked: list[ServerDetail] = []
+
+    def is_current(server: ServerDetail) -> bool:
+        asked.append(server)
+        return len(asked) > 1
+
+    read = get(PATH, {'allocations': {}})
+    service.answer(read, read, put(PATH))
+    ended = list(heal.carry_out(client, [PLANNED, PLANNED], Run(), is_current))
+    assert [(each.state, each.reason) for each in ended] == [
+        (State.FAILED, 'Nova has deleted or changed the server since the list'),
+        (State.HEALED, ''),
+    ]
+    assert asked == [SERVER, SERVER]

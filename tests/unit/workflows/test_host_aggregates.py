@@ -48,7 +48,10 @@ def test_hosts_by_their_full_and_short_names(
     ('hosts', 'expected'),
     [
         (('a',), [('c', State.REMOVE), ('b.x.y', State.REMOVE)]),
-        (('a', 'gone'), [('gone', State.UNKNOWN), ('c', State.LEFT_ALONE), ('b.x.y', State.LEFT_ALONE)]),
+        (
+            ('a', 'gone'),
+            [('gone', State.UNKNOWN), ('c', State.LEFT_ALONE), ('b.x.y', State.LEFT_ALONE)],
+        ),
         # One of two providers is meant: nobody knows that it is not the one that would have to go.
         (('a', 'd'), [('d', State.UNKNOWN), ('c', State.LEFT_ALONE), ('b.x.y', State.LEFT_ALONE)]),
         ((), [('a', State.REMOVE), ('c', State.REMOVE), ('b.x.y', State.REMOVE)]),
