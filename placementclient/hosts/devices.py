@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+import msgspec
 
 from placementclient import errors
+from placementclient.codec.decoding import said
+from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
 from placementclient.wording import counted
 
@@ -31,6 +33,8 @@ REMOVED = 'removed'
 
 _ADDRESS = re.compile(r'[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]')
 _ID = re.compile(r'[0-9a-fA-F]{4}')
+#: Other columns may be there too.
+_RECORDS = msgspec.json.Decoder(list[dict[str, str | int | float | None]])
 _ESCAPES = {'t': '\t', 'n': '\n', '\\': '\\', '0': '\0'}
 
 
@@ -164,32 +168,18 @@ def _table(rows: Iterator[tuple[list[str], int]], path: str) -> Records:
 
 def _from_json(text: str, path: str) -> Records:
     try:
-        document = json.loads(text)
-    except RecursionError:
-        raise errors.BadFile(path, 'nested too deeply') from None
-    except ValueError as reason:
-        raise errors.BadFile(path, f'not JSON: {reason}') from None
+        document = _RECORDS.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as reason:
+        raise errors.BadFile(path, f'not a JSON list of devices: {said(str(reason))}') from None
     for record in document:
-        if not isinstance(record, dict):
-            raise errors.BadFile(path, 'not a list of objects')
         yield {name: _text(value) for name, value in record.items()}, None
 
 
-def _text(value: Any) -> str:
+def _text(value: str | int | float | None) -> str:
     return '' if value is None else str(value).strip()
 
 
 def _from_xml(text: str, path: str) -> Records:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
-    try:
-        root = fromstring(text, forbid_dtd=True)
-    except DefusedXmlException:
-        raise errors.BadFile(path, 'declares entities or a document type: not read') from None
-    except (SyntaxError, ValueError, RecursionError) as reason:
-        line = getattr(reason, 'position', (None,))[0]
-        raise errors.BadFile(path, 'not XML, or not complete', line) from None
-    for row in root.findall('row'):
+    for row in markup.parsed(text, path).findall('row'):
         # NULL has the attribute xsi:nil and no text.
         yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None

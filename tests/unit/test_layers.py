@@ -53,7 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'codec.decoding': {'errors'},
     'codec': {'planner.plan', 'codec.decoding'},
     'files': {'codec', 'render.printable'},
-    'hosts': {'model', 'nova.schema'},
+    'hosts': {'codec.decoding', 'model', 'nova.schema'},
     'snapshot': {'api'},
     'reshape': {'snapshot', 'planner', 'files', 'direct'},
     'declaration': {'planner.spec'},

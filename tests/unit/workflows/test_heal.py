@@ -12,7 +12,7 @@ from placementclient.model.servers import ServerDetail
 from placementclient.workflows import heal
 from placementclient.workflows.run import Run
 from tests.unit.conftest import Service
-from tests.unit.dialogue import CONSUMER, RP, fault, get, put
+from tests.unit.dialogue import CONSUMER, NOTHING, RP, fault, get, put
 
 PATH = f'/allocations/{CONSUMER}'
 SERVER = ServerDetail(CONSUMER, 'host', None, 'p', 'u')
@@ -58,7 +58,7 @@ def test_nova_is_asked_just_before_the_write(client: Client, service: Service) -
         return len(asked) > 1
 
     read = get(PATH, {'allocations': {}})
-    service.answer(read, read, put(PATH))
+    service.answer(read, read, put(PATH, answer=NOTHING))
     ended = list(heal.carry_out(client, [PLANNED, PLANNED], Run(), is_current))
     assert [(each.state, each.reason) for each in ended] == [
         (State.FAILED, 'Nova has deleted or changed the server since the list'),
