@@ -148,7 +148,7 @@ class AssignmentsReshape(_Fitting):
     def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
         from placementclient.hosts import archive, assignments
 
-        hosts = [archive.read(path) for path in parsed_args.host_facts]
+        hosts = archive.read_all(parsed_args.host_facts)
         if snapshot is None:
             missed = 'classes other than VCPU and MEMORY_MB'
             if not parsed_args.numa:
