@@ -164,11 +164,13 @@ def _consumers(
 ) -> tuple[dict[str, int], list[Misfit]]:
     """How many of the devices each instance has; instances that hold nothing are left out."""
     counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
+    # Of each instance the first.
+    devices = {device.instance_uuid: device for device in reversed(provider.devices)}
     gone = []
     for uuid in sorted(counted):
         consumer = snapshot.consumers.get(uuid) if snapshot is not None else None
         if snapshot is not None and (consumer is None or root_uuid not in consumer.allocations):
-            device = next(each for each in provider.devices if each.instance_uuid == uuid)
+            device = devices[uuid]
             reason = (
                 f'has {device.address} of {device.host}, and holds nothing there in Placement: '
                 'under migration or resized on its host'

@@ -13,7 +13,7 @@ import tarfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from placementclient import errors
 from placementclient.hosts import libvirt
@@ -193,7 +193,8 @@ def _of_tar(path: str) -> Iterator[Member]:
         raw.seek(0)
         stream: Any = _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw
         # As a stream: what comes later is not looked for, and nothing is held beside one member.
-        with tarfile.open(fileobj=_Bounded(stream, path), mode='r|', tarinfo=_Entry) as archive:
+        bounded = cast(IO[bytes], _Bounded(stream, path))
+        with tarfile.open(fileobj=bounded, mode='r|', tarinfo=_Entry) as archive:
             yield from _entries(archive, path)
 
 
