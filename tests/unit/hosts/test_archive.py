@@ -123,7 +123,7 @@ def without(name: str) -> dict[str, str]:
     [
         (without('count'), 'has no file "count": the collector did not end'),
         (without('nodedevs/mdev.xml'), 'has 1 domains and 0 node devices, and the host had 1 '),
-        (without(f'domains/{SERVERS[0]}.xml'), 'has 0 domains and 1 node devices, and the host had'),
+        (without(f'domains/{SERVERS[0]}.xml'), 'has 0 domains and 1 node devices, and the host '),
         (FILES | {'count': 'domains 0\nnodedevs 1\n'}, 'and the host had 0 domains'),
         (FILES | {'count': 'domains 1\n'}, 'does not say "domains N" and "nodedevs N"'),
         (FILES | {'count': ''}, 'does not say "domains N" and "nodedevs N"'),

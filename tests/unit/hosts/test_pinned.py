@@ -59,7 +59,7 @@ def test_what_is_no_list_of_servers(document: Any) -> None:
     ('changes', 'said'),
     [
         ({'flavor': {'extra_specs': {'hw:cpu_policy': ['dedicated']}}}, 'servers[0].extraspecs'),
-        ({'image': {'properties': {'hw_cpu_policy': ['dedicated']}}}, 'servers[0].image.properties'),
+        ({'image': {'properties': {'hw_cpu_policy': ['dedicated']}}}, 'servers[0].image.prop'),
         ({'id': [SERVERS[0]]}, 'servers[0].id'),
     ],
 )  # fmt: skip
