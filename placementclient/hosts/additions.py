@@ -155,7 +155,7 @@ def _traits(spec: DeviceSpec) -> frozenset[str]:
 
 @lru_cache(1024)
 def _named_traits(asked: str) -> frozenset[str]:
-    """The traits of a tag, with commas between them; each time all standard traits are looked at."""
+    """The traits of a tag, with commas between them; kept, as all standard traits are looked at."""
     known, others = os_traits.check_traits(asked.split(',') if asked else [])
     # A standard name counts in its exact case only.
     upper = [name.upper() for name in others]

@@ -173,7 +173,7 @@ SIZES: dict[Callable[[int, Path], Work], int] = {
     of_xml: 500,
     of_lists: 20_000,
     of_continued: 20_000,
-    of_devices: 5_000,
+    of_devices: 8_000,
     of_cells: 3_000,
     of_pinned: 3_000,
     of_pins: 5_000,
