@@ -46,6 +46,9 @@ _WRITTEN, _LISTED, _TYPED = 1 << 32, 1 << 28, 1 << 25
 #: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
 #: of nothing but spaces 1,000 times. Files that are small anyway may be what they like.
 _MOST_PACKED, _SMALL = 300, 1 << 26
+#: How many objects and lists a document may have, and up to how many bytes one that is damaged is
+#: read as YAML too, which takes a hundred times as long.
+_MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
 _PLANTED = 'is a symbolic link, in a folder where others may write'
 
 
@@ -118,11 +121,16 @@ def read_document(path: str) -> Any:
     :raises errors.BadFile: if it cannot be read as that
     """
     text = read_text(path)
+    if text.count('{') + text.count('[') > _MOST_OBJECTS:
+        raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
     except RecursionError:
         raise errors.BadFile(path, 'nested too deeply') from None
-    except ValueError:
+    except ValueError as reason:
+        if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
+            line = getattr(reason, 'lineno', None)
+            raise errors.BadFile(path, f'not JSON, or not complete: {reason}', line) from None
         # Also of what YAML tells better: with its line.
         value = documents.read(text, path).value
     _check_depth(value, path)

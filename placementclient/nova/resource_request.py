@@ -15,6 +15,7 @@ from itertools import pairwise
 import os_resource_classes
 
 from placementclient.model.flavors import Flavor
+from placementclient.model.inventories import UNLIMITED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.wording import meant
 
@@ -76,7 +77,9 @@ def _is_class(name: str) -> bool:
 
 
 def _is_known(name: str, amount: str) -> bool:
-    return _is_class(name) and amount.strip().isdecimal()
+    amount = amount.strip()
+    # Placement refuses what is no amount of its own: 400.
+    return _is_class(name) and amount.isdecimal() and len(amount) < 11 and int(amount) <= UNLIMITED
 
 
 def request(flavor: Flavor) -> CandidateRequest:

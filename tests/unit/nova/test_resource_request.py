@@ -118,3 +118,10 @@ def test_what_the_scheduler_passes_over_is_named() -> None:
     specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
     found = flavor(**specs)
     assert unmodelled(found) == ['resources:VPGU=1, did you mean VGPU?', 'resources1:VGPU=x']
+
+
+@pytest.mark.parametrize('amount', ['2147483648', '9' * 11, '9' * 400, '9' * 5000])
+def test_an_amount_that_placement_does_not_know_is_named(amount: str) -> None:
+    asked = flavor(**{'resources:VGPU': amount})
+    assert 'VGPU' not in request(asked).common.resources
+    assert unmodelled(asked) == [f'resources:VGPU={amount}']
