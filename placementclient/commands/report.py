@@ -61,13 +61,12 @@ class ReportProvider(base.Command):
             _check_plan(plan, cloud.snapshot)
         report = Report(
             cloud,
-            tuple(checks.audit(cloud)),
+            checks.audit(cloud),
             plan,
             os.path.basename(parsed_args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
             made_by=program(),
-            program=self.program,
-            lists=audit.heal_lists(parsed_args, cloud.servers),
+            invocation=audit.invocation(self, parsed_args, cloud.servers),
         )
         files.write_text(parsed_args.output, page.page(template, report))
 

@@ -61,6 +61,7 @@ def servers(document: Any, path: str) -> dict[str, Server]:
             next(_texts(record, _TASKS), None),
             next(_texts(record, _CHANGED), None),
             _server_detail(record, path, {}) if is_detailed else None,
+            next((status.lower() for status in _texts(record, (_STATE, *_STATUS))), None),
         )
     return found
 
