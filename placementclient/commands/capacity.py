@@ -125,11 +125,11 @@ class ShowCapacity(watching.Lister):
             return tables.lines(totals.GROUPED[by](snapshot), by)
         topology, trees = Topology(snapshot), _roots(snapshot, parsed_args.tree)
         request = _restricted(_plain(shape or {}), parsed_args)
-        self._tell_absent(unknown_names.absent(snapshot, request))
+        self._tell_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
-        for flavor, asked in flavors.requests(self.log.warning, chosen):
+        for flavor, asked in flavors.requests(self.log.warning, snapshot, chosen):
             request = _restricted(asked, parsed_args)
             found.append((flavor, fits.GROUPED[by](topology, request, trees)))
         return tables.flavors(found, by)

@@ -129,7 +129,7 @@ class ExportCapacity(base.Command):
         snapshot = taken(self, parsed_args)
         topology = Topology(snapshot)
         found = []
-        for flavor, request in flavors.requests(self._tell, chosen):
+        for flavor, request in flavors.requests(self._tell, snapshot, chosen):
             try:
                 found.append((flavor, fits.by_tree(topology, request)))
             except errors.PlacementError as reason:
