@@ -66,12 +66,12 @@ def incomplete(shortfall: Shortfall) -> str:
     """What a list of servers lacks, and what to do about it."""
     hosts = ''
     if shortfall.hosts:
-        hosts = f', nor any server of {listed(shortfall.hosts, 3)}'
+        hosts = f', and all of {listed(shortfall.hosts, 3)}'
     return (
-        f'The list of servers does not look complete: {shortfall.orphans} of '
-        f'{counted(shortfall.consumers, "consumer")} are not in it{hosts}. Nothing is deleted by '
-        'it: list the servers of all projects and cells. If it is complete, check each consumer '
-        'with openstack server show, and delete it with resource provider allocation delete'
+        f'The list of servers does not look complete: it lacks {shortfall.orphans} of '
+        f'{counted(shortfall.consumers, "consumer")}{hosts}. Nothing is deleted by it: list the '
+        'servers of all projects and cells. If it is complete, check each consumer with openstack '
+        'server show, and delete what it holds with resource provider allocation delete'
     )
 
 

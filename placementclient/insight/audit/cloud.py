@@ -11,7 +11,7 @@ from placementclient.model.servers import Server, ServerMigration, same_host
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 #: Why a server is passed over that may be new, or just be moving.
-CHANGED = 'Nova has changed it less than 10 minutes before the snapshot, or since'
+CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
 
 
 class Cloud:
