@@ -18,7 +18,7 @@ class Severity(enum.Enum):
     ERROR = 'error'
     #: It works, but not as somebody meant it to, or not for long.
     WARNING = 'warning'
-    #: Worth knowing; time or nobody mends it.
+    #: Worth knowing; time or nobody fixes it.
     INFO = 'info'
 
 
