@@ -11,6 +11,8 @@ _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'}
 _FAILURE = frozenset({'error', 'failed'})
 #: The state of a server that is shelved and on no host, which holds nothing.
 _OFFLOADED = 'shelved_offloaded'
+#: A resize waits to be confirmed or reverted: the state of a server, and its status.
+_RESIZED = ('resized', 'verify_resize')
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Server:
     def is_offloaded(self) -> bool:
         """True for a server that is shelved and on no host: it should hold nothing."""
         return self.status == _OFFLOADED and not self.hosts
+
+    @property
+    def is_resized(self) -> bool:
+        """True for a server of which a resize or migration waits to be confirmed or reverted."""
+        return self.status in _RESIZED
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,15 +59,23 @@ def remarks(audit: Audit) -> Iterator[str]:
         )
         yield f'Passed over, so audit again later: {counts}'
     if audit.shortfall is not None:
-        yield incomplete(audit.shortfall)
+        yield from incomplete(audit.shortfall)
 
 
-def incomplete(shortfall: Shortfall) -> str:
-    """What a list of servers lacks, and what to do about it."""
+def incomplete(shortfall: Shortfall) -> Iterator[str]:
+    """What the lists of Nova lack, and what to do about it."""
+    if shortfall.resized:
+        yield (
+            'The list of migrations does not look complete: it lacks those of '
+            f'{counted(shortfall.resized, "server")} with a resize to confirm. Nothing is deleted '
+            'by it: list the migrations of all cells, and all pages'
+        )
+    if not shortfall.is_of_servers:
+        return
     hosts = ''
     if shortfall.hosts:
         hosts = f', and all of {listed(shortfall.hosts, 3)}'
-    return (
+    yield (
         f'The list of servers does not look complete: it lacks {shortfall.orphans} of '
         f'{counted(shortfall.consumers, "consumer")}{hosts}. Nothing is deleted by it: list the '
         'servers of all projects and cells. If it is complete, check each consumer with openstack '

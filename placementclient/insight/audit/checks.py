@@ -19,8 +19,8 @@ from placementclient.insight.audit.completeness import Shortfall
 from placementclient.insight.audit.findings import Check, Fault, Finding, Severity
 from placementclient.model.repairs import FreeAllocations
 
-#: Why nothing is deleted by such a list; the command says on stderr what it lacks.
-INCOMPLETE = 'the list of servers does not look complete'
+#: Why nothing is deleted by such lists; the command says on stderr what they lack.
+INCOMPLETE = 'the list of {} does not look complete'
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 CHECKS = (
@@ -126,7 +126,7 @@ class Audit(NamedTuple):
 
     :param findings: check by check
     :param passed_over: the number of servers that nothing is said of, by the reason
-    :param shortfall: what the list of servers lacks; ``None`` if it looks complete
+    :param shortfall: what the lists of Nova lack; ``None`` if they look complete
     """
 
     findings: list[Finding]
@@ -161,7 +161,8 @@ def audit(
 
 
 def _judged(fault: Fault, shortfall: Shortfall | None) -> Fault:
-    """A fault of which the remedy is not safe where it deletes by a list that lacks servers."""
+    """A fault of which the remedy is not safe where it deletes by lists that lack something."""
     if shortfall is None or fault.reason or not isinstance(fault.remedy, FreeAllocations):
         return fault
-    return replace(fault, reason=INCOMPLETE)
+    lacking = 'servers' if shortfall.is_of_servers else 'migrations'
+    return replace(fault, reason=INCOMPLETE.format(lacking))

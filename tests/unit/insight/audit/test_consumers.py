@@ -193,3 +193,25 @@ def test_a_list_that_is_too_short_frees_nobody(servers: dict[str, str]) -> None:
     found = findings([provider('a', VCPU=100)], held, servers, [])
     assert [finding.id for finding in found] == ['orphan'] * (3 - len(servers))
     assert [finding.fault.repair for finding in found] == [None] * len(found)
+
+
+@pytest.mark.parametrize('status', ['VERIFY_RESIZE', 'resized'])
+@pytest.mark.parametrize(
+    ('migrations', 'is_safe'),
+    [
+        ([], False),
+        ([migration('resize', 'confirmed', server='k00')], False),
+        ([migration('resize', 'finished', server='k00')], True),
+    ],
+)
+def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion_safe(
+    status: str, migrations: list[dict[str, Any]], is_safe: bool
+) -> None:
+    """It may lack the one whose consumer seems to be an orphan; Nova gives them no type."""
+    servers = [{'ID': each.uuid, 'Host': 'a'} for each in KNOWN]
+    servers[0]['Status'] = status
+    held = [*KNOWN, consumer('waiting', None, a={'VCPU': 1})]
+    result = audited(HOSTS, held, servers, migrations)
+    [found] = result.findings
+    assert (found.id, found.fault.repair is not None) == ('orphan', is_safe)
+    assert result.shortfall == (None if is_safe else Shortfall(1, 40, (), 1))
