@@ -28,8 +28,9 @@ class ShowCapacity(watching.Lister):
     go there, and in all; and which class runs out first. With --flavors it does so for each flavor,
     asked for as Nova's scheduler does: with its traits, its groups, its dedicated CPUs, the root
     disk on the host, the trait OWNER_NOVA where a host has it. Standard error names a class or
-    trait that a flavor asks for and no provider has. Servers are granted as the service grants a request for candidates: each
-    class, and each group, from one provider of a tree, or from one that shares with the tree.
+    trait that a flavor asks for and no provider has. Servers are granted as the service grants a
+    request for candidates: each class, and each group, from one provider of a tree, or from one
+    that shares with the tree.
 
     Example:
 

@@ -51,18 +51,18 @@ def unknown(cloud: Cloud) -> list[str]:
 
 
 def remarks(audit: Audit) -> Iterator[str]:
-    """Sentences on the servers that nothing was found of, and on the list of servers."""
+    """Sentences on what the lists of Nova lack, and on servers that were passed over."""
+    if audit.shortfall is not None:
+        yield from _incomplete(audit.shortfall)
     if audit.passed_over:
         counts = ', '.join(
             f'{counted(number, "server")} ({reason})'
             for reason, number in sorted(audit.passed_over.items())
         )
         yield f'Passed over, so audit again later: {counts}'
-    if audit.shortfall is not None:
-        yield from incomplete(audit.shortfall)
 
 
-def incomplete(shortfall: Shortfall) -> Iterator[str]:
+def _incomplete(shortfall: Shortfall) -> Iterator[str]:
     """What the lists of Nova lack, and what to do about it."""
     if shortfall.resized:
         yield (

@@ -25,7 +25,8 @@ from placementclient.model.repairs import (
 #: What only the operator can decide; the command for it stands in the reason.
 _DECISIONS = (AmendInventory, LeaveAggregate, Rename)
 
-_UNREAD = 'a list that came through a pipe cannot be read again: save it to a file, or use --fix'
+_UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
+_UNTYPED = 'its name would steer the command line: give it another name, or use --fix'
 
 
 class Invocation(NamedTuple):
@@ -58,6 +59,8 @@ def next_step(finding: Finding, invocation: Invocation) -> NextStep:
     if fault.repair is not None and not isinstance(fault.repair, AddTrait):
         if invocation.sources is None:
             return NextStep('', _UNREAD)
+        if not fault.subject.isprintable() or fault.subject.startswith('-'):
+            return NextStep('', _UNTYPED)
         return NextStep(_again(finding, invocation.program, invocation.sources))
     if not fault.reason:
         return NextStep(_line(fault.remedy, invocation))

@@ -35,7 +35,7 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
                     'used': used,
                     'capacity': inventory.capacity,
                 },
-                AmendInventory(state.name, resource_class, {'allocation_ratio': ratio})
+                AmendInventory(state.reference, resource_class, {'allocation_ratio': ratio})
                 if can_share
                 else None,
                 ''
@@ -76,7 +76,7 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
                             'amount': amount,
                             **{field: getattr(inventory, field) for field in wanted},
                         },
-                        AmendInventory(state.name, resource_class, wanted),
+                        AmendInventory(state.reference, resource_class, wanted),
                         'new servers would be granted such amounts too, and nova-compute may set '
                         'the fields back. If that is no harm',
                     )
@@ -94,7 +94,7 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
                     'reserved': inventory.reserved,
                     'total': inventory.total,
                 },
-                LowerReserved(state.uuid, state.name, resource_class, inventory.total),
+                LowerReserved(state.uuid, state.reference, resource_class, inventory.total),
             )
 
 
@@ -110,7 +110,7 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
                     'allocation_ratio': inventory.allocation_ratio,
                     'total': inventory.total,
                 },
-                AmendInventory(state.name, resource_class, {'allocation_ratio': 1.0}),
+                AmendInventory(state.reference, resource_class, {'allocation_ratio': 1.0}),
                 'the ratio may keep servers away on purpose. If not',
             )
 

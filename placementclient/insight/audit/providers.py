@@ -67,7 +67,7 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
                 aggregate,
                 (cloud.root_of(members[0]),),
                 {'provider': members[0].name},
-                LeaveAggregate(members[0].name, aggregate),
+                LeaveAggregate(members[0].reference, aggregate),
                 'an availability zone may have one host. If nothing needs the aggregate',
             )
 
@@ -84,7 +84,7 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
                     child.name,
                     (root_uuid,),
                     {'root': root_name, 'siblings': [sibling.name for sibling in alike]},
-                    Rename(child.name, f'{root_name}_{child.name}'),
+                    Rename(child.reference, f'{root_name}_{child.name}'),
                     'whoever reports the child makes another one where it does not find the name '
                     'that it gives. If the host has been renamed',
                 )
@@ -120,7 +120,7 @@ def missing_owner(cloud: Cloud) -> Iterator[Fault]:
                     state.name,
                     (root.uuid,),
                     {'root': root.name, 'missing': OWNER_NOVA},
-                    AddTrait(state.uuid, state.name, OWNER_NOVA),
+                    AddTrait(state.uuid, state.reference, OWNER_NOVA),
                 )
 
 

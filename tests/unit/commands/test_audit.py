@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,7 +100,7 @@ def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(
     writer.join()
     assert (row['id'], row['command']) == ('doubled', '')
     assert row['reason'] == (
-        'a list that came through a pipe cannot be read again: save it to a file, or use --fix'
+        'what came through a pipe cannot be read again: save it to a file, or use --fix'
     )
 
 
@@ -315,7 +316,7 @@ def test_those_that_are_passed_over_are_counted(placement: Placement, tmp_path: 
     lists = f'--servers {save(tmp_path, "s.json", fresh)}'
     result = placement(WITHOUT.format(save(tmp_path, 'cloud.json', there)) + lists)
     assert (result.status, result.stdout) == (0, '[]\n')
-    assert result.stderr.splitlines()[0] == (
+    assert result.stderr.splitlines()[-1] == (
         'Passed over, so audit again later: 11 servers (changed by Nova less than 10 minutes '
         'before the snapshot, or since), 1 server (it is under way: rebuilding)'
     )
@@ -333,3 +334,34 @@ def test_a_time_that_is_none_leaves_nobody_out(
     servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
     command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
     assert len(json.loads(placement(command).stdout)) == count
+
+
+ODD = [
+    '-x',
+    '--all',
+    'a\nplacement resource provider purge b --yes\n',
+    '\x1b[2J',
+    '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',
+]
+
+
+@pytest.mark.parametrize('name', ODD)
+def test_a_name_steers_no_command(placement: Placement, tmp_path: Path, name: str) -> None:
+    """The commands may be typed, or run by placement batch, line by line."""
+    host = provider('host', traits=['OWNER_NOVA'])
+    child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))
+    child = replace(child, provider=child.provider._replace(name=name))
+    there = cloud([host, child], [consumer('s', u={'VCPU': 9})])
+    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f json'
+    rows = {row['id']: row for row in json.loads(placement(command).stdout)}
+    assert rows['missing-owner']['command'] == (
+        'placement resource provider trait add u OWNER_NOVA'
+    )
+    assert rows['over-capacity']['command'] == (
+        'placement resource provider inventory set u --amend --resource VCPU:allocation_ratio=1.125'
+    )
+    again = rows['reserved-above-total']
+    assert again['command'] == ('' if name in ODD[:4] else again['command'])
+    assert bool(again['command']) != bool(again['reason'])
+    for row in rows.values():
+        assert row['command'].isprintable()
