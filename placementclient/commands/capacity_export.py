@@ -27,9 +27,10 @@ class ExportCapacity(base.Command):
     Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
     working; nested providers stand under their host, each with a label provider. Capacity is
     (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
-    on each host and in all. Zones, the names of projects and quotas are known to other services;
-    they are empty where --aggregates, --projects and --quotas do not say whom to ask. A file
-    appears at once and whole, as node_exporter's textfile collector needs it.
+    on each host and in all; a class or trait of a flavor that no provider has is logged. Zones, the
+    names of projects and quotas are known to other services; they are empty where --aggregates,
+    --projects and --quotas do not say whom to ask. A file appears at once and whole, as
+    node_exporter's textfile collector needs it.
 
     With --serve scrapes are answered from what was read last. If a reading fails, the last good
     figures stay. openstack_placement_up is 1 while the last successful reading is younger than
@@ -129,7 +130,7 @@ class ExportCapacity(base.Command):
         snapshot = taken(self, parsed_args)
         topology = Topology(snapshot)
         found = []
-        for flavor, request in flavors.requests(self._tell, chosen):
+        for flavor, request in flavors.requests(self._tell, snapshot, chosen):
             try:
                 found.append((flavor, fits.by_tree(topology, request)))
             except errors.PlacementError as reason:

@@ -46,6 +46,7 @@ def servers(document: Any, path: str) -> dict[str, Server]:
             record.osextststaskstate or record.taskstate,
             record.updated or record.updatedat,
             _server_detail(record, place, {}) if is_detailed else None,
+            _lower(record.osextstsvmstate or record.status),
         )
     return found
 

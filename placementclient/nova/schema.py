@@ -63,6 +63,7 @@ class ServerRecord(msgspec.Struct):
     osextststaskstate: OptionalText = None
     taskstate: OptionalText = None
     osextstsvmstate: OptionalText = None
+    status: OptionalText = None
     updated: OptionalText = None
     updatedat: OptionalText = None
     tenantid: OptionalText = None

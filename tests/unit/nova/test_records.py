@@ -24,7 +24,8 @@ from placementclient.nova import records
 )
 def test_a_server_in_any_form(record: dict[str, Any]) -> None:
     for document in ([record], {'servers': [record]}):
-        assert records.servers(document, 'x.json') == {'ab': Server('ab', ('h1',))}
+        status = 'active' if 'Status' in record else None
+        assert records.servers(document, 'x.json') == {'ab': Server('ab', ('h1',), status=status)}
 
 
 def test_a_server_with_all_that_the_api_says() -> None:
@@ -36,7 +37,7 @@ def test_a_server_with_all_that_the_api_says() -> None:
     }  # fmt: skip
     detail = ServerDetail('s', 'h.a', Flavor('m', 1, 64), 'p', 'u', True, 'rebuilding')
     found = records.servers([record], 'x.json')
-    expected = Server('s', ('h', 'h.a'), 'rebuilding', '2026-11-02T09:00:00Z', detail)
+    expected = Server('s', ('h', 'h.a'), 'rebuilding', '2026-11-02T09:00:00Z', detail, 'active')
     assert found == {'s': expected}
 
 
@@ -395,3 +396,13 @@ def test_a_flavor_of_the_same_name_as_the_id_of_another_is_another() -> None:
 def test_migrations_of_an_old_release_are_no_duplicates() -> None:
     record = {'Server UUID': 's', 'Status': 'done'}
     assert len(records.migrations([record, record], 'x.json')) == 2
+
+
+@pytest.mark.parametrize(
+    'state', [{'Status': 'SHELVED_OFFLOADED'}, {'OS-EXT-STS:vm_state': 'shelved_offloaded'}]
+)
+def test_a_server_that_is_shelved_and_on_no_host(state: dict[str, Any]) -> None:
+    for host, is_offloaded in ((None, True), ('', True), ('h', False)):
+        record = {'ID': 'a', 'OS-EXT-SRV-ATTR:host': host, **state}
+        assert records.servers([record], 'x.json')['a'].is_offloaded == is_offloaded
+    assert not records.servers([{'ID': 'a', 'Status': 'SHELVED'}], 'x.json')['a'].is_offloaded

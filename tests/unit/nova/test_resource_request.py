@@ -114,6 +114,13 @@ def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted() -> Non
     assert unmodelled(flavor()) == []
 
 
+def test_nova_34_wants_its_mark_on_the_root() -> None:
+    assert request(flavor()).root_required == ()
+    assert request(flavor(), is_owned=True).root_required == ('OWNER_NOVA',)
+    found = request(flavor(**{'accel:device_profile': 'fpga'}), is_owned=True)
+    assert found.root_required == ('COMPUTE_ACCELERATORS', 'OWNER_NOVA')
+
+
 def test_what_the_scheduler_passes_over_is_named() -> None:
     specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
     found = flavor(**specs)
