@@ -24,6 +24,8 @@ API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
 #: The SDK takes every setting whose name ends with timeout for one of its own.
 TIMEOUT_OPTION = 'os_placement_seconds'
+#: What a cloud or the environment may set for this service alone.
+SETTINGS = ('placement_endpoint_override', 'placement_interface', 'placement_region_name')
 API_VERSIONS = microversion.CHOICES
 #: Of the user that the embedded service sees.
 ROLES = 'admin,service'
@@ -163,8 +165,8 @@ def make_client(instance: Any) -> Client:
         endpoint_override=settings.get('placement_endpoint_override'),
         max_retries=_setting(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
         timeout=_setting(settings, 'placement_seconds', seconds, None),
-        interface=instance.interface,
-        region_name=instance.region_name,
+        interface=settings.get('placement_interface') or instance.interface,
+        region_name=settings.get('placement_region_name') or instance.region_name,
     )
 
 

@@ -102,9 +102,10 @@ class Shell(app.App):
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
         logging.basicConfig(level=level, stream=self.stderr, force=True)
-        # They tell of every entry point that they find, and of every step to a database.
-        for name in ('stevedore', 'alembic'):
-            logging.getLogger(name).setLevel(logging.WARNING)
+        # They tell of every entry point that they find or cannot load, and of every step to a
+        # database.
+        logging.getLogger('stevedore').setLevel(logging.CRITICAL)
+        logging.getLogger('alembic').setLevel(logging.WARNING)
         logging.getLogger().handlers[0].setFormatter(_Formatter(self.CONSOLE_MESSAGE_FORMAT))
         if self.options.log_file:
             handler = logging.FileHandler(self.options.log_file)
