@@ -295,7 +295,7 @@ def translated() -> Iterator[None]:
         raise errors.Unreachable(unreachable.sentence(failure)) from failure
     except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
         # Of Keystone: the service's own answers raise nothing.
-        raise errors.Unreachable(f'No token: {failure}') from failure
+        raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
     except exceptions.ClientException as failure:
         raise errors.AuthenticationFailed(unreachable.sentence(failure)) from failure
 

@@ -21,6 +21,11 @@ def installing(extra: str) -> str:
     )
 
 
+def without_credentials(text: str) -> str:
+    """A text with ``***`` in place of user and password in its URLs."""
+    return re.sub(r'(?<=://)[^/?#\s]*@', '***@', text)
+
+
 def counted(number: int, noun: str) -> str:
     """``1 tree``, ``2 trees``."""
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'

@@ -21,7 +21,8 @@ from placementclient.cli import coexistence
 from placementclient.commands.option import Option
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.render import failures
-from placementclient.render.printable import Cells, flat, printable, shown
+from placementclient.render.printable import Cells, Screen, flat, printable, shown
+from placementclient.wording import without_credentials
 
 if TYPE_CHECKING:
     from placementclient.endpoints import Endpoint
@@ -147,7 +148,12 @@ class _Placement(command.Command):
     def tell(self, failure: errors.PlacementError) -> None:
         """Say what was raised."""
         said = '\n'.join(failures.lines(failure)) + self._suggestion(failure)
-        self.log.error(said, exc_info=self.app.options.debug)
+        if self.app.options.debug:
+            import traceback
+
+            # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
+            said += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
+        self.log.error(without_credentials(said))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
         if not isinstance(failure, errors.BadRequest):
@@ -308,11 +314,14 @@ class _Table(_Placement, DisplayCommandBase[Any]):
         """Print it; for people what others wrote is made printable, for programs it is data."""
         if not self.prints:
             self._check_columns(parsed_args.columns, names)
-        name = parsed_args.formatter
-        if name == 'table' or (name == 'value' and self.app.stdout.isatty()):
+        name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
+        if name == 'table' or (name == 'value' and is_seen):
             self.formatter = Cells(self.formatter, shown)
         elif name in ('csv', 'shell', 'value'):
             self.formatter = Cells(self.formatter, flat)
+        # What is no data writes colours, or has looked at each cell.
+        if is_seen and name not in ('table', 'text', 'value'):
+            self.formatter = Screen(self.formatter)
         status: int = super().produce_output(parsed_args, names, values)  # type: ignore[safe-super]
         return status
 
