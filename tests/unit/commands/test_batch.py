@@ -19,6 +19,8 @@ from placementclient.decoding import Answer
 from placementclient.endpoints import Endpoint
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
+from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import Exchange, Reply, fault, get, unacceptable, version_document
 
@@ -435,6 +437,22 @@ def test_a_failure_beside_others_ends_the_batch_where_it_stands(
         1,
         f'# line 1, exit status 0: {LIST}\nVCPU\n# line 2, exit status 1: {SHOW}\n',
         SENTENCE,
+    )
+
+
+@pytest.mark.parametrize(
+    'command', [name for name, arguments in ARGUMENTS.items() if arguments != '--file -']
+)
+def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
+    placement: Placement, batch: Batch, service: Service, command: str
+) -> None:
+    service.always(everything('compute1') | version_document('1.39').reply.body)
+    alone = placement(typed(command))
+    result = json.loads(batch([typed(command)], '--json-lines').stdout)
+    assert (result['status'], result['stdout'], result['stderr']) == (
+        alone.status,
+        alone.stdout,
+        alone.stderr,
     )
 
 
