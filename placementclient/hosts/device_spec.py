@@ -16,6 +16,8 @@ OPTIONS = ('device_spec', 'passthrough_whitelist')
 ANY = '*'
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
 #: The parts of an address and the largest value and the width of each, in hexadecimal digits.
+#: Where oslo.config ends a line of a configuration file.
+_LINE_END = re.compile(r'\r\n?|\n')
 _PARTS = {'domain': (0xFFFF, 4), 'bus': (0xFF, 2), 'slot': (0x1F, 2), 'function': (0x7, 1)}
 
 
@@ -111,7 +113,7 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
         yield from _objects(text, path)
         return
     section, key, value, start = '', '', '', 0
-    for number, line in enumerate([*text.splitlines(), '[end]'], 1):
+    for number, line in enumerate([*_LINE_END.split(text), '[end]'], 1):
         if key and line[:1] in (' ', '\t') and line.strip():
             value += ' ' + line.strip()
             continue

@@ -84,6 +84,12 @@ HOSTILE = {
         fault(401, 'The request you have made requires authentication.'),
         'The request you have made requires authentication. (HTTP 401) [req-1]',
     ),
+    'a token that is not renewed': (
+        Reply(401, {'error': {'message': 'Unauthorized', 'code': 401}}, reason='Unauthorized'),
+        'Unauthorized: the service does not accept the token, which may have expired: get a new '
+        'one (openstack token issue), or authenticate with a password or an application credential '
+        '(HTTP 401)',
+    ),
     'an error of the service': (
         fault(409, 'Taken.', 'placement.duplicate_name'),
         'Taken. (HTTP 409) [placement.duplicate_name, req-1]',
