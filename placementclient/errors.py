@@ -326,6 +326,11 @@ BY_STATUS: Mapping[int, type[HTTPError]] = {
 }
 #: After these, the next request would fare no better: nobody is let in.
 SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
+#: Said for keystonemiddleware, whose answers are not those of the service.
+_NOT_ACCEPTED = (
+    'the service does not accept the token, which may have expired: get a new one (openstack token '
+    'issue), or authenticate with a password or an application credential'
+)
 #: Statuses that mean the same, whoever says so: nothing was carried out.
 _ANYBODYS = (Unauthorized, Busy)
 #: What a 500 says where the service has lost a race that it does not answer with 409, or where the
@@ -348,7 +353,7 @@ def from_answer(
     sentence = _sentence(fault)
     error = _kind(status, code, sentence)(
         status,
-        sentence or _unreadable(reason),
+        sentence or _unreadable(status, reason),
         code,
         str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
     )
@@ -391,5 +396,7 @@ def _shown(reason: str) -> str:
     return re.sub(_UNPRINTABLE, '\ufffd', cut)
 
 
-def _unreadable(reason: str | None) -> str:
+def _unreadable(status: int, reason: str | None) -> str:
+    if status == 401:
+        return f'{reason or "Unauthorized"}: {_NOT_ACCEPTED}'
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'

@@ -21,6 +21,20 @@ def installing(extra: str) -> str:
     )
 
 
+def without_credentials(text: str) -> str:
+    """A text with ``***`` in place of user and password in its URLs."""
+    return re.sub(r'(?<=://)[^/?#\s]*@', '***@', text)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text that a program has written: each ends with a line feed alone.
+
+    One carriage return before it belongs to the end. A name may have any other character that
+    :meth:`str.splitlines` ends a line at.
+    """
+    return text.replace('\r\n', '\n').removesuffix('\n').split('\n')
+
+
 def counted(number: int, noun: str) -> str:
     """``1 tree``, ``2 trees``."""
     return f'{number} {noun}' if number == 1 else f'{number} {noun}s'

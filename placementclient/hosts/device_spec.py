@@ -19,6 +19,8 @@ from placementclient.hosts.devices import PF, Device
 OPTIONS = ('device_spec', 'passthrough_whitelist')
 ANY = '*'
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+#: Where oslo.config ends a line of a configuration file.
+_LINE_END = re.compile(r'\r\n?|\n')
 #: The parts of an address and the largest value and the width of each, in hexadecimal digits.
 _PARTS = {'domain': (0xFFFF, 4), 'bus': (0xFF, 2), 'slot': (0x1F, 2), 'function': (0x7, 1)}
 #: The longest regular expression, in characters, and how many entries a file may have.
@@ -140,7 +142,7 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
         return
     section, key, start = '', '', 0
     values: list[str] = []
-    for number, line in enumerate([*text.splitlines(), '[end]'], 1):
+    for number, line in enumerate([*_LINE_END.split(text), '[end]'], 1):
         if key and line[:1] in (' ', '\t') and line.strip():
             values.append(line.strip())
             continue

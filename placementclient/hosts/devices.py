@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from placementclient import errors
 from placementclient.codec.decoding import said
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
-from placementclient.wording import counted
+from placementclient.wording import counted, lines_of
 
 COLUMNS = (
     'hypervisor_hostname',
@@ -79,7 +78,7 @@ def parse(text: str, path: str) -> list[Device]:
         records = _from_json(text, path)
     elif start == '<':
         records = _from_xml(text, path)
-    elif '\t' in text.splitlines()[0]:
+    elif '\t' in lines_of(text)[0]:
         records = _from_batch(text, path)
     else:
         records = _from_csv(text, path)
@@ -126,10 +125,11 @@ Records = Iterator[tuple[Mapping[str, str], int | None]]
 
 
 def _from_csv(text: str, path: str) -> Records:
-    header = text.splitlines()[0]
+    lines = lines_of(text)
+    header = lines[0]
     if ';' in header and ',' not in header:
         raise errors.BadFile(path, 'has semicolons between its fields: commas are expected', 1)
-    reader = csv.reader(io.StringIO(text, newline=''), strict=True)
+    reader = csv.reader((f'{line}\n' for line in lines), strict=True)
     try:
         yield from _table(((cells, reader.line_num) for cells in reader), path)
     except csv.Error as reason:
@@ -137,7 +137,7 @@ def _from_csv(text: str, path: str) -> Records:
 
 
 def _from_batch(text: str, path: str) -> Records:
-    lines = ((line.split('\t'), number) for number, line in enumerate(text.splitlines(), 1))
+    lines = ((line.split('\t'), number) for number, line in enumerate(lines_of(text), 1))
     yield from _table((([_unescaped(c) for c in cells], n) for cells, n in lines), path)
 
 

@@ -150,3 +150,9 @@ def test_what_nova_refuses(text: str, said: str) -> None:
     with pytest.raises(errors.BadFile) as caught:
         device_spec.parse(text, 'nova.conf')
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(('end', 'found'), [('\r', 1), ('\x0b', 0), ('\x85', 0), ('\u2028', 0)])
+def test_a_line_of_a_configuration_ends_where_nova_ends_it(end: str, found: int) -> None:
+    text = f'[pci]\n# of old{end}device_spec = {{"vendor_id": "8086"}}\n'
+    assert len(device_spec.parse(text, 'nova.conf')) == found

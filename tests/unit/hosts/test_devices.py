@@ -97,3 +97,12 @@ def test_what_is_wrong_is_one_line(text: str, said: str) -> None:
         devices.parse(text, 'pci')
     assert str(caught.value).startswith(said)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
+@pytest.mark.parametrize(('text', 'separator'), [(CSV, ','), (BATCH, '\t')], ids=['csv', 'batch'])
+def test_no_character_but_a_line_feed_begins_a_row(text: str, separator: str, control: str) -> None:
+    second = separator.join(VALUES).replace('81:00.1', '82:00.1')
+    with pytest.raises(errors.BadFile) as refused:
+        devices.parse(f'{text.rstrip()}{control}{second}\n', 'pci')
+    assert refused.value.line == 2

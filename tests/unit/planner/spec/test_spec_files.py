@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -199,3 +200,20 @@ def test_the_same_rows_from_every_format() -> None:
     with pytest.raises(errors.BadFile, match='is empty'):
         assignments.parse('', 'rows')
     assert assignments.parse(HEADER, 'rows') == []
+
+
+@pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
+def test_no_character_but_a_line_feed_begins_a_row(control: str) -> None:
+    text = f'{HEADER}# note{control}{A},VGPU,1,other,\n{A},VGPU,1,b,\n'
+    (row,) = assignments.parse(text, 'rows')
+    assert (row.to_provider, row.line) == ('b', 3)
+
+
+@pytest.mark.parametrize('end', ['\n', '\r', '\r\n'], ids=ascii)
+def test_no_name_in_a_comment_begins_a_row(end: str) -> None:
+    hostile = f'gpu0{end}{A},VGPU,1,other,'
+    undecided = SimpleNamespace(
+        consumer_uuid=A, resource_class='VGPU', amount=1, choices=['b', hostile], classes=[hostile]
+    )
+    text = assignments.skeleton([undecided])
+    assert assignments.parse(text, 'rows') == []
