@@ -159,7 +159,7 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
         {
             'from_resource_provider': lambda at: _template(at, placeholders),
             'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
-            resources: lambda at: at.entries(_moved),
+            resources: lambda at: at.entries(_moved, at.mappings()),
             'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
             'moved_traits': Cursor.symbols,
             'consumers': Cursor.mapping,
@@ -168,7 +168,7 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     )
     moved, renamed, traits = given[resources], given.get('as', {}), given.get('moved_traits', ())
     faults = Faults()
-    if not moved and not traits:
+    if cursor.value[resources] == {} and not traits:
         faults.found.append(cursor.inside(resources).error('is empty'))
     faults.found += [
         cursor.inside('as', name).error(f'{name} is not in {resources}')

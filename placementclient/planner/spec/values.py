@@ -71,6 +71,11 @@ class Move:
     traits: tuple[str, ...] = ()
     consumers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
 
+    @property
+    def moves_anything(self) -> bool:
+        """Whether it names a class or a trait."""
+        return bool(self.resources or self.traits)
+
     def name_at_target(self, resource_class: str) -> str:
         """What a class of the source is called on the target."""
         return self.renamed.get(resource_class, resource_class)
