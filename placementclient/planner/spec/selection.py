@@ -1,4 +1,4 @@
-"""Conditions of ``trees`` that select nothing: names, patterns, UUIDs, traits and classes."""
+"""Conditions of ``trees``, and patterns of sources, that select nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from placementclient import errors
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.check import MAX_HINTS, is_known
-from placementclient.planner.spec.values import Selection, Spec, is_pattern
+from placementclient.planner.spec.values import Selection, Spec, has_placeholder, is_pattern
 from placementclient.wording import suggestion
 
 
@@ -19,20 +19,21 @@ def faults(
     listed: Collection[Provider] | None = None,
     trees: Collection[str] = (),
 ) -> Iterator[errors.BadFile]:
-    """Each entry of ``trees`` that no root meets, even if others do.
+    """Each entry of ``trees`` that no root meets, and each pattern of a source that no provider
+    matches, even if others do.
 
     :param listed: all providers of the service, if the snapshot has only some of its trees
     :param trees: names or UUIDs of the only roots to plan; none: all that the specification selects
     """
-    if spec.selection is None:
-        return
     if listed is None and trees and _is_part(snapshot, trees):
         return
-    checker = _Checker(spec, spec.selection)
+    checker = _Checker(spec)
     everything = [state.provider for state in snapshot.providers.values()]
-    yield from checker.names(everything if listed is None else listed)
+    providers = everything if listed is None else listed
+    yield from checker.names(providers)
     if listed is None:
         yield from checker.contents(snapshot, partial=bool(trees))
+    yield from checker.sources(providers)
 
 
 def _is_part(snapshot: Snapshot, trees: Collection[str]) -> bool:
@@ -43,8 +44,8 @@ def _is_part(snapshot: Snapshot, trees: Collection[str]) -> bool:
 
 
 class _Checker:
-    def __init__(self, spec: Spec, selection: Selection) -> None:
-        self._spec, self._selection = spec, selection
+    def __init__(self, spec: Spec) -> None:
+        self._spec, self._selection = spec, spec.selection or Selection()
         self._hints = MAX_HINTS
 
     def names(self, providers: Collection[Provider]) -> Iterator[errors.BadFile]:
@@ -99,6 +100,17 @@ class _Checker:
                 if name not in own and (name in there or is_known(name) or may_be_elsewhere):
                     hint = self._hint(name, own)
                     yield self._spec.error(f'{reason} {name}{hint}', 'trees', key, index)
+
+    def sources(self, providers: Collection[Provider]) -> Iterator[errors.BadFile]:
+        """Patterns of sources that match no provider."""
+        names = {provider.name for provider in providers}
+        for index, move in enumerate(self._spec.moves):
+            name = move.source
+            if has_placeholder(name) or not is_pattern(name) or name in names:
+                continue
+            if not fnmatch.filter(names, name):
+                reason = f'"{name}" matches no provider{self._hint(name, _similar(name, names))}'
+                yield self._spec.error(reason, 'moves', index, 'from_resource_provider')
 
     def _hint(self, word: str, known: Collection[str]) -> str:
         self._hints -= 1

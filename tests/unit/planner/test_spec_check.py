@@ -143,6 +143,15 @@ def test_sources_that_are_not_there() -> None:
     ]
 
 
+def test_a_source_that_no_provider_matches() -> None:
+    move = '- {from_resource_provider: "%s", to_resource_provider: b, moved_resources: {VGPU: 1}}'
+    text = '\n'.join(move % name for name in ('gpu0*', 'pgu0*'))
+    said = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
+    assert faults_of(text) == [said + '"gpu0*"?']
+    spec = specification.parse(text, 'spec.yaml')
+    assert planner.make(cloud(HOSTS, {}), spec, trees=['gpu01']).trees
+
+
 def test_equal_reasons_of_trees_are_one_line() -> None:
     text = """\
 trees: {}
@@ -255,7 +264,7 @@ def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows() -> None:
 
 
 def test_a_part_of_a_cloud_tells_nothing_of_the_rest() -> None:
-    text = selecting(f'{{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}}')
+    text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
     spec = specification.parse(text, 'spec.yaml')
     part = cloud({'gpu01': HOSTS['gpu01']}, {})
     (tree,) = planner.make(part, spec, trees=['gpu01']).trees
