@@ -129,7 +129,9 @@ def _inventory(fields: Mapping[str, Any]) -> InventoryRecord:
 
 def _move(move: Move) -> MoveRecord:
     # In the order of the specification, which is an order of preference.
-    moved = {name: 'all' if amount is None else amount for name, amount in move.resources.items()}
+    moved: MovedResources = {
+        name: 'all' if amount is None else amount for name, amount in move.resources.items()
+    }
     return MoveRecord(
         move.source,
         move.target,

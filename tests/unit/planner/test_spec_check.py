@@ -149,7 +149,7 @@ def test_a_source_that_no_provider_matches() -> None:
     said = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
     assert faults_of(text) == [said + '"gpu0*"?']
     spec = specification.parse(text, 'spec.yaml')
-    assert planner.make(cloud(HOSTS, {}), spec, trees=['gpu01']).trees
+    assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).trees
 
 
 def test_equal_reasons_of_trees_are_one_line() -> None:

@@ -77,7 +77,6 @@ BAD_SPECS = {
     ),
     '- {from_resource_provider: a, to_resource_provider: b,\n moved_resources: '
     '[A: 1,\n B: 0, c: 1]}': (
-    '[A: 1,\n B: 0, c: 1]}': (
         'spec:3: [0].moved_resources[1].B: has to be from 1 to 2147483647; '
         "spec:3: [0].moved_resources[2].c: 'c' has to be A-Z, 0-9 and _ only"
     ),
