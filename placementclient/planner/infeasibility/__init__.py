@@ -19,6 +19,7 @@ from placementclient.planner.infeasibility.specification import (
     ForeignTarget,
     HasAlready,
     LongName,
+    NamedTwice,
     NoConsumer,
     NoInventory,
     NoParent,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
+from placementclient.model.providers import normalized
 from placementclient.planner.spec.documents import Cursor, Faults, read
 from placementclient.planner.spec.values import (
     PLACEHOLDER,
@@ -109,7 +110,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
     def addition(item: Cursor) -> Addition:
         given = item.fields(
             {
-                'resource_provider': lambda at: _template(at, ('root',)),
+                'resource_provider': lambda at: normalized(_template(at, ('root',))),
                 'parent': lambda at: _template(at, ('root',)),
                 'inventories': lambda at: at.entries(inventory_fields),
                 'traits': Cursor.symbols,

@@ -54,16 +54,20 @@ class TargetProviders:
         scope = spec.index.scope(self._root.name, names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
-        #: the indexes of what the specification says of providers, by their names in this tree
-        self.indexes = {
-            name: index
-            for index in scope.providers
-            if self._is_of_tree(name := self.named(spec.providers[index].name), planned)
-        }
-        #: the entries themselves
-        self.entries = {name: spec.providers[index] for name, index in self.indexes.items()}
-        #: the additions of this tree, by their indexes; they are entries like the others
+        #: the indexes of what the specification says of providers, by their keys in this tree:
+        #: the UUID of a provider that is there, else the name
+        self.indexes: dict[str, int] = {}
+        #: the entries themselves, those of additions among them
+        self.entries: dict[str, ProviderSpec] = {}
+        for index in scope.providers:
+            entry = spec.providers[index]
+            if self._is_of_tree(self.named(entry.name), planned):
+                key = self._key(self.named(entry.name))
+                if self._is_first(key, entry, 'providers', index, 'name'):
+                    self.indexes[key], self.entries[key] = index, entry
+        #: the additions of this tree, by their indexes
         self.additions = dict(self._own_additions(spec, scope.additions))
+        self._by_source = [key for key in self.entries if has_placeholder(key)]
 
     def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
         """Whether a provider may be in this tree, or is one that shares with it.
@@ -82,8 +86,36 @@ class TargetProviders:
             parent = self.named(addition.parent or ROOT)
             there = self._overlay.find(name) or self._overlay.find(parent)
             if there.uuid in self._members if there else parent in self.entries:
-                self.entries[name] = addition
+                key = self._key(name)
+                if self._is_first(key, addition, 'additions', index, 'resource_provider'):
+                    self.entries[key] = addition
                 yield index, addition
+
+    def _key(self, name: str) -> str:
+        there = self._overlay.find(name)
+        return there.uuid if there else name
+
+    def _is_first(self, key: str, entry: ProviderSpec, *keys: str | int) -> bool:
+        """Whether no entry before is about the same provider, in another spelling; refuse it else.
+
+        :param key: the provider's
+        :param keys: what leads to the entry's name in the specification
+        """
+        other = self.entries.get(key)
+        if other is None:
+            return True
+        if other.name != entry.name:  # else it is a fault of the file alone
+            self._refuse_twice(key, other, *keys)
+        return False
+
+    def _refuse_twice(self, key: str, other: ProviderSpec, *keys: str | int) -> None:
+        there = self._overlay.find(key)
+        section = 'additions' if isinstance(other, Addition) else 'providers'
+        self._causes.append(
+            infeasibility.NamedTwice(
+                self._root.name, keys, there.name if there else key, section, other.name
+            )
+        )
 
     def named(self, template: str, source: ProviderState | None = None) -> str:
         """The name or UUID that a template means; a root may be named like another's UUID.
@@ -154,14 +186,16 @@ class TargetProviders:
         self, name: str, there: ProviderState | None, source: ProviderState | None
     ) -> ProviderSpec | None:
         """What the specification says of a provider, by its UUID or its name."""
-        for own in (there.uuid, there.name) if there else (name,):
-            if own in self.entries:
-                return self.entries[own]
-            if source is not None:
-                for template, entry in self.entries.items():
-                    if self.named(template, source) == own:
-                        return entry
-        return None
+        key = there.uuid if there else name
+        found = [self.entries[key]] if key in self.entries else []
+        if source is not None:
+            for template in self._by_source:
+                if self.named(template, source) in ((there.uuid, there.name) if there else (name,)):
+                    found.append(self.entries[template])
+                    if len(found) > 1:
+                        index = self.indexes[template]
+                        self._refuse_twice(key, found[0], 'providers', index, 'name')
+        return found[0] if found else None
 
     def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
         if state.uuid in self._members:

@@ -1,4 +1,7 @@
-"""Runs cases/*.yaml. Each is one kind of reshape or one refusal; ``$name`` is a consumer's UUID."""
+"""Runs cases/*.yaml. Each is one kind of reshape or one refusal.
+
+``$name`` is the UUID of a consumer or a provider, ``$NAME`` the same in capitals.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ class Case:
     def __init__(self, path: Path) -> None:
         text = path.read_text()
         self.names = {uuid_of(name): name for name in re.findall(r'\$(\w+)', text)}
-        text = re.sub(r'\$(\w+)', lambda match: uuid_of(match[1]), text)
+        text = re.sub(r'\$(\w+)', _uuid, text)
         document = yaml.safe_load(text)
         self.expect: dict[str, Any] = document['expect']
         self.snapshot: Snapshot = cloud(document['cloud'], document.get('consumers', {}))
@@ -76,8 +79,13 @@ def test_case(path: Path) -> None:
         _expect_plan(case)
 
 
+def _uuid(match: re.Match[str]) -> str:
+    name = match[1]
+    return uuid_of(name.lower()).upper() if name.isupper() else uuid_of(name)
+
+
 def _expect_error(path: Path, message: str) -> None:
-    wanted = re.sub(r'\$(\w+)', lambda match: uuid_of(match[1]), message)
+    wanted = re.sub(r'\$(\w+)', _uuid, message)
     with pytest.raises(errors.BadFile) as error:
         Case(path).plan()
     assert str(error.value) == wanted
