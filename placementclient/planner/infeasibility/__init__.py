@@ -42,6 +42,7 @@ __all__ = [
     'HasAlready',
     'HiddenAllocations',
     'LongName',
+    'NamedTwice',
     'NoConsumer',
     'NoInventory',
     'NoParent',
