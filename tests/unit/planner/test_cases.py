@@ -24,8 +24,8 @@ from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 CASES = sorted((Path(__file__).parent / 'cases').glob('*.yaml'))
 PLANS = [path for path in CASES if 'rows' in yaml.safe_load(path.read_text())['expect']]
-#: Its source has no room for what would come back.
-ONE_WAY = 'overcommitted-with-room'
+#: Their sources have no room for what would come back, or do not admit what would be left.
+ONE_WAY = ('overcommitted-with-room', 'addition-to-one-that-moves')
 
 
 class Case:
@@ -143,7 +143,7 @@ def test_unchanged_tree_is_planned_again_alike(path: Path) -> None:
 
 @pytest.mark.parametrize(
     'path',
-    [path for path in PLANS if path.stem != ONE_WAY],
+    [path for path in PLANS if path.stem not in ONE_WAY],
     ids=lambda path: path.stem,
 )
 def test_the_way_back_is_the_inverse(path: Path) -> None:
