@@ -208,6 +208,23 @@ class SpecIndex:
                 pending += (entries.names[index] for index in new)
         return TreeScope(*(tuple(sorted(found)) for found in (moves, providers, additions)))
 
+    def mentioned(self, root: str, names: Collection[str]) -> set[str]:
+        """Names and UUIDs of the targets, and of the providers to make or to change, in one tree.
+
+        :param root: the name of its root
+        :param names: names and UUIDs of all its providers
+        """
+        moves, providers, additions = self.scope(root, names)
+        templates = {self._spec.moves[index].target for index in moves}
+        entries = [self._spec.providers[index] for index in providers]
+        for entry in (*entries, *(self._spec.additions[index] for index in additions)):
+            templates.update(filter(None, (entry.name, entry.parent)))
+        return {
+            filled(template, root=root, source=source)
+            for template in templates
+            for source in (names if '{source}' in template else ('',))
+        }
+
 
 class _Entries:
     """Entries by what makes them the affair of one tree.
