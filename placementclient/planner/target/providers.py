@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState
@@ -59,10 +59,17 @@ class TargetProviders:
         self.indexes: dict[str, int] = {}
         #: the entries themselves, those of additions among them
         self.entries: dict[str, ProviderSpec] = {}
+        targets = {self.named(spec.moves[index].target) for index in scope.moves}
+        parents = {
+            name: self.named(entry.parent)
+            for entry in (spec.providers[index] for index in scope.providers)
+            if (name := self.named(entry.name)) not in targets and entry.parent is not None
+        }
         for index in scope.providers:
             entry = spec.providers[index]
-            if self._is_of_tree(self.named(entry.name), planned):
-                key = self._key(self.named(entry.name))
+            name = self.named(entry.name)
+            if self._is_of_tree(name, planned) and not self._is_below_other(name, parents):
+                key = self._key(name)
                 if self._is_first(key, entry, 'providers', index, 'name'):
                     self.indexes[key], self.entries[key] = index, entry
         #: the additions of this tree, by their indexes
@@ -78,6 +85,19 @@ class TargetProviders:
         if there is None:
             return planned is None or has_placeholder(name) or name in planned
         return there.uuid in self._members or SHARING_TRAIT in there.traits
+
+    def _is_below_other(self, name: str, parents: Mapping[str, str]) -> bool:
+        """Whether a provider is to be made below one that another tree has.
+
+        :param parents: of the providers that no move leads to
+        """
+        there, seen = self._overlay.find(name), {name}
+        while there is None and (parent := parents.get(name)) is not None and parent not in seen:
+            name, there = parent, self._overlay.find(parent)
+            seen.add(name)
+            if there is not None:
+                return there.uuid not in self._members
+        return False
 
     def _own_additions(self, spec: Spec, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
         for index in indexes:
