@@ -1,4 +1,4 @@
-"""Plans of random clouds of two trees, carried out on the real service, and back.
+"""Plans of random clouds of two trees, and of some of the planner's cases, on the real service.
 
 ``RESHAPE_SEEDS=1000-3000`` tries others than the few of each run.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from placementclient import errors
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
@@ -15,6 +17,7 @@ from placementclient.planner import planner
 from placementclient.reshape import executor, verify
 from placementclient.snapshot import capture, restore
 from tests.functional import clouds
+from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
 from tests.unit.planner.two_trees import instance
 
 FIRST, LAST = map(int, os.environ.get('RESHAPE_SEEDS', '840-856').split('-'))
@@ -38,3 +41,31 @@ def test_what_is_planned_is_granted(client: Client, tmp_path: Path) -> None:
         assert verify.verify(client, plan) == [], seed
         clouds.emptied(client)
     assert planned >= (LAST - FIRST) // 4
+
+
+@pytest.mark.parametrize(
+    'name',
+    [
+        'addition-judges-what-stays',
+        'addition-to-one-that-moves',
+        'entries-of-another-tree',
+        'gets-in-two-trees',
+        'lists-of-resources',
+        'moves-and-gets',
+        'units-of-another-tree',
+        'uuid-in-capitals',
+    ],
+)
+def test_a_case_is_granted_and_taken_back(client: Client, tmp_path: Path, name: str) -> None:
+    case = Case(CASES[0].parent / f'{name}.yaml')
+    restore.load(client, case.snapshot)
+    before = capture.capture(client)
+    plan = planner.make(before, case.spec, case.rows, migrations=())
+    journal = str(tmp_path / 'plan.journal')
+    run = executor.apply(client, plan, journal)
+    assert run.exit_status is ExitStatus.DONE, run
+    assert verify.verify(client, plan) == []
+    if name not in ONE_WAY:
+        run = executor.rollback(client, plan, journal)
+        assert run.exit_status is ExitStatus.DONE, run
+        assert clouds.content(capture.capture(client)) == clouds.content(before)

@@ -17,6 +17,7 @@ from placementclient.planner.spec.values import (
     Move,
     ProviderSpec,
     Spec,
+    TreeScope,
     filled,
     has_placeholder,
     is_pattern,
@@ -59,22 +60,27 @@ class TargetProviders:
         self.indexes: dict[str, int] = {}
         #: the entries themselves, those of additions among them
         self.entries: dict[str, ProviderSpec] = {}
-        targets = {self.named(spec.moves[index].target) for index in scope.moves}
-        parents = {
-            name: self.named(entry.parent)
-            for entry in (spec.providers[index] for index in scope.providers)
-            if (name := self.named(entry.name)) not in targets and entry.parent is not None
-        }
-        for index in scope.providers:
-            entry = spec.providers[index]
-            name = self.named(entry.name)
-            if self._is_of_tree(name, planned) and not self._is_below_other(name, parents):
-                key = self._key(name)
-                if self._is_first(key, entry, 'providers', index, 'name'):
-                    self.indexes[key], self.entries[key] = index, entry
+        self._find_entries(spec, scope, planned)
         #: the additions of this tree, by their indexes
         self.additions = dict(self._own_additions(spec, scope.additions))
         self._by_source = [key for key in self.entries if has_placeholder(key)]
+
+    def _find_entries(self, spec: Spec, scope: TreeScope, planned: Collection[str] | None) -> None:
+        """Find the entries of ``providers`` that are about this tree."""
+        targets = {self.named(spec.moves[index].target) for index in scope.moves}
+        entries = {index: spec.providers[index] for index in scope.providers}
+        parents = {
+            name: self.named(entry.parent)
+            for entry in entries.values()
+            if (name := self.named(entry.name)) not in targets and entry.parent is not None
+        }
+        for index, entry in entries.items():
+            name = self.named(entry.name)
+            if not self._is_of_tree(name, planned) or self._is_below_other(name, parents):
+                continue
+            key = self._key(name)
+            if self._is_first(key, entry, 'providers', index, 'name'):
+                self.indexes[key], self.entries[key] = index, entry
 
     def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
         """Whether a provider may be in this tree, or is one that shares with it.
