@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from placementclient.model.consumers import Allocations, Consumer, Resources
-from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -90,9 +89,10 @@ class SnapshotOverlay:
 
     def _is_judged_anew(self, provider_uuid: str, resources: Resources) -> bool:
         """Whether plans change which of some amounts the units of a provider admit."""
-        before, after = self.snapshot.providers.get(provider_uuid), self._states[provider_uuid]
+        before = self.snapshot.providers[provider_uuid].inventories
+        after = self._states[provider_uuid].inventories
         for name, amount in resources.items():
-            was, now = before and before.inventories.get(name), after.inventories.get(name)
+            was, now = before.get(name), after.get(name)
             if was and now and was.admits(amount) != now.admits(amount):
                 return True
         return False
@@ -135,19 +135,19 @@ class SnapshotOverlay:
             )
             self._changed_by[consumer.uuid] = tree.root_provider_uuid
             for provider_uuid in consumer.after.keys() - consumer.before.keys():
-                self._arrived.setdefault(provider_uuid, set()).add(consumer.uuid)
+                if provider_uuid in self.snapshot.providers:
+                    self._arrived.setdefault(provider_uuid, set()).add(consumer.uuid)
             _count(gained, consumer.after, 1)
             _count(gained, consumer.before, -1)
         for change in tree.providers:
-            self._commit_provider(change, tree.root_provider_uuid, gained)
+            if not change.is_created:  # no other tree changes what this one makes
+                self._commit_provider(change, tree.root_provider_uuid, gained)
 
     def _commit_provider(
         self, change: ProviderChange, root_uuid: str, gained: Mapping[tuple[str, str], int]
     ) -> None:
-        provider = Provider(
-            change.uuid, change.name, 0, change.parent_provider_uuid, change.root_provider_uuid
-        )
-        state = self.state(change.uuid) or ProviderState(provider)
+        state = self.state(change.uuid)
+        assert state is not None
         usages = dict(state.usages)
         for name in {*change.content_before.inventories, *change.after.inventories}:
             usages[name] = usages.get(name, 0) + gained.get((change.uuid, name), 0)
