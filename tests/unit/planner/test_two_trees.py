@@ -8,7 +8,7 @@ from placementclient import errors
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Label, Plan
 from tests.unit.planner.clouds import uuid_of
-from tests.unit.planner.two_trees import Held, Instance, instance
+from tests.unit.planner.two_trees import ROOTS, Held, Instance, instance
 
 
 def held_after(plan: Plan, case: Instance) -> Held:
@@ -33,18 +33,36 @@ def held_after(plan: Plan, case: Instance) -> Held:
     }
 
 
+def order_of(plan: Plan) -> list[str]:
+    """The names of the roots, in the order in which a plan is carried out."""
+    planned = [tree.root_provider_name for tree in plan.trees]
+    return sorted(ROOTS, key=[*planned, *ROOTS].index)  # what changes nothing has no plan
+
+
 @pytest.mark.parametrize('first', range(0, 1500, 300))
 def test_brute_force_says_the_same(first: int) -> None:
+    refused = []
     for seed in range(first, first + 300):
         case = instance(seed)
-        possible = list(case.outcomes())
-        if not possible:
-            with pytest.raises(errors.Infeasible):
-                planner.make(case.snapshot(), case.spec(), allow_inferred=True)
+        try:
+            plan = planner.make(case.snapshot(), case.spec(), allow_inferred=True)
+        except errors.Infeasible:
+            refused.append(seed)
             continue
-        plan = planner.make(case.snapshot(), case.spec(), allow_inferred=True)
+        possible = list(case.outcomes(*order_of(plan)))
         after = held_after(plan, case)
         assert after in possible, seed
+    assert [seed for seed in refused if any(instance(seed).outcomes(*ROOTS))] == []
+
+
+def test_what_is_forced_has_no_alternative() -> None:
+    for seed in range(300, 700):
+        case = instance(seed)
+        try:
+            plan = planner.make(case.snapshot(), case.spec(), allow_inferred=True)
+        except errors.Infeasible:
+            continue
+        possible, after = list(case.outcomes(*order_of(plan))), held_after(plan, case)
         rows = [row for tree in plan.trees for row in tree.rows]
         inferred = {row.consumer_uuid for row in rows if row.label is Label.INFERRED}
         for name in case.held:

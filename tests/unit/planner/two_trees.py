@@ -98,10 +98,13 @@ class Instance:
         }
         return specification.from_document(document, 'spec')
 
-    def outcomes(self) -> Iterator[Held]:
-        """What consumers may hold after both trees, by all ways that the service grants."""
-        for inventories, held in self._after('h0', self.inventories, self.held):
-            for _, after in self._after('h1', inventories, held):
+    def outcomes(self, first: str, second: str) -> Iterator[Held]:
+        """What consumers may hold after both trees, by all ways that the service grants.
+
+        :param first: the root of the tree that is carried out first
+        """
+        for inventories, held in self._after(first, self.inventories, self.held):
+            for _, after in self._after(second, inventories, held):
                 yield after
 
     def _after(
