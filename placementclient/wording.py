@@ -14,6 +14,14 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f', did you mean {near[0]}?' if near else ''
 
 
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return a question for the word that was probably meant, or nothing; it ends a sentence."""
+    from difflib import get_close_matches  # loaded where something is wrong only
+
+    near = get_close_matches(word, list(known), 1)
+    return f'. Did you mean "{near[0]}"?' if near else ''
+
+
 def installing(extra: str) -> str:
     """How to have what is not installed with the package alone; to be put after a colon."""
     return (

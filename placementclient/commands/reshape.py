@@ -15,9 +15,12 @@ from placementclient import errors, program
 from placementclient.commands import base, migrations, option, progress
 from placementclient.commands.document import Document, Text
 from placementclient.commands.option import Option
-from placementclient.commands.snapshot import TREE, taken
+from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
+    from placementclient.model.providers import Provider
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.planner.spec.values import Spec
     from placementclient.render.columns import Output
 
 PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
@@ -114,8 +117,8 @@ class PlanReshape(base.ShowOne):
 
         self._check_output(parsed_args)
         spec, rows = files.read_specified(parsed_args.spec, parsed_args.assignments)
-        snapshot = taken(self, parsed_args, parsed_args.tree)
-        listed = migrations.given(self, parsed_args.migrations)
+        snapshot, listed = self._read(parsed_args, spec)
+        pending = migrations.given(self, parsed_args.migrations)
         try:
             with progress.shown(self.app, self.log) as tell:
                 plan = planner.make(
@@ -123,10 +126,11 @@ class PlanReshape(base.ShowOne):
                     spec,
                     rows,
                     trees=parsed_args.tree,
+                    listed=listed,
                     allow_inferred=parsed_args.allow_inferred,
                     skip_infeasible=parsed_args.skip_infeasible,
                     solver_timeout=parsed_args.solver_timeout,
-                    migrations=listed,
+                    migrations=pending,
                     progress=tell,
                     expect=tell.expect,
                 )
@@ -142,6 +146,25 @@ class PlanReshape(base.ShowOne):
             self.log.warning(line)
         fields = {'plan': parsed_args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
+
+    def _read(
+        self, parsed_args: argparse.Namespace, spec: Spec
+    ) -> tuple[Snapshot, list[Provider] | None]:
+        """Return the snapshot to plan on, and all providers if it has only some of them."""
+        from placementclient import files
+        from placementclient.reshape import scope
+
+        if parsed_args.snapshot:
+            return files.read_snapshot(parsed_args.snapshot), None
+        with progress.shown(self.app, self.log) as tell:
+            return scope.captured(
+                self.client,
+                spec,
+                parsed_args.tree,
+                workers=4,
+                progress=tell,
+                expect=tell.expect,
+            )
 
     def _check_output(self, parsed_args: argparse.Namespace) -> None:
         """Keep a plan that is needed.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from placementclient import errors
+from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import shared_targets
@@ -21,7 +22,7 @@ from placementclient.planner.infeasibility import (
 )
 from placementclient.planner.plan.plan import Label, LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.spec import check, documents
+from placementclient.planner.spec import check, documents, selection
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Selection, Spec, is_pattern
 from placementclient.planner.target.assignment import Assignment
@@ -30,7 +31,7 @@ from placementclient.planner.target.known import HoldingKey, Known, KnownAssignm
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 from placementclient.planner.tree_plan import compose
-from placementclient.wording import grouped, meant
+from placementclient.wording import grouped, suggestion
 
 #: Of more trees that do not fit together, it is not tried which of them do.
 MOST_TOGETHER = 64
@@ -42,6 +43,7 @@ def make(
     assignments: Sequence[Row] = (),
     *,
     trees: Collection[str] = (),
+    listed: Collection[Provider] | None = None,
     allow_inferred: bool = False,
     skip_infeasible: bool = False,
     solver_timeout: float = TIMEOUT,
@@ -54,6 +56,7 @@ def make(
     :param assignments: the rows of all assignment files
     :param trees: names or UUIDs of the only roots to plan; none: all that the specification
         selects
+    :param listed: all providers of the service, if the snapshot has only some of its trees
     :param allow_inferred: whether rows with a choice get one of their places
     :param skip_infeasible: whether trees that cannot be planned are left out
     :param solver_timeout: how long to search for each tree, in seconds as the solver counts them:
@@ -69,6 +72,10 @@ def make(
     """
     maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
     maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
+    if unselective := [*selection.faults(spec, snapshot, listed, trees)]:
+        # The trees that are missing would be faults of much else.
+        maker.faults.found += unselective
+        maker.faults.raise_any()
     roots = _chosen(maker, trees)
     expect(len(roots))
     for root in roots:
@@ -306,9 +313,8 @@ def _is_undetermined(refusal: Refused) -> bool:
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
     """The roots of the trees that a specification is about, by name."""
-    if spec.selection is not None:
-        selection = spec.selection
-        return [root for root in snapshot.roots() if _meets(root, selection)]
+    if (conditions := spec.selection) is not None:
+        return [root for root in snapshot.roots() if _meets(root, conditions)]
     if any(_is_pattern(snapshot, move.source) for move in spec.moves):
         return snapshot.roots()
     overlay = SnapshotOverlay(snapshot)
@@ -319,39 +325,28 @@ def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
 
 
 def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
-    snapshot, path = maker.overlay.snapshot, maker.spec.path
-    roots = selected(snapshot, maker.spec)
-    if not roots:
+    snapshot, spec = maker.overlay.snapshot, maker.spec
+    roots = selected(snapshot, spec)
+    if not roots and not trees:
         maker.faults.raise_any()
-        raise _nothing_selected(snapshot, maker.spec)
+        raise _nothing_selected(spec)
     uuids = {root.uuid for root in roots}
     wanted = set()
     for name in trees:
         state = snapshot.find(name)
         if state is None:
-            raise errors.NoSuchProvider(f'No resource provider is called {name}')
+            hint = suggestion(name, [root.name for root in snapshot.roots()])
+            raise errors.NoSuchProvider(f'No resource provider is called {name}{hint}')
         if state.uuid not in uuids:
-            raise errors.BadFile(path, f'does not select the tree {name}')
+            maker.faults.raise_any()
+            raise spec.error(f'does not select the tree {name}', 'trees')
         wanted.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in wanted]
 
 
-def _nothing_selected(snapshot: Snapshot, spec: Spec) -> errors.BadFile:
-    """The condition that no root meets, or that none meets all of them."""
+def _nothing_selected(spec: Spec) -> errors.BadFile:
     if spec.selection is None:
         return spec.error('selects no tree', 'moves', 0, 'from_resource_provider')
-    names, uuids = spec.selection.names, spec.selection.uuids
-    traits, classes = spec.selection.traits, spec.selection.classes
-    roots = snapshot.roots()
-    hint = ''.join(meant(name, [root.name for root in roots]) for name in names[:1])
-    for key, selection, reason in (
-        ('name', Selection(names=names), f'is called {" or ".join(names)}{hint}'),
-        ('uuid', Selection(uuids=uuids), f'has the UUID {" or ".join(uuids)}'),
-        ('trait', Selection(traits=traits), f'has the trait {" and ".join(traits)}'),
-        ('class', Selection(classes=classes), f'has inventory of {" and ".join(classes)}'),
-    ):
-        if not any(_meets(root, selection) for root in roots):
-            return spec.error(f'selects no tree: no root {reason}', 'trees', key)
     return spec.error('selects no tree: no root meets all conditions', 'trees')
 
 

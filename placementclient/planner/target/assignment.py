@@ -135,12 +135,13 @@ class AssignmentProblem:
         own_of: dict[str, list[int]] = {}
         for index, consumer_item in enumerate(self.consumer_items):
             own_of.setdefault(consumer_item.consumer.uuid, []).append(index)
-        for owner, own in enumerate(own_of.values()):
+        for owner, (consumer_uuid, own) in enumerate(own_of.items()):
+            is_written = self._target_state.is_written(consumer_uuid)
             refused = list(self._refused(own))
             if refused:
-                self._respect(items, own, refused)
-            if refused or len(own) > 1:
-                self._tie(items, own, owner)
+                self._respect(items, own, refused, is_written=is_written)
+            if refused or is_written or len(own) > 1:
+                self._tie(items, own, owner, is_written=is_written)
         return items
 
     def overfull(self) -> Iterator[infeasibility.Overfull]:
@@ -297,9 +298,13 @@ class AssignmentProblem:
         items: list[Item],
         own: Sequence[int],
         refused: Sequence[infeasibility.Unacceptable],
+        *,
+        is_written: bool,
     ) -> None:
         """Where a consumer keeps what the units refuse, nothing of it moves, unless what comes to
         it makes that right.
+
+        :param is_written: whether it is written even if nothing of it moves
         """
         reached = {
             demand.bin
@@ -319,6 +324,9 @@ class AssignmentProblem:
             for index in own:
                 items[index] = replace(items[index], refused=demands)
             return
+        if is_written:
+            self.causes += refused
+            return
         for index in own:
             choices = tuple(
                 places
@@ -337,11 +345,15 @@ class AssignmentProblem:
         """The name of the provider of a bin."""
         return self._target_state.providers[self.wheres[number].provider_uuid].name
 
-    def _tie(self, items: list[Item], own: Sequence[int], owner: int) -> None:
+    def _tie(self, items: list[Item], own: Sequence[int], owner: int, *, is_written: bool) -> None:
         """Units count for all that a consumer gets in a bin, and for what stays of it if anything
         moves. Where none of its items has a choice, both are known; else the search sees to it.
+
+        :param is_written: whether what stays counts even if nothing moves
         """
-        moves = any(not any(option[0].stays for option in items[index].options) for index in own)
+        moves = is_written or any(
+            not any(option[0].stays for option in items[index].options) for index in own
+        )
         refused = items[own[0]].refused
         if moves or (not refused and all(self._may_stay(items[index]) for index in own)):
             for index in own:

@@ -128,6 +128,16 @@ class TargetState:
     added: dict[str, dict[Where, int]] = field(default_factory=dict)
     removed: dict[str, dict[Where, int]] = field(default_factory=dict)
 
+    def may_move(self, where: Where, consumer_uuid: str) -> bool:
+        """Whether something that a consumer has at a place may move."""
+        if where in self.limited:
+            return bool(self.limited[where].get(consumer_uuid))
+        return where in self.places
+
+    def is_written(self, consumer_uuid: str) -> bool:
+        """Whether a consumer is written wherever it stays: it gets or loses something."""
+        return consumer_uuid in self.added or consumer_uuid in self.removed
+
 
 def content_of(state: ProviderState) -> Content:
     """What a provider has, as a plan holds it."""

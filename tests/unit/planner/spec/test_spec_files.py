@@ -73,6 +73,17 @@ BAD_SPECS = {
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {}}': (
         'spec:1: [0].moved_resources: is empty'
     ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [A: 1, A: 2]}': (
+        'spec:1: [0].moved_resources[1].A: A is there twice'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b,\n moved_resources: '
+    '[A: 1,\n B: 0, c: 1]}': (
+        'spec:3: [0].moved_resources[1].B: has to be from 1 to 2147483647; '
+        "spec:3: [0].moved_resources[2].c: 'c' has to be A-Z, 0-9 and _ only"
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [VGPU]}': (
+        'spec:1: [0].moved_resources[0]: has to be a mapping'
+    ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1}, as: {B: C}}': (
         'spec:1: [0].as.B: B is not in moved_resources'
     ),
@@ -98,6 +109,18 @@ def test_both_forms_are_one() -> None:
     short = specification.parse(f'- {MOVE}', 'spec')
     assert short == specification.parse(f'moves: [{MOVE}]', 'spec')
     assert short == specification.from_document(_written(short), 'plan')
+
+
+def test_resources_may_be_a_list() -> None:
+    move = 'from_resource_provider: a, to_resource_provider: b, moved_resources'
+    listed = specification.parse(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
+    assert listed == specification.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
+    fault = listed.error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
+    assert str(fault) == 'spec:2: [0].moved_resources[1].VCPU: is wrong'
+    for nothing in ('[]', 'null', ''):
+        empty = specification.parse(f'- {{{move}: {nothing}}}', 'spec')
+        assert empty.moves[0].resources == {}
+        assert empty == specification.from_document(_written(empty), 'plan')
 
 
 def test_json_is_read_too() -> None:
