@@ -17,9 +17,11 @@ from placementclient.planner.infeasibility import (
     Refused,
     Slack,
     SpecFault,
+    Undecidable,
     Undetermined,
 )
 from placementclient.planner.plan.plan import Label, LeftOut, Notice, Plan, TreePlan
+from placementclient.planner.shared_targets import TreeAssignment
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, documents
 from placementclient.planner.spec.assignments import Row
@@ -34,6 +36,9 @@ from placementclient.wording import grouped, meant
 
 #: Of more trees that do not fit together, it is not tried which of them do.
 MOST_TOGETHER = 64
+
+_ORDER_MATTERS = 'which of the trees that share targets goes first decides what these become'
+_NO_ORDER = 'the trees that share targets fit together, but no order of them was found'
 
 
 def make(
@@ -70,6 +75,7 @@ def make(
     maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
     maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
     roots = _chosen(maker, trees)
+    maker.roots = frozenset(root.uuid for root in roots)
     expect(len(roots))
     for root in roots:
         progress(root.name)
@@ -95,12 +101,17 @@ def make(
 
 @dataclass(slots=True)
 class _Outcome:
-    """What came of a tree: its plan, with the assignment behind it, or why there is none."""
+    """What came of a tree: its plan, with the assignment behind it, or why there is none.
+
+    :param doubt: why it is not proved that unproved rows have nowhere else to go, if time is not
+        the reason
+    """
 
     root: ProviderState
     tree: TreePlan | None = None
     assignment: Assignment | None = None
     refusal: Refused | None = None
+    doubt: str = ''
 
 
 class _Maker:
@@ -120,11 +131,15 @@ class _Maker:
         self.causes: list[Cause] = []
         self.slack: list[Slack] = []
         self.undecided: list[OpenRow] = []
-        self.unproved: list[Undetermined] = []
+        self.unproved: list[Undetermined | Undecidable] = []
         self.faults, self.row_faults = documents.Faults(), documents.Faults()
         self.entries: set[str] = set()
+        #: all that are planned, by UUID
+        self.roots: frozenset[str] = frozenset()
         #: of the trees that are not planned yet, the targets that belong to others
         self._sharing: dict[str, frozenset[str]] = {}
+        #: those of them in which some amount has several places to go to
+        self._choosing: set[str] = set()
         self.spec, self._migrations = spec, migrations
 
     def plan(self, root: ProviderState) -> None:
@@ -136,12 +151,15 @@ class _Maker:
             return
         self.entries |= target_state.entries
         shared, known = shared_targets.shared_by(target_state), None
+        shared |= set(shared_targets.stuck_consumers(self.overlay, target_state, self.roots))
         with self.row_faults.collected():
             known = self.known_assignments.match(self.overlay, target_state)
         if self.faults.found or self.row_faults.found:
             return  # the other trees are laid out for their faults alone
         if shared:
             self._sharing[root.uuid] = shared
+            if shared_targets.has_choice(target_state):
+                self._choosing.add(root.uuid)
         else:
             self._record(self._outcome(root, target_state, known))
 
@@ -149,13 +167,13 @@ class _Maker:
         """Plan the trees that have targets in common, those that have any together."""
         for uuids in shared_targets.groups(self._sharing):
             roots = [self.overlay.snapshot.providers[uuid] for uuid in uuids]
-            before = self.overlay.fork()
-            outcomes = [self._outcome(root) for root in roots]
-            guesses = [index for index, each in enumerate(outcomes[:-1]) if self._is_guess(each)]
-            if guesses:
-                self.overlay = before
-                outcomes = self._together(roots) or self._doubted(roots, guesses[0])
-            for outcome in outcomes:
+            outcomes = None
+            if len(roots) == 1 or self._choosing.isdisjoint(uuids):
+                before = self.overlay.fork()
+                outcomes = [self._outcome(root) for root in roots]
+                if len(roots) > 1 and any(outcome.refusal for outcome in outcomes):
+                    self.overlay, outcomes = before, None
+            for outcome in outcomes or self._together(roots):
                 self._record(outcome)
 
     def _outcome(
@@ -163,22 +181,19 @@ class _Maker:
         root: ProviderState,
         target_state: TargetState | None = None,
         known: Mapping[HoldingKey, Sequence[Known]] | None = None,
-        assignment: Assignment | None = None,
     ) -> _Outcome:
         """Plan a tree on top of those before it.
 
         :param target_state: if that is known
         :param known: the rows that concern it, if they are known
-        :param assignment: if that is known
         """
         try:
             target_state = target_state or build_target_state(self.overlay, self.spec, root)
-            if assignment is None:
-                if known is None:
-                    known = self.known_assignments.match(self.overlay, target_state)
-                assignment = assign(
-                    self.overlay, target_state, self.spec, known, self._solver_timeout
-                )
+            if known is None:
+                known = self.known_assignments.match(self.overlay, target_state)
+            assignment = assign(
+                self.overlay, target_state, self.spec, known, self._solver_timeout
+            )
             tree = compose(
                 self.overlay, target_state, assignment, self.spec, migrations=self._migrations
             )
@@ -188,56 +203,98 @@ class _Maker:
             self.overlay.commit(tree)
         return _Outcome(root, tree, assignment)
 
-    def _is_guess(self, outcome: _Outcome) -> bool:
-        """Whether it is open how much of a tree goes to targets that others use too."""
-        if outcome.assignment is None:
-            return False
-        states = map(self.overlay.state, self._sharing[outcome.root.uuid])
-        shared = {state.name for state in states if state}
-        rows = (*outcome.assignment.undecided, *outcome.assignment.unproved)
-        return any(not shared.isdisjoint(row.choices) for row in rows)
+    def _together(self, roots: Sequence[ProviderState]) -> list[_Outcome]:
+        """Plan trees together, as many as go, in an order in which each can be carried out."""
+        before = self.overlay.fork()
+        orders = shared_targets.orders(self.overlay, self.spec, roots)
+        doubt = _ORDER_MATTERS if 1 < len(orders) <= len(roots) else ''
+        decided = [self._decided(order, doubt) for order in orders]
+        found = [each for each in decided if isinstance(each, list)]
+        shared_targets.agree(found)
+        for order, each in zip(orders, decided, strict=True):
+            if isinstance(each, list):
+                outcomes = self._in_some_order(order, each, doubt)
+                if outcomes is not None:
+                    return outcomes
+                self.overlay = before.fork()
+        if found:
+            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+        if len(roots) > MOST_TOGETHER:
+            refusals = [each for each in decided if isinstance(each, Refused)]
+            return self._doubted(roots, next(map(_open_cause, refusals)))
+        return self._as_many_as_go(roots, before, doubt)
 
-    def _together(self, roots: Sequence[ProviderState]) -> list[_Outcome] | None:
-        """Plan trees together, as many as go; ``None``: the search did not end."""
-        chosen, refused, assignments = list(roots), dict[str, Refused](), list[Assignment]()
+    def _as_many_as_go(
+        self, roots: Sequence[ProviderState], before: SnapshotOverlay, doubt: str
+    ) -> list[_Outcome]:
+        """Plan those trees together that fit together."""
+        chosen, decided = list[ProviderState](), list[TreeAssignment]()
+        refused = dict[str, Refused]()
+        for root in [*roots, *roots]:  # what comes later may bring the room for one before it
+            if root not in chosen:
+                found = self._decided([*chosen, root], doubt)
+                if isinstance(found, Refused):
+                    refused.setdefault(root.uuid, found)
+                else:
+                    refused.pop(root.uuid, None)
+                    chosen, decided = [*chosen, root], found
+        outcomes = self._in_some_order(chosen, decided, doubt)
+        if outcomes is None:
+            self.overlay = before
+            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+        left = [root for root in roots if root.uuid in refused]
+        return outcomes + [_Outcome(root, refusal=refused[root.uuid]) for root in left]
+
+    def _decided(
+        self, roots: Sequence[ProviderState], doubt: str
+    ) -> list[TreeAssignment] | Refused:
         try:
-            assignments = self._decide(chosen)
+            return shared_targets.decide_together(
+                self.overlay,
+                self.spec,
+                self.known_assignments,
+                roots,
+                self._solver_timeout,
+                order_matters=bool(doubt),
+            )
         except Refused as refusal:
-            if len(roots) > MOST_TOGETHER or _is_undetermined(refusal):
+            return refusal
+
+    def _in_some_order(
+        self, roots: Sequence[ProviderState], decided: Sequence[TreeAssignment], doubt: str
+    ) -> list[_Outcome] | None:
+        """Plan trees of which it is known where everything goes; ``None``: no order was found.
+
+        :param doubt: why it may not be proved that there is nowhere else to go
+        """
+        outcomes = list[_Outcome]()
+        waiting = list(zip(roots, decided, strict=True))
+        while waiting:
+            late = []
+            for root, own in waiting:
+                outcome = self._outcome(root, known=own.known())
+                if outcome.refusal:
+                    late.append((root, own))
+                else:
+                    outcomes.append(replace(outcome, assignment=own.assignment, doubt=doubt))
+            if len(late) == len(waiting):
                 return None
-            chosen = []
-            for root in roots:
-                try:
-                    assignments = self._decide([*chosen, root])
-                    chosen.append(root)
-                except Refused as reason:
-                    refused[root.uuid] = reason
-        by_root = {root.uuid: own for root, own in zip(chosen, assignments, strict=True)}
-        return [
-            _Outcome(root, refusal=refused[root.uuid])
-            if root.uuid in refused
-            else self._outcome(root, assignment=by_root[root.uuid])
-            for root in roots
-        ]
+            waiting = late
+        return outcomes
 
-    def _decide(self, roots: Sequence[ProviderState]) -> list[Assignment]:
-        return shared_targets.decide_together(
-            self.overlay, self.spec, self.known_assignments, roots, self._solver_timeout
-        )
+    def _doubted(self, roots: Sequence[ProviderState], doubt: Cause | None) -> list[_Outcome]:
+        """Plan trees one after the other. What rests on the choices of others is not certain.
 
-    def _doubted(self, roots: Sequence[ProviderState], guess: int) -> list[_Outcome]:
-        """Plan trees one after the other. What rests on the guess of one is not certain."""
+        :param doubt: why it is not known whether they fit; ``None``: they do not
+        """
         outcomes = [self._outcome(root) for root in roots]
-        for outcome in outcomes[guess + 1 :]:
-            if outcome.refusal:
-                undetermined = Undetermined(outcome.root.name, self._solver_timeout)
-                outcome.refusal = Refused([undetermined])
-            elif outcome.tree:
-                rows = tuple(
-                    replace(row, label=Label.INFERRED) if row.label == Label.FORCED else row
-                    for row in outcome.tree.rows
-                )
-                outcome.tree = replace(outcome.tree, rows=rows)
+        for outcome in outcomes:
+            if outcome.refusal and doubt:
+                outcome.refusal = Refused([replace(doubt, tree=outcome.root.name)])
+            elif outcome.tree and outcome.assignment and outcome.root.uuid in self._choosing:
+                outcome.tree, forced = _without_proof(outcome.tree)
+                outcome.assignment.unproved.extend(forced)
+                outcome.doubt = _NO_ORDER
         return outcomes
 
     def _record(self, outcome: _Outcome) -> None:
@@ -251,9 +308,12 @@ class _Maker:
             self.left.append(LeftOut(root.uuid, root.name, reasons))
         elif outcome.tree and assignment and outcome.tree.operations():
             self.undecided += assignment.undecided
-            if assignment.unproved:
-                unproved = len(assignment.unproved)
-                self.unproved.append(Undetermined(root.name, self._solver_timeout, unproved))
+            if unproved := len(assignment.unproved):
+                self.unproved.append(
+                    Undecidable(root.name, outcome.doubt, unproved)
+                    if outcome.doubt
+                    else Undetermined(root.name, self._solver_timeout, unproved)
+                )
             self.trees.append(outcome.tree)
 
     def raise_left_out(self) -> None:
@@ -264,7 +324,7 @@ class _Maker:
         """
         # Several moves may meet the same obstacle.
         causes = [*{str(cause): cause for cause in self.causes}.values()]
-        certain = [cause for cause in causes if not isinstance(cause, Undetermined)]
+        certain = [cause for cause in causes if not isinstance(cause, Undetermined | Undecidable)]
         if certain:
             raise errors.Infeasible(certain, self.slack)
         if causes:
@@ -300,8 +360,32 @@ class _Maker:
         self.row_faults.raise_any()
 
 
-def _is_undetermined(refusal: Refused) -> bool:
-    return all(isinstance(cause, Undetermined) for cause in refusal.causes)
+def _open_cause(refusal: Refused) -> Cause | None:
+    """Why it is not known whether there is a plan; ``None``: there is none."""
+    causes = refusal.causes
+    if all(isinstance(cause, Undetermined | Undecidable) for cause in causes):
+        return causes[0]
+    return None
+
+
+def _without_proof(tree: TreePlan) -> tuple[TreePlan, list[OpenRow]]:
+    """A tree of which nothing is forced, and the rows that were."""
+    rows = [row for row in tree.rows if row.label == Label.FORCED]
+    labelled = tuple(
+        replace(row, label=Label.INFERRED) if row.label == Label.FORCED else row
+        for row in tree.rows
+    )
+    return replace(tree, rows=labelled), [
+        OpenRow(
+            tree.root_provider_name,
+            row.consumer_uuid,
+            row.resource_class,
+            row.amount,
+            row.from_provider or '',
+            (row.to_provider or '',),
+        )
+        for row in rows
+    ]
 
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:

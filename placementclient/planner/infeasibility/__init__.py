@@ -13,7 +13,13 @@ from placementclient.planner.infeasibility.amounts import (
     Unacceptable,
 )
 from placementclient.planner.infeasibility.cause import Cause, SpecFault
-from placementclient.planner.infeasibility.search import OpenRow, Refused, Slack, Undetermined
+from placementclient.planner.infeasibility.search import (
+    OpenRow,
+    Refused,
+    Slack,
+    Undecidable,
+    Undetermined,
+)
 from placementclient.planner.infeasibility.specification import (
     BadRow,
     ForeignTarget,
@@ -60,6 +66,7 @@ __all__ = [
     'TooLarge',
     'TooMuch',
     'Unacceptable',
+    'Undecidable',
     'Undetermined',
     'WrongParent',
 ]

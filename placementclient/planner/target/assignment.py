@@ -145,9 +145,7 @@ class AssignmentProblem:
 
     def overfull(self) -> Iterator[infeasibility.Overfull]:
         """Inventories that change, and have too little room for what stays out of the plan."""
-        places = self._target_state.places
-        moved = {where.resource_class for where in places}
-        moved.update(place.resource_class for own in places.values() for place in own)
+        moved = self._spec.names.moved
         for provider in self._target_state.providers.values():
             before = provider.before.inventories if provider.before else {}
             for name, inventory in provider.inventories.items():

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.target.target_state import TargetState
@@ -102,12 +103,25 @@ class SnapshotOverlay:
                     consumer.type,
                 )
                 self._changed_by[consumer.uuid] = tree.root_provider_uuid
+        self._commit_inventories(tree)
         self._commit_to_others(tree)
 
+    def _commit_inventories(self, tree: TreePlan) -> None:
+        """Take as done what a tree makes of its own: a consumer of other trees may hold of it."""
+        for change in tree.providers:
+            state = self.state(change.uuid)
+            if state is not None and state.inventories != change.after.inventories:
+                self._states[change.uuid] = replace(state, inventories=change.after.inventories)
+
     def _commit_to_others(self, tree: TreePlan) -> None:
-        """Take as done what a tree's plan changes on providers of other trees."""
+        """Take as done what a tree's plan changes on providers that other trees may move to."""
         root_uuid = tree.root_provider_uuid
-        foreign = [change for change in tree.providers if change.root_provider_uuid != root_uuid]
+        foreign = [
+            change
+            for change in tree.providers
+            if change.root_provider_uuid != root_uuid
+            or SHARING_TRAIT in change.content_before.traits
+        ]
         gained: Counter[tuple[str, str]] = Counter()
         for consumer in tree.consumers if foreign else ():
             _count(gained, consumer.after, 1)

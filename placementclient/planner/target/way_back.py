@@ -161,6 +161,7 @@ class _Layout:
 
     def known(self) -> Iterator[tuple[HoldingKey, list[Known]]]:
         planned = {change.uuid: change.after for change in self._tree.consumers}
+        kept = self._kept()
         for where, places in self.target_state.places.items():
             provider_uuid, name = where
             by_name = {(place.provider, place.resource_class): place for place in places}
@@ -170,7 +171,10 @@ class _Layout:
                 rows = self._rows.get(key, [])
                 moved = sum(row.amount for row in rows)
                 now = consumer.amount(provider_uuid, name)
-                expected = planned.get(consumer.uuid, {}).get(provider_uuid, {}).get(name, 0)
+                if consumer.uuid in planned:
+                    expected = planned[consumer.uuid].get(provider_uuid, {}).get(name, 0)
+                else:
+                    expected = kept.get(key, 0)
                 if where in self.target_state.limited:
                     now = expected = min(now, moved)
                 known = [
@@ -182,9 +186,21 @@ class _Layout:
                     )
                     for row in rows
                 ]
-                if rows and now == expected and moved <= now:
+                if (rows or key in kept) and now == expected and moved <= now:
                     if moved < now and stays:
                         known.append(Known(stays[0], now - moved))
                     yield key, known
                 elif not rows and stays and consumer.uuid in self._tree.residents:
                     yield key, [Known(stays[0], now)]
+
+    def _kept(self) -> dict[HoldingKey, int]:
+        """What the rows of the plan leave where it was."""
+        uuids = {change.name: change.uuid for change in self._tree.providers}
+        kept: dict[HoldingKey, int] = {}
+        for row in self._tree.rows:
+            place = (row.to_provider, row.to_resource_class)
+            if row.from_provider and place == (row.from_provider, row.resource_class):
+                uuid = uuids[row.from_provider]
+                key = HoldingKey(row.consumer_uuid, uuid, row.resource_class)
+                kept[key] = kept.get(key, 0) + row.amount
+        return kept

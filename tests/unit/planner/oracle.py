@@ -14,7 +14,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient import errors
@@ -26,7 +26,7 @@ from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.plan.operations import Reshape
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
-from placementclient.planner.spec import assignments, specification
+from placementclient.planner.spec import specification
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
@@ -161,7 +161,7 @@ class Case:
         self.trees, self.consumers, self.document, self.known = trees, consumers, document, known
         self.snapshot = cloud(trees, consumers)
         self.spec: Spec = specification.from_document(document, 'spec')
-        self.rows: list[Row] = [assignments.row_of(row) for row in known] if False else [
+        self.rows: list[Row] = [
             Row(
                 uuid_of(row['consumer']),
                 row['class'],
@@ -206,9 +206,13 @@ class Truth:
         roots = [root.uuid for root in planner.selected(case.snapshot, case.spec)]
         self.solutions: list[Solution] = []
         self.in_order: list[Solution] = []
+        shared = {provider for provider, record in case.trees.items() if 'traits' in record}
+        first = [root for root in roots if case.snapshot.providers[root].name in shared]
         for order in itertools.permutations(roots):
+            if set(order[: len(first)]) != set(first):
+                continue  # the tree of a shared target goes before those that move to it
             found = [solution for solution, _ in self._all(Service(case.snapshot), order)]
-            if list(order) == roots:
+            if list(order) == first + [root for root in roots if root not in first]:
                 self.in_order = found
             self.solutions += found
 
@@ -286,8 +290,8 @@ class Truth:
                 return False
         return True
 
-    @staticmethod
-    def _carried_out(service: Service, target: TargetState, chosen: Solution) -> Service:
+    def _carried_out(
+        self, service: Service, target: TargetState, chosen: Solution) -> Service:
         old = service.snapshot
         held = {
             uuid: {provider: dict(names) for provider, names in consumer.allocations.items()}
@@ -332,7 +336,7 @@ class Truth:
             if states[provider.uuid].inventories != provider.inventories
         }
         after = start.reshape(inventories, allocations)
-        check_rooms(start, after, target)
+        check_rooms(start, after, target, self._case.spec.names.moved)
         return after
 
     def places(self, holding: Holding) -> set[Parts]:
@@ -340,13 +344,13 @@ class Truth:
         return {solution[holding] for solution in self.solutions if holding in solution}
 
 
-def check_rooms(before: Service, after: Service, target: TargetState) -> None:
+def check_rooms(
+    before: Service, after: Service, target: TargetState, moved: Collection[str]
+) -> None:
     """What a plan guarantees beyond what Placement checks: nobody is left without room.
 
     :raises NotAccepted: if somebody is
     """
-    moved = {where.resource_class for where in target.places}
-    moved |= {place.resource_class for own in target.places.values() for place in own}
     for uuid in target.providers:
         was, now = before.snapshot.providers[uuid], after.snapshot.providers[uuid]
         for name in was.inventories.keys() | now.inventories.keys():
@@ -372,6 +376,8 @@ def known_parts(rows: Sequence[Row], places: Sequence[Place], amount: int) -> Pa
             if place.provider == row.to_provider
             and row.to_resource_class in (None, place.resource_class)
         ]
+        if not matching:
+            raise Refused([])
         place = ([each for each in matching if not each.stays] or matching)[0]
         parts[place.provider_uuid, place.resource_class] += row.amount or amount
     return tuple(sorted((*where, part) for where, part in parts.items()))
@@ -674,30 +680,26 @@ def wrong_plan(case: Case, plan: Plan, truth: Truth) -> str | None:
         is_forced = len(truth.places(holding)) == 1
         if Label.FORCED in own and not is_forced:
             return f'false forced: {holding}'
-        if Label.INFERRED in own and is_forced:
-            return f'false inferred: {holding}'
     return None
 
 
 def wrong_choices(case: Case, truth: Truth) -> str | None:
     """What is wrong with the choices that rows are said to have."""
     try:
-        planner.make(case.snapshot, case.spec, case.rows, migrations=())
+        plan = planner.make(case.snapshot, case.spec, case.rows, migrations=())
     except errors.Undecided as undecided:
         for row in undecided.rows:
             source = case.snapshot.find(row.from_provider)
             assert source is not None
-            holding = (row.consumer_uuid, source.uuid, row.resource_class)
-            providers = {
-                part[0] for parts in truth.places(holding) for part in parts
-            }
-            names = {
-                state.uuid: state.name for state in case.snapshot.providers.values()
-            }
-            if len(providers) < len(row.choices):
-                return f'false choices: {row} {[names.get(uuid, uuid) for uuid in providers]}'
-    except errors.PlacementError:
+            places = truth.places((row.consumer_uuid, source.uuid, row.resource_class))
+            providers = {part[0] for parts in places for part in parts}
+            if len(places) == 1 or len(providers) < len(row.choices):
+                return f'false choice: {row}'
+    except errors.Undetermined:
         pass
+    else:
+        if any(Label.INFERRED in own for own in rows_of(plan)[1].values()):
+            return 'a choice that nobody was told of'
     return None
 
 
