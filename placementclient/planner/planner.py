@@ -21,7 +21,7 @@ from placementclient.planner.infeasibility import (
     Undetermined,
 )
 from placementclient.planner.plan.plan import Label, LeftOut, Notice, Plan, TreePlan
-from placementclient.planner.shared_targets import TreeAssignment
+from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, documents
 from placementclient.planner.spec.assignments import Row
@@ -38,6 +38,7 @@ from placementclient.wording import grouped, meant
 MOST_TOGETHER = 64
 
 _ORDER_MATTERS = 'which of the trees that share targets goes first decides what these become'
+_FIRST = 'plan and apply its tree first, with --tree {}'
 _NO_ORDER = 'the trees that share targets fit together, but no order of them was found'
 
 
@@ -165,16 +166,42 @@ class _Maker:
 
     def plan_sharing(self) -> None:
         """Plan the trees that have targets in common, those that have any together."""
-        for uuids in shared_targets.groups(self._sharing):
+        targets = frozenset[str]().union(*self._sharing.values())
+        owners = self._owners(targets)
+        groups = shared_targets.groups(self._sharing)
+        # What a tree moves off a shared target goes before what others move to it.
+        for uuids in sorted(groups, key=owners.isdisjoint):
             roots = [self.overlay.snapshot.providers[uuid] for uuid in uuids]
-            outcomes = None
-            if len(roots) == 1 or self._choosing.isdisjoint(uuids):
-                before = self.overlay.fork()
-                outcomes = [self._outcome(root) for root in roots]
-                if len(roots) > 1 and any(outcome.refusal for outcome in outcomes):
-                    self.overlay, outcomes = before, None
-            for outcome in outcomes or self._together(roots):
+            for outcome in self._chained(roots) or self._in_order(roots) or self._together(roots):
                 self._record(outcome)
+
+    def _owners(self, targets: Collection[str]) -> set[str]:
+        """The roots of the trees that targets belong to, by UUID."""
+        states = [state for target in targets if (state := self.overlay.state(target))]
+        return {self.overlay.root_of(state) for state in states}
+
+    def _in_order(self, roots: Sequence[ProviderState]) -> list[_Outcome] | None:
+        """Plan trees one after the other; ``None``: the order may decide what becomes of them."""
+        before = self.overlay.fork()
+        if len(roots) > 1 and not self._choosing.isdisjoint(root.uuid for root in roots):
+            return None
+        outcomes = [self._outcome(root) for root in roots]
+        if len(roots) > 1 and any(outcome.refusal for outcome in outcomes):
+            self.overlay = before
+            return None
+        return outcomes
+
+    def _chained(self, roots: Sequence[ProviderState]) -> list[_Outcome] | None:
+        """Refuse trees that move to another one of them; ``None``: they do not."""
+        owners = self._owners({each for root in roots for each in self._sharing[root.uuid]})
+        chained = [root.name for root in roots if root.uuid in owners]
+        if len(roots) == 1 or not chained:
+            return None
+        name = chained[0]
+        reason = f'{name} gets inventory of other trees, and its own moves: {_FIRST.format(name)}'
+        return [
+            _Outcome(root, refusal=Refused([Undecidable(root.name, reason)])) for root in roots
+        ]
 
     def _outcome(
         self,
@@ -207,7 +234,7 @@ class _Maker:
         """Plan trees together, as many as go, in an order in which each can be carried out."""
         before = self.overlay.fork()
         orders = shared_targets.orders(self.overlay, self.spec, roots)
-        doubt = _ORDER_MATTERS if 1 < len(orders) <= len(roots) else ''
+        doubt = _ORDER_MATTERS if len(orders) > 1 and len(roots) > MAX_PERMUTED else ''
         decided = [self._decided(order, doubt) for order in orders]
         found = [each for each in decided if isinstance(each, list)]
         shared_targets.agree(found)

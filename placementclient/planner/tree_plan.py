@@ -53,7 +53,9 @@ def compose(
             for flow in target_state.flows
         ),
     )
-    invariants.check_tree(tree, spec, backwards=backwards)
+    invariants.check_tree(
+        tree, spec, backwards=backwards, overcommitted=target_state.overcommitted
+    )
     return replace(
         tree,
         follows=overlay.followed(tree),

@@ -9,6 +9,7 @@ from placementclient.planner.infeasibility.amounts import (
     Packing,
     SharedShortage,
     Shortfall,
+    StillInUse,
     TooLarge,
     Unacceptable,
 )
@@ -63,6 +64,7 @@ __all__ = [
     'Shortfall',
     'Slack',
     'SpecFault',
+    'StillInUse',
     'TooLarge',
     'TooMuch',
     'Unacceptable',

@@ -151,9 +151,11 @@ class AssignmentProblem:
             for name, inventory in provider.inventories.items():
                 if inventory == before.get(name):
                     continue
-                used, room = self.static(Where(provider.uuid, name)), inventory.capacity
+                where = Where(provider.uuid, name)
+                used, room = self.static(where), inventory.capacity
                 was = before[name].capacity if name in before else 0
-                is_short = name in moved and used > room + max(0, used - was)
+                excess = max(0, used - was, self._target_state.overcommitted.get(where, 0))
+                is_short = name in moved and used > room + excess
                 if is_short or room < 0:
                     yield infeasibility.Overfull(
                         self._target_state.root.name, provider.name, name, used, room
@@ -261,6 +263,8 @@ class AssignmentProblem:
         """What stays on a source may stay over-committed, no more than it was: units of it."""
         if where not in self._target_state.places:
             return 0
+        if where in self._target_state.overcommitted:
+            return self._target_state.overcommitted[where]
         before = self._target_state.providers[where.provider_uuid].before
         if before is None or where.resource_class not in before.inventories:
             return 0
