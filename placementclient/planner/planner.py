@@ -38,7 +38,10 @@ from placementclient.wording import grouped, meant
 MOST_TOGETHER = 64
 
 _ORDER_MATTERS = 'which of the trees that share targets goes first decides what these become'
-_FIRST = 'plan and apply its tree first, with --tree {}'
+_CHAINED = (
+    '{0} gets inventory of other trees and gives its own away: '
+    'plan and apply its tree first, with --tree {0}'
+)
 _NO_ORDER = 'the trees that share targets fit together, but no order of them was found'
 
 
@@ -198,7 +201,7 @@ class _Maker:
         if len(roots) == 1 or not chained:
             return None
         name = chained[0]
-        reason = f'{name} gets inventory of other trees, and its own moves: {_FIRST.format(name)}'
+        reason = _CHAINED.format(name)
         return [
             _Outcome(root, refusal=Refused([Undecidable(root.name, reason)])) for root in roots
         ]

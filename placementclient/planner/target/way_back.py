@@ -52,7 +52,7 @@ class _Layout:
     ) -> None:
         self._overlay, self._tree, self._others = overlay, tree, others
         self.causes: list[Cause] = []
-        self.target_state = TargetState(root)
+        self.target_state = TargetState(root, is_return=True)
         self._rows = rows_by_key(tree, backwards=True)
 
     def build(self) -> None:

@@ -431,6 +431,8 @@ class _Draw:
         self._moves: list[dict[str, Any]] = []
         self._providers: dict[str, dict[str, Any]] = {}
         self._children: dict[str, list[str]] = {}
+        #: whether children are merged back into their root
+        self._merging = self._is(20)
 
     def _is(self, percent: int) -> bool:
         return self._chance.randrange(100) < percent
@@ -464,7 +466,7 @@ class _Draw:
             self._trees[name] = {
                 'inventories': {each: self._inventory(1, 6) for each in classes}
             }
-            if self._is(30):
+            if self._merging or self._is(30):
                 child = f'{name}c'
                 self._trees[name]['children'] = {
                     child: {
@@ -535,6 +537,9 @@ class _Draw:
             source = self._chance.choice(sources)
             choices = [*children, *self._children.get(root, []), root]
             choices += self._pools * 2
+            if self._merging:
+                source = self._chance.choice([root, *self._children.get(root, [root]) * 2])
+                choices = [root, root, root, *children, *self._pools]
             target = self._chance.choice(choices)
             names = [each for each in inventories[source] if left[source, each] > 0]
             names = names if self._is(60) else names[:1]
