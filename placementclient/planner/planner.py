@@ -202,9 +202,7 @@ class _Maker:
             return None
         name = chained[0]
         reason = _CHAINED.format(name)
-        return [
-            _Outcome(root, refusal=Refused([Undecidable(root.name, reason)])) for root in roots
-        ]
+        return [_Outcome(root, refusal=Refused([Undecidable(root.name, reason)])) for root in roots]
 
     def _outcome(
         self,
@@ -221,9 +219,7 @@ class _Maker:
             target_state = target_state or build_target_state(self.overlay, self.spec, root)
             if known is None:
                 known = self.known_assignments.match(self.overlay, target_state)
-            assignment = assign(
-                self.overlay, target_state, self.spec, known, self._solver_timeout
-            )
+            assignment = assign(self.overlay, target_state, self.spec, known, self._solver_timeout)
             tree = compose(
                 self.overlay, target_state, assignment, self.spec, migrations=self._migrations
             )

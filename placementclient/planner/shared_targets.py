@@ -132,10 +132,7 @@ def orders(
         return [tuple(roots)]
     if len(roots) <= MAX_PERMUTED:
         return list(itertools.permutations(roots))
-    return [
-        (root, *(other for other in roots if other is not root))
-        for root in roots
-    ]
+    return [(root, *(other for other in roots if other is not root)) for root in roots]
 
 
 def _fields(target_state: TargetState) -> dict[Where, Inventory]:
@@ -176,9 +173,7 @@ def decide_together(
         raise Refused([Undecidable(name, 'too many consumers share targets with other trees')])
     found = search(problem.bins, items, timeout)
     if isinstance(found, Impossible):
-        shared = tuple(
-            sorted(merged.providers[uuid].name for uuid in shared_by(target_states[-1]))
-        )
+        shared = tuple(sorted(merged.providers[uuid].name for uuid in shared_by(target_states[-1])))
         raise Refused([SharedShortage(name, shared, len(roots) - 1)])
     if not isinstance(found, list):
         raise Refused([Undetermined(name, timeout)])
@@ -209,18 +204,23 @@ def agree(found: Sequence[Sequence[TreeAssignment]]) -> None:
     :param found: of each order, where everything goes
     """
     trees = [tree for order in found for tree in order]
-    seen: dict[HoldingKey, dict[frozenset[tuple[Where | None, int]], list[PlannedRow]]] = {}
+    placements: dict[HoldingKey, set[frozenset[tuple[Where | None, int]]]] = {}
+    choices: dict[tuple[str, str, str | None], dict[str, None]] = {}
     for tree in trees:
-        rows: dict[HoldingKey, list[tuple[PlannedRow, Where | None]]] = {}
+        own: dict[HoldingKey, list[tuple[Where | None, int]]] = {}
         for key, row, where in tree.places():
-            rows.setdefault(key, []).append((row, where))
-        for key, own in rows.items():
-            placement = frozenset((where, row.amount) for row, where in own)
-            seen.setdefault(key, {})[placement] = [row for row, _ in own]
+            own.setdefault(key, []).append((where, row.amount))
+            choices.setdefault(_holding(row), {})[row.to_provider or ''] = None
+        for key, parts in own.items():
+            placements.setdefault(key, set()).add(frozenset(parts))
+    undecided = {_holding(row) for tree in trees for row in tree.assignment.undecided}
+    for tree in trees:
+        for known in tree.assignment.undecided:
+            choices[_holding(known)] |= dict.fromkeys(known.choices)
     for tree in trees:
         for index, (key, row, _) in enumerate(list(tree.places())):
-            if row.label == Label.FORCED and len(seen[key]) > 1:
-                choices = [each for own in seen[key].values() for each in own]
+            holding = _holding(row)
+            if row.label == Label.FORCED and (len(placements[key]) > 1 or holding in undecided):
                 tree.assignment.rows[index] = replace(row, label=Label.INFERRED)
                 tree.assignment.undecided.append(
                     OpenRow(
@@ -229,10 +229,14 @@ def agree(found: Sequence[Sequence[TreeAssignment]]) -> None:
                         row.resource_class,
                         row.amount,
                         row.from_provider or '',
-                        tuple(dict.fromkeys(each.to_provider or '' for each in choices)),
-                        tuple(dict.fromkeys(each.to_resource_class for each in choices)),
+                        tuple(choices[holding]),
                     )
                 )
+
+
+def _holding(row: PlannedRow | OpenRow) -> tuple[str, str, str | None]:
+    """The consumer, the class and the provider of what a row is about."""
+    return row.consumer_uuid, row.resource_class, row.from_provider
 
 
 def _target_states(

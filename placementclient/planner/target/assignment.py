@@ -117,7 +117,7 @@ class AssignmentProblem:
                 ]
         choices = self._open_choices(source, tuple(open_amounts))
         if self._target_state.is_return and len(targets) > 1:
-            targets.clear()  # they go back to where they were, which nobody had asked to be together
+            targets.clear()  # they go back to where they were, wherever that was
         if targets:
             together = frozenset[str]().union(*targets)
             choices = tuple(places for places in choices if {places[0].provider_uuid} == together)

@@ -17,6 +17,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import yaml
+
 from placementclient import errors
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
@@ -176,8 +178,6 @@ class Case:
 
     def notation(self) -> str:
         """It as the cases of the planner's tests are written."""
-        import yaml
-
         return yaml.safe_dump(
             {
                 'cloud': self.trees,
@@ -206,8 +206,13 @@ class Truth:
         roots = [root.uuid for root in planner.selected(case.snapshot, case.spec)]
         self.solutions: list[Solution] = []
         self.in_order: list[Solution] = []
-        shared = {provider for provider, record in case.trees.items() if 'traits' in record}
-        first = [root for root in roots if case.snapshot.providers[root].name in shared]
+        targets = {
+            move['to_resource_provider']
+            for move in case.document['moves']
+            if move['to_resource_provider'] != move['from_resource_provider']
+        }
+        shared = {name for name, record in case.trees.items() if 'traits' in record}
+        first = [root for root in roots if case.snapshot.providers[root].name in shared & targets]
         for order in itertools.permutations(roots):
             if set(order[: len(first)]) != set(first):
                 continue  # the tree of a shared target goes before those that move to it
@@ -216,9 +221,7 @@ class Truth:
                 self.in_order = found
             self.solutions += found
 
-    def _all(
-        self, service: Service, order: Sequence[str]
-    ) -> Iterator[tuple[Solution, Service]]:
+    def _all(self, service: Service, order: Sequence[str]) -> Iterator[tuple[Solution, Service]]:
         if not order:
             yield {}, service
             return
@@ -290,8 +293,7 @@ class Truth:
                 return False
         return True
 
-    def _carried_out(
-        self, service: Service, target: TargetState, chosen: Solution) -> Service:
+    def _carried_out(self, service: Service, target: TargetState, chosen: Solution) -> Service:
         old = service.snapshot
         held = {
             uuid: {provider: dict(names) for provider, names in consumer.allocations.items()}
@@ -463,9 +465,7 @@ class _Draw:
             }
         for name in self._hosts:
             classes = self.CLASSES if self._is(40) else self._chance.sample(self.CLASSES, 1)
-            self._trees[name] = {
-                'inventories': {each: self._inventory(1, 6) for each in classes}
-            }
+            self._trees[name] = {'inventories': {each: self._inventory(1, 6) for each in classes}}
             if self._merging or self._is(30):
                 child = f'{name}c'
                 self._trees[name]['children'] = {
@@ -562,23 +562,19 @@ class _Draw:
             if renamed:
                 move['as'] = renamed
             self._moves.append(move)
-            if self._wild and self._is(25) and target != source:
-                stated = {
-                    renamed.get(each, each): self._inventory(1, 6)
-                    for each in moved
-                    if self._is(70)
-                }
-                if stated and target not in self._providers:
-                    entry: dict[str, Any] = {'name': target, 'inventories': stated}
-                    self._providers[target] = entry
-            elif self._is(10) and target in self._pools and target not in self._providers:
-                stated = {
-                    renamed.get(each, each): {
-                        'total': inventories[target].get(each, {'total': 3})['total']
-                    }
-                    for each in moved
-                }
-                self._providers[target] = {'name': target, 'inventories': stated}
+            if target not in self._providers and target != source:
+                self._state(target, [renamed.get(each, each) for each in moved])
+
+    def _state(self, target: str, names: Sequence[str]) -> None:
+        """Say, now and then, what becomes of the inventories of a target."""
+        there = self._inventories().get(target, {})
+        stated: dict[str, Any] = {}
+        if self._wild and self._is(25):
+            stated = {each: self._inventory(1, 6) for each in names if self._is(70)}
+        elif self._is(10) and target in self._pools:
+            stated = {each: {'total': there.get(each, {'total': 3})['total']} for each in names}
+        if stated:
+            self._providers[target] = {'name': target, 'inventories': stated}
 
     def _draw_known(self, document: Mapping[str, Any]) -> list[dict[str, Any]]:
         known = []
@@ -618,9 +614,7 @@ def disagreement(case: Case, said: Counter[str] | None = None) -> str | None:
         said['(too many to try)'] += 1
         return None
     try:
-        plan = planner.make(
-            case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=()
-        )
+        plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
     except errors.BadFile:
         said['bad file'] += 1
         return None
@@ -778,9 +772,7 @@ def wrong_ways_back_alone(case: Case, plan: Plan) -> str | None:
 
 def held(service: Service) -> dict[str, Allocations]:
     """What all consumers hold."""
-    return {
-        uuid: consumer.allocations for uuid, consumer in service.snapshot.consumers.items()
-    }
+    return {uuid: consumer.allocations for uuid, consumer in service.snapshot.consumers.items()}
 
 
 def cases(kind: str, seed: int, count: int) -> Iterator[tuple[int, Case | None]]:

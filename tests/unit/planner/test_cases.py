@@ -64,8 +64,10 @@ def test_case(path: Path) -> None:
             assert list(map(str, infeasible.value.slack)) == case.expect['slack']
         json.dumps([cause.facts() for cause in infeasible.value.causes])
     elif 'undetermined' in expect:
-        with pytest.raises(errors.Undetermined, match='--solver-timeout') as undetermined:
+        with pytest.raises(errors.Undetermined) as undetermined:
             case.plan()
+        kinds = {cause.kind for cause in undetermined.value.causes}
+        assert ('--solver-timeout' in str(undetermined.value)) == ('undetermined' in kinds)
         assert list(map(str, undetermined.value.causes)) == case.expect['undetermined']
     elif 'undecided' in expect:
         with pytest.raises(errors.Undecided) as undecided:
