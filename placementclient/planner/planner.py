@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
 
 from placementclient import errors
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner import shared_targets
-from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import (
     Cause,
     OpenRow,
@@ -20,29 +17,16 @@ from placementclient.planner.infeasibility import (
     Undecidable,
     Undetermined,
 )
-from placementclient.planner.plan.plan import Label, LeftOut, Notice, Plan, TreePlan
-from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
+from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, documents
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Selection, Spec, is_pattern
-from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import HoldingKey, Known, KnownAssignments
+from placementclient.planner.target.known import KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState
-from placementclient.planner.tree_plan import compose
+from placementclient.planner.tree_groups import Outcome, TreeGroups, TreePlanner
 from placementclient.wording import grouped, meant
-
-#: Of more trees that do not fit together, it is not tried which of them do.
-MOST_TOGETHER = 64
-
-_ORDER_MATTERS = 'which of the trees that share targets goes first decides what these become'
-_CHAINED = (
-    '{0} gets inventory of other trees and gives its own away: '
-    'plan and apply its tree first, with --tree {0}'
-)
-_NO_ORDER = 'the trees that share targets fit together, but no order of them was found'
 
 
 def make(
@@ -79,12 +63,12 @@ def make(
     maker = _Maker(snapshot, spec, assignments, solver_timeout, migrations)
     maker.faults.found += check.faults(spec, snapshot, partial=bool(trees))
     roots = _chosen(maker, trees)
-    maker.roots = frozenset(root.uuid for root in roots)
+    maker.select(roots)
     expect(len(roots))
     for root in roots:
         progress(root.name)
         maker.plan(root)
-    maker.plan_sharing()
+    maker.plan_groups()
     maker.raise_faults(partial=bool(trees))
     if not skip_infeasible:
         maker.raise_left_out()
@@ -103,21 +87,6 @@ def make(
     )
 
 
-@dataclass(slots=True)
-class _Outcome:
-    """What came of a tree: its plan, with the assignment behind it, or why there is none.
-
-    :param doubt: why it is not proved that unproved rows have nowhere else to go, if time is not
-        the reason
-    """
-
-    root: ProviderState
-    tree: TreePlan | None = None
-    assignment: Assignment | None = None
-    refusal: Refused | None = None
-    doubt: str = ''
-
-
 class _Maker:
     def __init__(
         self,
@@ -127,8 +96,10 @@ class _Maker:
         solver_timeout: float,
         migrations: Sequence[ServerMigration] | None,
     ) -> None:
-        self.overlay = SnapshotOverlay(snapshot)
         self.known_assignments = KnownAssignments(spec, rows)
+        self._planner = TreePlanner(
+            SnapshotOverlay(snapshot), spec, self.known_assignments, solver_timeout, migrations
+        )
         self._solver_timeout = solver_timeout
         self.trees: list[TreePlan] = []
         self.left: list[LeftOut] = []
@@ -138,192 +109,40 @@ class _Maker:
         self.unproved: list[Undetermined | Undecidable] = []
         self.faults, self.row_faults = documents.Faults(), documents.Faults()
         self.entries: set[str] = set()
-        #: all that are planned, by UUID
-        self.roots: frozenset[str] = frozenset()
-        #: of the trees that are not planned yet, the targets that belong to others
-        self._sharing: dict[str, frozenset[str]] = {}
-        #: those of them in which some amount has several places to go to
-        self._choosing: set[str] = set()
-        self.spec, self._migrations = spec, migrations
+        self._groups = TreeGroups(self._planner)
+        self.spec = spec
+
+    @property
+    def overlay(self) -> SnapshotOverlay:
+        """What there is, with what the trees that are planned make of it."""
+        return self._planner.overlay
+
+    def select(self, roots: Sequence[ProviderState]) -> None:
+        """Say which trees are to be planned."""
+        self._groups.roots = frozenset(root.uuid for root in roots)
 
     def plan(self, root: ProviderState) -> None:
-        """Plan a tree, or keep it for :meth:`plan_sharing`."""
+        """Plan a tree, or keep it for :meth:`plan_groups`."""
         try:
             target_state = build_target_state(self.overlay, self.spec, root)
         except Refused as refusal:
-            self._record(_Outcome(root, refusal=refusal))
+            self._record(Outcome(root, refusal=refusal))
             return
         self.entries |= target_state.entries
-        shared, known = shared_targets.shared_by(target_state), None
-        shared |= set(shared_targets.stuck_consumers(self.overlay, target_state, self.roots))
+        known = None
         with self.row_faults.collected():
             known = self.known_assignments.match(self.overlay, target_state)
         if self.faults.found or self.row_faults.found:
             return  # the other trees are laid out for their faults alone
-        if shared:
-            self._sharing[root.uuid] = shared
-            if shared_targets.has_choice(target_state):
-                self._choosing.add(root.uuid)
-        else:
-            self._record(self._outcome(root, target_state, known))
+        if not self._groups.takes(target_state):
+            self._record(self._planner.plan(root, target_state, known))
 
-    def plan_sharing(self) -> None:
-        """Plan the trees that have targets in common, those that have any together."""
-        targets = frozenset[str]().union(*self._sharing.values())
-        owners = self._owners(targets)
-        groups = shared_targets.groups(self._sharing)
-        # What a tree moves off a shared target goes before what others move to it.
-        for uuids in sorted(groups, key=owners.isdisjoint):
-            roots = [self.overlay.snapshot.providers[uuid] for uuid in uuids]
-            for outcome in self._chained(roots) or self._in_order(roots) or self._together(roots):
-                self._record(outcome)
+    def plan_groups(self) -> None:
+        """Plan the trees that are planned together."""
+        for outcome in self._groups.plan():
+            self._record(outcome)
 
-    def _owners(self, targets: Collection[str]) -> set[str]:
-        """The roots of the trees that targets belong to, by UUID."""
-        states = [state for target in targets if (state := self.overlay.state(target))]
-        return {self.overlay.root_of(state) for state in states}
-
-    def _in_order(self, roots: Sequence[ProviderState]) -> list[_Outcome] | None:
-        """Plan trees one after the other; ``None``: the order may decide what becomes of them."""
-        before = self.overlay.fork()
-        if len(roots) > 1 and not self._choosing.isdisjoint(root.uuid for root in roots):
-            return None
-        outcomes = [self._outcome(root) for root in roots]
-        if len(roots) > 1 and any(outcome.refusal for outcome in outcomes):
-            self.overlay = before
-            return None
-        return outcomes
-
-    def _chained(self, roots: Sequence[ProviderState]) -> list[_Outcome] | None:
-        """Refuse trees that move to another one of them; ``None``: they do not."""
-        owners = self._owners({each for root in roots for each in self._sharing[root.uuid]})
-        chained = [root.name for root in roots if root.uuid in owners]
-        if len(roots) == 1 or not chained:
-            return None
-        name = chained[0]
-        reason = _CHAINED.format(name)
-        return [_Outcome(root, refusal=Refused([Undecidable(root.name, reason)])) for root in roots]
-
-    def _outcome(
-        self,
-        root: ProviderState,
-        target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[Known]] | None = None,
-    ) -> _Outcome:
-        """Plan a tree on top of those before it.
-
-        :param target_state: if that is known
-        :param known: the rows that concern it, if they are known
-        """
-        try:
-            target_state = target_state or build_target_state(self.overlay, self.spec, root)
-            if known is None:
-                known = self.known_assignments.match(self.overlay, target_state)
-            assignment = assign(self.overlay, target_state, self.spec, known, self._solver_timeout)
-            tree = compose(
-                self.overlay, target_state, assignment, self.spec, migrations=self._migrations
-            )
-        except Refused as refusal:
-            return _Outcome(root, refusal=refusal)
-        if tree.operations():
-            self.overlay.commit(tree)
-        return _Outcome(root, tree, assignment)
-
-    def _together(self, roots: Sequence[ProviderState]) -> list[_Outcome]:
-        """Plan trees together, as many as go, in an order in which each can be carried out."""
-        before = self.overlay.fork()
-        orders = shared_targets.orders(self.overlay, self.spec, roots)
-        doubt = _ORDER_MATTERS if len(orders) > 1 and len(roots) > MAX_PERMUTED else ''
-        decided = [self._decided(order, doubt) for order in orders]
-        found = [each for each in decided if isinstance(each, list)]
-        shared_targets.agree(found)
-        for order, each in zip(orders, decided, strict=True):
-            if isinstance(each, list):
-                outcomes = self._in_some_order(order, each, doubt)
-                if outcomes is not None:
-                    return outcomes
-                self.overlay = before.fork()
-        if found:
-            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
-        if len(roots) > MOST_TOGETHER:
-            refusals = [each for each in decided if isinstance(each, Refused)]
-            return self._doubted(roots, next(map(_open_cause, refusals)))
-        return self._as_many_as_go(roots, before, doubt)
-
-    def _as_many_as_go(
-        self, roots: Sequence[ProviderState], before: SnapshotOverlay, doubt: str
-    ) -> list[_Outcome]:
-        """Plan those trees together that fit together."""
-        chosen, decided = list[ProviderState](), list[TreeAssignment]()
-        refused = dict[str, Refused]()
-        for root in [*roots, *roots]:  # what comes later may bring the room for one before it
-            if root not in chosen:
-                found = self._decided([*chosen, root], doubt)
-                if isinstance(found, Refused):
-                    refused.setdefault(root.uuid, found)
-                else:
-                    refused.pop(root.uuid, None)
-                    chosen, decided = [*chosen, root], found
-        outcomes = self._in_some_order(chosen, decided, doubt)
-        if outcomes is None:
-            self.overlay = before
-            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
-        left = [root for root in roots if root.uuid in refused]
-        return outcomes + [_Outcome(root, refusal=refused[root.uuid]) for root in left]
-
-    def _decided(
-        self, roots: Sequence[ProviderState], doubt: str
-    ) -> list[TreeAssignment] | Refused:
-        try:
-            return shared_targets.decide_together(
-                self.overlay,
-                self.spec,
-                self.known_assignments,
-                roots,
-                self._solver_timeout,
-                order_matters=bool(doubt),
-            )
-        except Refused as refusal:
-            return refusal
-
-    def _in_some_order(
-        self, roots: Sequence[ProviderState], decided: Sequence[TreeAssignment], doubt: str
-    ) -> list[_Outcome] | None:
-        """Plan trees of which it is known where everything goes; ``None``: no order was found.
-
-        :param doubt: why it may not be proved that there is nowhere else to go
-        """
-        outcomes = list[_Outcome]()
-        waiting = list(zip(roots, decided, strict=True))
-        while waiting:
-            late = []
-            for root, own in waiting:
-                outcome = self._outcome(root, known=own.known())
-                if outcome.refusal:
-                    late.append((root, own))
-                else:
-                    outcomes.append(replace(outcome, assignment=own.assignment, doubt=doubt))
-            if len(late) == len(waiting):
-                return None
-            waiting = late
-        return outcomes
-
-    def _doubted(self, roots: Sequence[ProviderState], doubt: Cause | None) -> list[_Outcome]:
-        """Plan trees one after the other. What rests on the choices of others is not certain.
-
-        :param doubt: why it is not known whether they fit; ``None``: they do not
-        """
-        outcomes = [self._outcome(root) for root in roots]
-        for outcome in outcomes:
-            if outcome.refusal and doubt:
-                outcome.refusal = Refused([replace(doubt, tree=outcome.root.name)])
-            elif outcome.tree and outcome.assignment and outcome.root.uuid in self._choosing:
-                outcome.tree, forced = _without_proof(outcome.tree)
-                outcome.assignment.unproved.extend(forced)
-                outcome.doubt = _NO_ORDER
-        return outcomes
-
-    def _record(self, outcome: _Outcome) -> None:
+    def _record(self, outcome: Outcome) -> None:
         root, refusal, assignment = outcome.root, outcome.refusal, outcome.assignment
         if refusal is not None:
             self.causes += refusal.causes
@@ -384,34 +203,6 @@ class _Maker:
             self.overlay, partial=partial, left_out=left_out
         )
         self.row_faults.raise_any()
-
-
-def _open_cause(refusal: Refused) -> Cause | None:
-    """Why it is not known whether there is a plan; ``None``: there is none."""
-    causes = refusal.causes
-    if all(isinstance(cause, Undetermined | Undecidable) for cause in causes):
-        return causes[0]
-    return None
-
-
-def _without_proof(tree: TreePlan) -> tuple[TreePlan, list[OpenRow]]:
-    """A tree of which nothing is forced, and the rows that were."""
-    rows = [row for row in tree.rows if row.label == Label.FORCED]
-    labelled = tuple(
-        replace(row, label=Label.INFERRED) if row.label == Label.FORCED else row
-        for row in tree.rows
-    )
-    return replace(tree, rows=labelled), [
-        OpenRow(
-            tree.root_provider_name,
-            row.consumer_uuid,
-            row.resource_class,
-            row.amount,
-            row.from_provider or '',
-            (row.to_provider or '',),
-        )
-        for row in rows
-    ]
 
 
 def selected(snapshot: Snapshot, spec: Spec) -> list[ProviderState]:
