@@ -164,19 +164,23 @@ class Undecided(PlacementError):
 
 
 class Undetermined(PlacementError):
-    """The search for assignments took too long to know. It may be that there is one.
+    """It is not known whether there are assignments, or others. It may be that there is one.
 
     :param causes: one for each tree; each can say itself
     """
 
-    ADVICE = (
-        'Give the search more time (--solver-timeout), or say where some of it belongs '
-        '(--assignments)'
-    )
+    _MORE_TIME = 'Give the search more time (--solver-timeout)'
+    _NO_TIME = 'More time does not help. Plan fewer of these trees at once (--tree)'
 
     def __init__(self, causes: Sequence[Any]) -> None:
         self.causes = tuple(causes)
-        super().__init__(f'Undetermined: {first(self.causes)}. {self.ADVICE}')
+        has_ended = any(cause.kind == 'undetermined' for cause in causes)
+        #: what to do next, a sentence without its full stop
+        self.advice = (
+            f'{self._MORE_TIME if has_ended else self._NO_TIME}, or say where some of it belongs '
+            '(--assignments)'
+        )
+        super().__init__(f'Undetermined: {first(self.causes)}. {self.advice}')
 
 
 class AuthenticationFailed(PlacementError):

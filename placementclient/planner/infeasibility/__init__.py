@@ -9,11 +9,18 @@ from placementclient.planner.infeasibility.amounts import (
     Packing,
     SharedShortage,
     Shortfall,
+    StillInUse,
     TooLarge,
     Unacceptable,
 )
 from placementclient.planner.infeasibility.cause import Cause, SpecFault
-from placementclient.planner.infeasibility.search import OpenRow, Refused, Slack, Undetermined
+from placementclient.planner.infeasibility.search import (
+    OpenRow,
+    Refused,
+    Slack,
+    Undecidable,
+    Undetermined,
+)
 from placementclient.planner.infeasibility.specification import (
     BadRow,
     ForeignTarget,
@@ -59,9 +66,11 @@ __all__ = [
     'Shortfall',
     'Slack',
     'SpecFault',
+    'StillInUse',
     'TooLarge',
     'TooMuch',
     'Unacceptable',
+    'Undecidable',
     'Undetermined',
     'WrongParent',
 ]

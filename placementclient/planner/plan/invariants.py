@@ -58,13 +58,22 @@ def check(plan: Plan) -> None:
         raise BadPlan(faults)
 
 
-def check_tree(tree: TreePlan, spec: Spec, *, backwards: bool = False) -> None:
+def check_tree(
+    tree: TreePlan,
+    spec: Spec,
+    *,
+    backwards: bool = False,
+    overcommitted: Mapping[tuple[str, str], int] | None = None,
+) -> None:
     """Check the plan of one tree, as of one that was planned again.
 
     :param backwards: whether it is the way back
+    :param overcommitted: on the way back, by how much places were over-committed before the plan,
+        by provider UUID and class
     :raises BadPlan: with every fault found
     """
-    faults = list(_Inspector(tree, _Allowed(spec.names, backwards)).faults())
+    allowed = _Allowed(spec.names, backwards, overcommitted)
+    faults = list(_Inspector(tree, allowed).faults())
     if faults:
         raise BadPlan(faults)
 
@@ -73,9 +82,16 @@ class _Allowed:
     """What may change, as a specification names it.
 
     :param backwards: whether on the way back
+    :param overcommitted: by how much places may be over-committed where nothing comes to them
     """
 
-    def __init__(self, names: SpecNames, backwards: bool = False) -> None:
+    def __init__(
+        self,
+        names: SpecNames,
+        backwards: bool = False,
+        overcommitted: Mapping[tuple[str, str], int] | None = None,
+    ) -> None:
+        self.overcommitted = overcommitted or {}
         self._names, self.backwards = names, backwards
         self.moved, self.stated = names.moved, names.stated
         traits = names.stated_traits | names.moved_traits, names.moved_traits
@@ -264,6 +280,7 @@ class _Inspector:
             room = _capacity(after[name]) if name in after else 0
             over = was - (_capacity(before[name]) if name in before else 0)
             is_changed = before.get(name) != after.get(name) or used != was
+            over = max(over, self._allowed.overcommitted.get((change.uuid, name), 0))
             excess = max(0, over) if used <= was and name in after else 0
             is_short = used > room + excess and not self._is_stated(name, used, was)
             if is_changed and (is_short or room < 0):

@@ -116,6 +116,8 @@ class AssignmentProblem:
                     for row in rows
                 ]
         choices = self._open_choices(source, tuple(open_amounts))
+        if self._target_state.is_return and len(targets) > 1:
+            targets.clear()  # they go back to where they were, wherever that was
         if targets:
             together = frozenset[str]().union(*targets)
             choices = tuple(places for places in choices if {places[0].provider_uuid} == together)
@@ -146,17 +148,17 @@ class AssignmentProblem:
 
     def overfull(self) -> Iterator[infeasibility.Overfull]:
         """Inventories that change, and have too little room for what stays out of the plan."""
-        places = self._target_state.places
-        moved = {where.resource_class for where in places}
-        moved.update(place.resource_class for own in places.values() for place in own)
+        moved = self._spec.names.moved
         for provider in self._target_state.providers.values():
             before = provider.before.inventories if provider.before else {}
             for name, inventory in provider.inventories.items():
                 if inventory == before.get(name):
                     continue
-                used, room = self.static(Where(provider.uuid, name)), inventory.capacity
+                where = Where(provider.uuid, name)
+                used, room = self.static(where), inventory.capacity
                 was = before[name].capacity if name in before else 0
-                is_short = name in moved and used > room + max(0, used - was)
+                excess = max(0, used - was, self._target_state.overcommitted.get(where, 0))
+                is_short = name in moved and used > room + excess
                 if is_short or room < 0:
                     yield infeasibility.Overfull(
                         self._target_state.root.name, provider.name, name, used, room
@@ -264,6 +266,8 @@ class AssignmentProblem:
         """What stays on a source may stay over-committed, no more than it was: units of it."""
         if where not in self._target_state.places:
             return 0
+        if where in self._target_state.overcommitted:
+            return self._target_state.overcommitted[where]
         before = self._target_state.providers[where.provider_uuid].before
         if before is None or where.resource_class not in before.inventories:
             return 0
