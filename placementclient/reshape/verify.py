@@ -216,7 +216,7 @@ def _of_inventories(tree: TreePlan, providers: Mapping[str, LiveProvider]) -> It
                 )
             continue
         there, after = providers[change.uuid].inventories, change.after.inventories
-        moving = live_state.moving_classes(change)
+        moving = change.changed_classes
         for name in sorted({*there, *after}):
             if there.get(name) != after.get(name):
                 yield Deviation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
+from placementclient.model.providers import is_uuid
 from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.state_changes import ProviderChange
 
@@ -16,11 +17,20 @@ def faults(subject: Subject) -> Iterator[str]:
         yield 'a provider is there twice'
     if len({change.uuid for change in tree.consumers}) < len(tree.consumers):
         yield 'a consumer is there twice'
+    if not is_uuid(tree.root_provider_uuid):
+        yield f'{tree.root_provider_uuid} is no UUID'
+        return
     root = subject.by_uuid.get(tree.root_provider_uuid)
     if root is not None and root.name != tree.root_provider_name:
         yield f'the root is called {root.name} among the providers'
+    yield from _order(subject)
+    yield from _names(subject)
+
+
+def _order(subject: Subject) -> Iterator[str]:
+    """Providers come after their parents, which are in the same tree."""
     seen: set[str] = set()
-    for change in tree.providers:
+    for change in subject.tree.providers:
         if change.is_created:
             yield from _creation(subject, change)
         elif change.content_before.generation is None:
@@ -33,7 +43,6 @@ def faults(subject: Subject) -> Iterator[str]:
         if change.after.generation is not None:
             yield f'{change.name} has a generation that nobody can know yet'
         seen.add(change.uuid)
-    yield from _names(subject)
 
 
 def _creation(subject: Subject, change: ProviderChange) -> Iterator[str]:
