@@ -111,7 +111,6 @@ def found(client: Client, tree_state: TreeState) -> Preconditions | str:
     :raises LeftAlone: if it is something that no other plan could take into account
     """
     result = Preconditions()
-    check_places(tree_state.tree, tree_state.listed)
     by_name = {provider.name: provider for provider in tree_state.listed.values()}
     for change in tree_state.tree.providers:
         live_provider = tree_state.providers.get(change.uuid)
@@ -137,6 +136,7 @@ def found(client: Client, tree_state: TreeState) -> Preconditions | str:
         if drift:
             return drift
         result.generations[change.uuid] = live_provider.generation
+    check_places(tree_state.tree, tree_state.listed)
     drift = _consumers(client, tree_state, result)
     if drift:
         return drift

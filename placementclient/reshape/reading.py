@@ -95,7 +95,10 @@ class _Requests:
                 before.aggregates
             ):
                 return False
-        return preconditions.is_as_read(live_state.read_tree_state(self._client, tree, listed))
+        holdings = bool(tree.consumers)
+        return preconditions.is_as_read(
+            live_state.read_tree_state(self._client, tree, listed, holdings=holdings)
+        )
 
     def traits(self, provider_uuid: str) -> frozenset[str]:
         return frozenset(trait.list_of_provider(self._client, provider_uuid).value)
