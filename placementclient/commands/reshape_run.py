@@ -270,7 +270,7 @@ class VerifyReshape(base.Lister):
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
-    prints = ('tree', 'kind', 'message', 'is_damage')
+    prints = ('tree', 'kind', 'message', 'is_damage', 'verdict')
     options = (PLAN, TREE, option.workers('trees to read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -289,6 +289,6 @@ class VerifyReshape(base.Lister):
                 workers=parsed_args.workers,
                 progress=tell,
             )
-        if any(difference.is_damage for difference in differences):
+        if any(difference.is_damage or difference.is_overdue for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
         return runs.verification(trees, differences)
