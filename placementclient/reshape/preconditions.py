@@ -63,7 +63,7 @@ def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
     for change in tree.providers:
         there = listed.get(change.uuid)
         if there is not None and there.root_provider_uuid not in (None, change.root_provider_uuid):
-            raise LeftAlone(f'{change.name} is in the tree of {there.root_provider_uuid}')
+            raise LeftAlone(f'{change.name} is now in the tree of {there.root_provider_uuid}')
         parent = listed.get(change.parent_provider_uuid or '')
         if not change.is_created or change.parent_provider_uuid in made:
             continue
@@ -151,8 +151,8 @@ def _refuse_false(tree: TreePlan, change: ProviderChange, live_provider: LivePro
     """
     if not tree.follows and live_provider.generation == change.content_before.generation:
         raise LeftAlone(
-            f'{change.name} never had the inventories that the plan says: its generation is that '
-            'of the plan. Make the plan again'
+            f'{change.name} never had the inventories that the plan says: its generation has not '
+            'moved'
         )
 
 
@@ -212,8 +212,8 @@ def _consumers(client: Client, tree_state: TreeState, result: Preconditions) -> 
                 name = live_provider.provider.name
                 if holding and holding.consumer_generation == consumer.generation and not moved:
                     raise LeftAlone(
-                        f'consumer {consumer.uuid} never held on {name} what the plan says: it '
-                        'has not changed since. Make the plan again'
+                        f'consumer {consumer.uuid} never held on {name} what the plan says: its '
+                        'generation has not moved'
                     )
                 return f'consumer {consumer.uuid} does not hold on {name} what it did'
             moved = moved or (
