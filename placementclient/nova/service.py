@@ -74,6 +74,14 @@ def aggregates(client: Client) -> list[Any]:
     return _pages(client, '/os-aggregates', 'aggregates')
 
 
+def compute_services(client: Client) -> list[Any]:
+    """The nova-compute of all hosts, as ``GET /os-services`` has them.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    return _pages(client, '/os-services?binary=nova-compute', 'services')
+
+
 def flavors(client: Client) -> list[Any]:
     """All flavors, those of single projects too, as ``GET /flavors/detail`` has them.
 
