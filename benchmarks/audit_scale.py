@@ -58,15 +58,13 @@ def main() -> None:
         clock.stop('fill')
         snapshot = capture.capture(client, workers=arguments.workers)
         clock.stop('read')
-    found = list(
-        audit(
-            Cloud(
-                snapshot,
-                records.servers(cloud.servers, 'planted'),
-                records.migrations(cloud.migrations, 'planted'),
-            )
+    found = audit(
+        Cloud(
+            snapshot,
+            records.servers(cloud.servers, 'planted'),
+            records.migrations(cloud.migrations, 'planted'),
         )
-    )
+    ).findings
     clock.stop('audit')
     agrees = Counter((f.id, f.fault.subject) for f in found) == Counter(cloud.expected)
     report(clock, snapshot, {'findings': len(found), 'as planted': agrees})

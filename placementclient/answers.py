@@ -4,8 +4,8 @@ What else is in an answer is passed over, and what is missing is told where it i
 older release has less. The shapes are plain data, as what checks types for others takes longer to
 load than a command to run.
 
-A shape is a type, a tuple of types, a list with the shape of its elements, or a mapping: with the
-shapes of its keys, or under :data:`EACH` with that of all its values.
+A shape is a type, a range of integers, a tuple of shapes, a list with the shape of its elements, or
+a mapping: with the shapes of its keys, or under :data:`EACH` with that of all its values.
 """
 
 from __future__ import annotations
@@ -21,36 +21,42 @@ EACH = '...'
 #: The largest ratio that the service stores: JSON can say 1e999.
 _LARGEST = 3.40282e38
 
+#: A generation, or a sum of amounts: JSON has integers of any length, databases have not.
+INTEGER = range(-(2**63), 2**63)
+#: An amount or a field of an inventory, as the service stores it.
+COUNT = range(2**31)
+#: What a total comes to with the largest ratio.
+CAPACITY = range(-(10**48), 10**48)
 TEXT = (str, NoneType)
-RESOURCES = {EACH: int}
+RESOURCES = {EACH: INTEGER}
 PROVIDER = {
     'uuid': str,
     'name': str,
-    'generation': int,
+    'generation': INTEGER,
     'parent_provider_uuid': TEXT,
     'root_provider_uuid': TEXT,
 }
 HOLDING = {
-    'resources': RESOURCES,
-    'generation': int,
-    'consumer_generation': (int, NoneType),
+    'resources': {EACH: COUNT},
+    'generation': INTEGER,
+    'consumer_generation': (INTEGER, NoneType),
     # How a candidate says it below 1.12.
     'resource_provider': PROVIDER,
 }
 #: One inventory, with the generation of its provider where it is alone.
 INVENTORY = {
-    'resource_provider_generation': int,
-    'total': int,
-    'reserved': int,
-    'min_unit': int,
-    'max_unit': int,
-    'step_size': int,
+    'resource_provider_generation': INTEGER,
+    'total': COUNT,
+    'reserved': COUNT,
+    'min_unit': COUNT,
+    'max_unit': COUNT,
+    'step_size': COUNT,
     'allocation_ratio': float,
 }
-INVENTORIES = {'resource_provider_generation': int, 'inventories': {EACH: INVENTORY}}
+INVENTORIES = {'resource_provider_generation': INTEGER, 'inventories': {EACH: INVENTORY}}
 #: What belongs to a provider; an answer has one thing of these, and the generation.
 OF_PROVIDER = {
-    'resource_provider_generation': int,
+    'resource_provider_generation': INTEGER,
     'aggregates': [str],
     'traits': [str],
     'usages': RESOURCES,
@@ -60,11 +66,11 @@ CONSUMER = {
     'allocations': {EACH: HOLDING},
     'project_id': TEXT,
     'user_id': TEXT,
-    'consumer_generation': (int, NoneType),
+    'consumer_generation': (INTEGER, NoneType),
     'consumer_type': TEXT,
 }
 SUMMARY = {
-    'resources': {EACH: {'used': int, 'capacity': int}},
+    'resources': {EACH: {'used': INTEGER, 'capacity': CAPACITY}},
     'traits': [str],
     'parent_provider_uuid': TEXT,
     'root_provider_uuid': TEXT,
@@ -100,7 +106,7 @@ SHAPES: dict[Endpoint, Any] = {
     },
     endpoints.LIST_TRAITS: OF_PROVIDER,
     # By class; from 1.38 on by type of consumer before that.
-    endpoints.SHOW_USAGES: {'usages': {EACH: (int, RESOURCES)}},
+    endpoints.SHOW_USAGES: {'usages': {EACH: (INTEGER, RESOURCES)}},
 }
 
 
@@ -119,7 +125,7 @@ def check(endpoint: Endpoint, body: Any) -> None:
 
 def _fault(shape: Any, value: Any, place: str) -> str | None:
     """What is not as its shape says, with its place; ``None``: all is."""
-    if isinstance(shape, type):
+    if isinstance(shape, type | range):
         return None if _is_of(shape, value) else f'{_called(shape)} is missing at `{place}`'
     if isinstance(shape, tuple):
         faults = [_fault(each, value, place) for each in shape]
@@ -135,15 +141,17 @@ def _fault(shape: Any, value: Any, place: str) -> str | None:
     return next((fault for each in inside if (fault := _fault(*each))), None)
 
 
-def _is_of(kind: type, value: Any) -> bool:
+def _is_of(kind: type | range, value: Any) -> bool:
     if isinstance(value, bool):
         return False
+    if isinstance(kind, range):
+        return isinstance(value, int) and value in kind
     if kind is float:
         return isinstance(value, int | float) and abs(value) <= _LARGEST
     return isinstance(value, kind)
 
 
-def _called(kind: type) -> str:
-    return {dict: 'an object', list: 'an array', str: 'a text', int: 'an integer'}.get(
-        kind, 'a number'
-    )
+def _called(kind: Any) -> str:
+    if isinstance(kind, range):
+        return f'an integer from {kind[0]} to {kind[-1]}'
+    return {dict: 'an object', list: 'an array', str: 'a text'}.get(kind, 'a number')

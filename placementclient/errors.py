@@ -35,6 +35,11 @@ class PlacementError(Exception):
 
     exit_status = ExitStatus.ERROR
 
+    def __str__(self) -> str:
+        """Return the text; the name of the class where there is none: no line is empty."""
+        text = super().__str__()
+        return text if text.strip() else type(self).__name__
+
     def __reduce__(self) -> tuple[Any, ...]:
         """What is sent to another process: all that it knows, however it was made."""
         return _unmade, (type(self), self.args), self.__dict__
@@ -77,7 +82,7 @@ class BadFile(PlacementError):
 
     def __init__(self, path: str, reason: str, line: int | None = None) -> None:
         # What a file says may be long, of several lines, or steer the terminal.
-        reason = _shown(reason)
+        reason = _shown(reason) or 'cannot be read'
         self.path, self.reason, self.line = path, reason, line
         super().__init__(f'{path or "(no name)"}{f":{line}" if line else ""}: {reason}')
 
@@ -127,7 +132,7 @@ class Unexpected(PlacementError):
     """Something that should never be raised has ended work that is worth a report all the same."""
 
     def __init__(self, reason: Exception) -> None:
-        super().__init__(f'{type(reason).__name__}: {reason}')
+        super().__init__(f'{type(reason).__name__}: {reason}'.rstrip(': '))
         self.__cause__ = reason
 
 
@@ -159,19 +164,23 @@ class Undecided(PlacementError):
 
 
 class Undetermined(PlacementError):
-    """The search for assignments took too long to know. It may be that there is one.
+    """It is not known whether there are assignments, or others. It may be that there is one.
 
     :param causes: one for each tree; each can say itself
     """
 
-    ADVICE = (
-        'Give the search more time (--solver-timeout), or say where some of it belongs '
-        '(--assignments)'
-    )
+    _MORE_TIME = 'Give the search more time (--solver-timeout)'
+    _NO_TIME = 'More time does not help. Plan fewer of these trees at once (--tree)'
 
     def __init__(self, causes: Sequence[Any]) -> None:
         self.causes = tuple(causes)
-        super().__init__(f'Undetermined: {first(self.causes)}. {self.ADVICE}')
+        has_ended = any(cause.kind == 'undetermined' for cause in causes)
+        #: what to do next, a sentence without its full stop
+        self.advice = (
+            f'{self._MORE_TIME if has_ended else self._NO_TIME}, or say where some of it belongs '
+            '(--assignments)'
+        )
+        super().__init__(f'Undetermined: {first(self.causes)}. {self.advice}')
 
 
 class AuthenticationFailed(PlacementError):
@@ -321,6 +330,11 @@ BY_STATUS: Mapping[int, type[HTTPError]] = {
 }
 #: After these, the next request would fare no better: nobody is let in.
 SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
+#: Said for keystonemiddleware, whose answers are not those of the service.
+_NOT_ACCEPTED = (
+    'the service does not accept the token, which may have expired: get a new one (openstack token '
+    'issue), or authenticate with a password or an application credential'
+)
 #: Statuses that mean the same, whoever says so: nothing was carried out.
 _ANYBODYS = (Unauthorized, Busy)
 #: What a 500 says where the service has lost a race that it does not answer with 409, or where the
@@ -343,7 +357,7 @@ def from_answer(
     sentence = _sentence(fault)
     error = _kind(status, code, sentence)(
         status,
-        sentence or _unreadable(reason),
+        sentence or _unreadable(status, reason),
         code,
         str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
     )
@@ -386,5 +400,7 @@ def _shown(reason: str) -> str:
     return re.sub(_UNPRINTABLE, '\ufffd', cut)
 
 
-def _unreadable(reason: str | None) -> str:
+def _unreadable(status: int, reason: str | None) -> str:
+    if status == 401:
+        return f'{reason or "Unauthorized"}: {_NOT_ACCEPTED}'
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'

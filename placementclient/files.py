@@ -17,7 +17,7 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import IO, Any, cast
 
@@ -25,6 +25,7 @@ from placementclient import errors
 from placementclient.changes.plan import ChangePlan
 from placementclient.codec import change_plans, plans, snapshots
 from placementclient.codec.decoding import kind_of
+from placementclient.codec.documents import json_text, yaml_text
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, documents, specification
@@ -46,6 +47,9 @@ _WRITTEN, _LISTED, _TYPED = 1 << 32, 1 << 28, 1 << 25
 #: How many times smaller a file may be when it is compressed: of 10,000 equal hosts it is 54 times,
 #: of nothing but spaces 1,000 times. Files that are small anyway may be what they like.
 _MOST_PACKED, _SMALL = 300, 1 << 26
+#: How many objects and lists a document may have, and up to how many bytes one that is damaged is
+#: read as YAML too, which takes a hundred times as long.
+_MOST_OBJECTS, _BRIEF = 2_000_000, 1 << 20
 _PLANTED = 'is a symbolic link, in a folder where others may write'
 
 
@@ -79,17 +83,55 @@ def write_text(path: str, text: str, mode: int = _OWN) -> None:
         stream.write(text.encode())
 
 
+def write_document(path: str, document: Any) -> None:
+    """Write a document that people may edit: as JSON if the name ends with ``.json``, else YAML.
+
+    :param document: of mappings, lists, texts and numbers
+    :raises errors.BadFile: as :func:`write_compared`
+    """
+    _check_depth(document, path)
+    text = (json_text if path.endswith('.json') else yaml_text)(document)
+    write_compared(path, text, document, lambda text, path: documents.read(text, path).value)
+
+
+def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
+    """Write a text, as :func:`write_text` does, if it says what it is meant to say.
+
+    :param meant: what has to be read back
+    :param read: reads the text; its second argument is the path
+    :raises errors.BadFile: if something else is read back; nothing is written then
+    """
+    try:
+        found = read(_text(text.encode(errors='surrogatepass'), path), path)
+    except errors.BadFile as refusal:
+        raise errors.BadFile(
+            path, f'not written, as it could not be read again: {refusal.reason}'
+        ) from None
+    if found != meant:
+        raise errors.BadFile(
+            path,
+            'not written, as names in it would be read back as others: rename the providers whose '
+            'names have line breaks, or spaces at their ends',
+        )
+    write_text(path, text)
+
+
 def read_document(path: str) -> Any:
     """What a JSON or YAML file says.
 
     :raises errors.BadFile: if it cannot be read as that
     """
     text = read_text(path)
+    if text.count('{') + text.count('[') > _MOST_OBJECTS:
+        raise errors.BadFile(path, f'has more than {_MOST_OBJECTS} objects and lists')
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
     except RecursionError:
         raise errors.BadFile(path, 'nested too deeply') from None
-    except ValueError:
+    except ValueError as reason:
+        if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
+            line = getattr(reason, 'lineno', None)
+            raise errors.BadFile(path, f'not JSON, or not complete: {reason}', line) from None
         # Also of what YAML tells better: with its line.
         value = documents.read(text, path).value
     _check_depth(value, path)

@@ -8,7 +8,7 @@ import re
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient import decoding, endpoints, errors, microversion, retries
 from placementclient.decoding import Answer
@@ -23,6 +23,16 @@ Query = Mapping[str, str | int | list[str] | None]
 
 #: Wherever a keystoneauth session is made for this package, it introduces itself so.
 USER_AGENT = 'python-placementclient'
+
+
+class Change(NamedTuple):
+    """A request that changes something.
+
+    :param is_done: whether the service has said that it is done
+    """
+
+    request: str
+    is_done: bool
 
 
 class Client:
@@ -57,6 +67,8 @@ class Client:
         self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
         #: Whether the operator chose the microversion, or left it to the client.
         self.version_is_chosen = version is not None
+        #: The last change that was sent and not refused.
+        self.last_change: Change | None = None
         self._settled = version
         self._supported: tuple[Microversion, Microversion] | None = None
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
@@ -64,7 +76,7 @@ class Client:
     def renewed(self) -> Client:
         """A client for another command: knows what this one does, but nothing is required yet."""
         client = copy.copy(self)
-        client._requirements = []
+        client._requirements, client.last_change = [], None
         return client
 
     @property
@@ -226,21 +238,28 @@ class Client:
         body: Any,
         version: Microversion | None,
     ) -> Answer:
+        request = f'{endpoint.method} {path}'
+
         def once() -> Answer:
             return decoding.read(
-                f'{endpoint.method} {path}',
-                endpoint,
-                self._send(endpoint, path, query, body, version),
+                request, endpoint, self._send(endpoint, path, query, body, version)
             )
 
         if endpoint.is_read:
             return retries.repeated(once, self.max_retries)
         self._have_token()
+        # Before it is sent: a signal may come at any time from here on.
+        before, self.last_change = self.last_change, Change(request, is_done=False)
         try:
-            return once()
+            answer = once()
         except errors.NoAnswer as lost:
             lost.may_be_done = True
             raise
+        except errors.PlacementError:
+            self.last_change = before
+            raise
+        self.last_change = Change(request, is_done=True)
+        return answer
 
     def _have_token(self) -> None:
         """Be authenticated, so that what fails from here on may have reached the service."""
@@ -295,7 +314,7 @@ def translated() -> Iterator[None]:
         raise errors.Unreachable(unreachable.sentence(failure)) from failure
     except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
         # Of Keystone: the service's own answers raise nothing.
-        raise errors.Unreachable(f'No token: {failure}') from failure
+        raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
     except exceptions.ClientException as failure:
         raise errors.AuthenticationFailed(unreachable.sentence(failure)) from failure
 

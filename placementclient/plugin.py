@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient import endpoints, errors, microversion
 from placementclient.cli import coexistence, deferral
+from placementclient.wording import without_credentials
 
 if TYPE_CHECKING:
     from placementclient.http import Client
@@ -24,6 +25,8 @@ API_VERSION_OPTION = 'os_placement_api_version'
 RETRIES_OPTION = 'os_placement_retries'
 #: The SDK takes every setting whose name ends with timeout for one of its own.
 TIMEOUT_OPTION = 'os_placement_seconds'
+#: What a cloud or the environment may set for this service alone.
+SETTINGS = ('placement_endpoint_override', 'placement_interface', 'placement_region_name')
 API_VERSIONS = microversion.CHOICES
 #: Of the user that the embedded service sees.
 ROLES = 'admin,service'
@@ -32,8 +35,14 @@ DEFAULT_API_VERSION = microversion.NEGOTIATE
 LONGEST_TIMEOUT = 365 * 86400
 #: The way to authenticate that needs nobody to authenticate with.
 DIRECT = 'placement_direct'
-#: Those of osc-lib that log all options, of which it knows by their names which are secret.
-_LOGGERS = ('osc_lib.shell', 'osc_lib.cli.client_config', 'osc_lib.clientmanager')
+#: Those of osc-lib that log all options, of which it knows by their names which are secret; and
+#: the one that logs requests.
+_LOGGERS = (
+    'osc_lib.shell',
+    'osc_lib.cli.client_config',
+    'osc_lib.clientmanager',
+    'keystoneauth.session',
+)
 #: The URL of a database among them.
 _DATABASE = re.compile(r"""(placement[-_]database'?(?:=|: ?| ))("[^"]*"|'[^']*'|\S+)""")
 
@@ -57,7 +66,7 @@ def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     )
     _add_options_of_requests(parser)
     for name in _LOGGERS:
-        logging.getLogger(name).addFilter(_without_database)
+        logging.getLogger(name).addFilter(_without_secrets)
     if coexistence.is_needed():
         coexistence.notify()
         return parser
@@ -72,8 +81,9 @@ def add_options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return parser
 
 
-def _without_database(record: logging.LogRecord) -> bool:
-    record.msg, record.args = _DATABASE.sub(r'\1***', record.getMessage()), None
+def _without_secrets(record: logging.LogRecord) -> bool:
+    message = without_credentials(record.getMessage())
+    record.msg, record.args = _DATABASE.sub(r'\1***', message), None
     return True
 
 
@@ -163,8 +173,8 @@ def make_client(instance: Any) -> Client:
         endpoint_override=settings.get('placement_endpoint_override'),
         max_retries=_setting(settings, 'placement_retries', retries, endpoints.MAX_RETRIES),
         timeout=_setting(settings, 'placement_seconds', seconds, None),
-        interface=instance.interface,
-        region_name=instance.region_name,
+        interface=settings.get('placement_interface') or instance.interface,
+        region_name=settings.get('placement_region_name') or instance.region_name,
     )
 
 

@@ -7,6 +7,8 @@ import urllib.parse
 
 from requests import exceptions
 
+from placementclient.wording import without_credentials
+
 #: How many characters of a reason are told: what is no HTTP may be of any length.
 _LONGEST = 200
 
@@ -18,7 +20,7 @@ def sentence(failure: Exception) -> str:
     """
     cause = next((each for each in _chain(failure) if _is_of_connection(each)), None)
     if not isinstance(cause, exceptions.RequestException) or cause.request is None:
-        return str(failure)
+        return without_credentials(str(failure))
     url = urllib.parse.urlsplit(str(cause.request.url))
     where = f'{url.scheme}://{url.netloc.rpartition("@")[2]}'
     if isinstance(cause, exceptions.ConnectTimeout):

@@ -14,11 +14,33 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f', did you mean {near[0]}?' if near else ''
 
 
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return a question for the word that was probably meant, or nothing; it ends a sentence."""
+    from difflib import get_close_matches  # loaded where something is wrong only
+
+    near = get_close_matches(word, list(known), 1)
+    return f'. Did you mean "{near[0]}"?' if near else ''
+
+
 def installing(extra: str) -> str:
     """How to have what is not installed with the package alone; to be put after a colon."""
     return (
         f'pip install "python-placementclient[{extra}]", or in a checkout pip install ".[{extra}]"'
     )
+
+
+def without_credentials(text: str) -> str:
+    """A text with ``***`` in place of user and password in its URLs."""
+    return re.sub(r'(?<=://)[^/?#\s]*@', '***@', text)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text that a program has written: each ends with a line feed alone.
+
+    One carriage return before it belongs to the end. A name may have any other character that
+    :meth:`str.splitlines` ends a line at.
+    """
+    return text.replace('\r\n', '\n').removesuffix('\n').split('\n')
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,37 +1,30 @@
 """How the program ``placement`` authenticates, and what selects the service.
 
-The options of authentication are those of keystoneauth, or those of the SDK where a cloud of
-``clouds.yaml`` is used. Both load slowly, the SDK above all. So they are loaded only where a
-command asks for the service, or where the command line has such an option.
+The options of authentication are those of :mod:`placementclient.cli.authentication`, which loads
+slowly: only where a command asks for the service, or where the command line has such an option.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import copy
 import functools
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from placementclient import errors, plugin
+from placementclient import plugin
 
 if TYPE_CHECKING:
     import requests
 
     from placementclient import http
+    from placementclient.cli import authentication
 
 #: What the options begin with that only keystoneauth or the SDK knows.
 FOREIGN = ('--os-', '--tls-', '--collect-timing')
-DEFAULT_WAY = 'password'
 #: How long Keystone is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
-HINT = (
-    'set the OS_* variables of your cloud, or use --os-cloud with a clouds.yaml, or '
-    '--os-auth-type placement_direct for a Placement without a server'
-)
 
 
 class Connection:
@@ -53,15 +46,20 @@ class Connection:
         self._is_timed: bool = options.timing
         self._retries = getattr(options, plugin.RETRIES_OPTION)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
-        self.interface: Any = options.os_interface
+        # In this order, as OpenStackClient has it.
+        self.interface: Any = os.environ.get('OS_ENDPOINT_TYPE') or options.os_interface
         self.region_name: Any = options.os_region_name
-        self.endpoint_override: Any = os.environ.get('OS_PLACEMENT_ENDPOINT_OVERRIDE')
+        #: What is set for this service alone, by OpenStackClient's names.
+        self.settings: dict[str, Any] = {
+            name: os.environ.get(f'OS_{name.upper()}') for name in plugin.SETTINGS
+        }
 
     @property
     def session(self) -> Any:
         """An authenticated ``keystoneauth1.session.Session``."""
         if self._session is None:
-            self._session = self._way.connect(self)
+            self._session = self._way.connect()
+            vars(self).update(self._way.selection)
             self._session._collect_timing = self._is_timed
             _look_for_proxies_once(self._session.session)
             # A cloud may say how long; else this is for what is asked of Keystone.
@@ -72,7 +70,7 @@ class Connection:
     def get_configuration(self) -> dict[str, Any]:
         """The settings that the client of the service is made of, by OpenStackClient's names."""
         return {
-            'placement_endpoint_override': self.endpoint_override,
+            **self.settings,
             'placement_retries': self._retries,
             'placement_seconds': self._timeout,
         }
@@ -127,9 +125,12 @@ class Connection:
         return list(words)
 
     @functools.cached_property
-    def _way(self) -> _Options | _Cloud:
+    def _way(self) -> authentication.Options | authentication.Cloud:
+        from placementclient.cli import authentication
+
         is_direct = _is_direct(self._options, self._argv)
-        return (_Cloud if self._options.os_cloud and not is_direct else _Options)(self._argv)
+        is_cloud = not is_direct and authentication.is_cloud(self._options, self._argv)
+        return (authentication.Cloud if is_cloud else authentication.Options)(self._argv)
 
 
 def _look_for_proxies_once(session: requests.Session) -> None:
@@ -163,92 +164,6 @@ def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
     return True
 
 
-class _Options:
-    """The session that the options of keystoneauth and the variables that they stand for describe.
-
-    :raises errors.UsageError: if there is no such way to authenticate
-    """
-
-    def __init__(self, argv: list[str]) -> None:
-        with _without('netaddr'):
-            from keystoneauth1 import exceptions, loading
-
-        self._argv, self.parser = argv, _parser()
-        loading.register_session_argparse_arguments(self.parser)
-        self.parser.set_defaults(timeout=None)
-        try:
-            loading.register_auth_argparse_arguments(self.parser, argv, default=DEFAULT_WAY)
-        except exceptions.NoMatchingPlugin as unknown:
-            raise errors.UsageError(str(unknown)) from None
-
-    def connect(self, connection: Connection) -> Any:
-        """The session.
-
-        :raises errors.PlacementError: if something is missing
-        """
-        from keystoneauth1 import exceptions, loading
-
-        given = self.parser.parse_known_args(self._argv)[0]
-        try:
-            auth = loading.load_auth_from_argparse_arguments(given)
-        except exceptions.MissingRequiredOptions as missing:
-            names = ' and '.join(f'--os-{option.name}' for option in missing.options)
-            raise errors.PlacementError(f'No authentication without {names}: {HINT}') from None
-        return loading.load_session_from_argparse_arguments(given, auth=auth)
-
-
-class _Cloud:
-    """The session that a cloud of ``clouds.yaml`` describes."""
-
-    def __init__(self, argv: list[str]) -> None:
-        from openstack import config, exceptions
-
-        self._argv, self.parser = argv, _parser()
-        self._unusable = exceptions.ConfigException
-        try:
-            self._clouds = config.OpenStackConfig()
-            self._clouds.register_argparse_arguments(self.parser, argv)
-        except self._unusable as unusable:
-            raise errors.PlacementError(str(unusable)) from None
-
-    def connect(self, connection: Connection) -> Any:
-        """The session; the cloud says what selects the service too.
-
-        :raises errors.PlacementError: if there is no such cloud, or not enough said of it
-        """
-        given = self.parser.parse_known_args(self._argv)[0]
-        try:
-            region = self._clouds.get_one(argparse=given)
-            session = region.get_session()
-        except self._unusable as unusable:
-            raise errors.PlacementError(str(unusable)) from None
-        connection.interface = region.get_interface(plugin.API_NAME) or connection.interface
-        connection.region_name = region.get_region_name(plugin.API_NAME)
-        connection.endpoint_override = region.get_endpoint(plugin.API_NAME)
-        return session
-
-
-@contextlib.contextmanager
-def _without(package: str) -> Iterator[None]:
-    """Have a package that others can do without count as not installed while they are loaded.
-
-    keystoneauth logs addresses of netaddr where there are some, which there never are; the package
-    takes as long to load as all of ours.
-    """
-    if package in sys.modules:
-        yield
-        return
-    sys.modules[package] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[package]
-
-
-def _parser() -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of every way to authenticate; :class:`Connection` finds those of one."""
     group = parser.add_argument_group(
@@ -264,6 +179,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ):
         group.add_argument(option, metavar='<file>', help=help)
     group.add_argument('--insecure', action='store_true', help='Do not verify certificates')
+    group.add_argument('--verify', action='store_true', help='Verify certificates (default)')
     group.add_argument(
         '--retries',
         dest=plugin.RETRIES_OPTION,
@@ -294,7 +210,7 @@ def _add_options_that_select(group: argparse._ArgumentGroup) -> None:
         '--os-auth-plugin',
         metavar='<name>',
         help='How to authenticate: password, token, v3applicationcredential, none, '
-        f'placement_direct, …; default={DEFAULT_WAY} (Env: OS_AUTH_TYPE)',
+        'placement_direct, …; default=password (Env: OS_AUTH_TYPE)',
     )
     group.add_argument(
         '--os-region-name',
@@ -306,5 +222,6 @@ def _add_options_that_select(group: argparse._ArgumentGroup) -> None:
         '--os-interface',
         metavar='<interface>',
         default=os.environ.get('OS_INTERFACE') or 'public',
-        help='public, internal or admin (Env: OS_INTERFACE)',
+        help='public, internal or admin (Env: OS_INTERFACE); where no cloud is named, '
+        'OS_ENDPOINT_TYPE wins over both, as in OpenStackClient',
     )

@@ -6,8 +6,10 @@ import argparse
 import functools
 import importlib.metadata
 import logging
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from cliff import app, commandmanager
@@ -16,6 +18,7 @@ from placementclient import DISTRIBUTION, errors, plugin
 from placementclient.cli import command_help, connection, entry_points
 from placementclient.cli.entry_points import COMMANDS
 from placementclient.render.printable import printable
+from placementclient.wording import without_credentials
 
 if TYPE_CHECKING:
     from placementclient.cli.typist import Typist
@@ -28,7 +31,18 @@ class _Formatter(logging.Formatter):
     """Lines for a terminal or a file, whatever a library logs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        return printable(without_credentials(super().format(record)))
+
+
+class _LogFile(logging.FileHandler):
+    """A file of lines that only its owner reads, and that is no link of somebody else."""
+
+    def _open(self) -> TextIOWrapper:
+        from placementclient import files
+
+        with files.explained(self.baseFilename):
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            return open(files.open_own(self.baseFilename, flags), 'a', encoding='utf-8')
 
 
 class CommandManager(commandmanager.CommandManager):
@@ -102,12 +116,13 @@ class Shell(app.App):
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
         logging.basicConfig(level=level, stream=self.stderr, force=True)
-        # They tell of every entry point that they find, and of every step to a database.
-        for name in ('stevedore', 'alembic'):
-            logging.getLogger(name).setLevel(logging.WARNING)
+        # They tell of every entry point that they find or cannot load, and of every step to a
+        # database.
+        logging.getLogger('stevedore').setLevel(logging.CRITICAL)
+        logging.getLogger('alembic').setLevel(logging.WARNING)
         logging.getLogger().handlers[0].setFormatter(_Formatter(self.CONSOLE_MESSAGE_FORMAT))
         if self.options.log_file:
-            handler = logging.FileHandler(self.options.log_file)
+            handler = _LogFile(self.options.log_file)
             handler.setFormatter(_Formatter(self.LOG_FILE_MESSAGE_FORMAT))
             logging.getLogger().addHandler(handler)
 
@@ -184,7 +199,8 @@ class Shell(app.App):
         if self.options.timing:
             for timing in self.client_manager.timings():
                 seconds = timing.elapsed.total_seconds()
-                print(f'{timing.method} {timing.url} {seconds:.3f}', file=self.stderr)
+                url = without_credentials(timing.url)
+                print(f'{timing.method} {url} {seconds:.3f}', file=self.stderr)
 
     @property
     def is_typed(self) -> bool:

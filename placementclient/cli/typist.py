@@ -93,15 +93,29 @@ class Typist:
         return self._typed(lambda: shell.run_subcommand(list(words)))
 
     def _typed(self, run: Callable[[], int]) -> Typed:
-        stdout, stderr = io.StringIO(), io.StringIO()
+        stdout, stderr = _Captured(), _Captured()
         with self._stdout.turned(stdout), self._stderr.turned(stderr):
             status = _survived(run)
-        return Typed(status, stdout.getvalue(), stderr.getvalue())
+        return Typed(status, stdout.text(), stderr.text())
 
     def _as_the_program(self) -> None:
         """Forget the options that a command has had for itself."""
         self._shell.options = self._program.options
         self._shell.configure_logging()
+
+
+class _Captured(io.TextIOWrapper):
+    """A stream of text that keeps what is written, also what is written to its ``buffer``."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            io.BytesIO(), 'utf-8', 'backslashreplace', newline='\n', write_through=True
+        )
+
+    def text(self) -> str:
+        """What was written."""
+        content: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
+        return content.decode(errors='backslashreplace')
 
 
 class _OfThread:

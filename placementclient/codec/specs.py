@@ -48,12 +48,15 @@ class ProviderSpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     aggregates: tuple[Name, ...] = ()
 
 
+MovedResources = Mapping[Symbol, Amount | Literal['all']]
+
+
 class MoveRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Inventory that moves from one provider to another."""
 
     from_resource_provider: Name
     to_resource_provider: Name
-    moved_resources: Mapping[Symbol, Amount | Literal['all']]
+    moved_resources: MovedResources | tuple[MovedResources, ...] | None
     as_: Mapping[Symbol, Symbol] | UnsetType = msgspec.field(default=UNSET, name='as')
     moved_traits: tuple[Symbol, ...] | UnsetType = UNSET
     consumers: Mapping[Name, Amount | Mapping[Symbol, Amount | None] | None] | UnsetType = UNSET
@@ -125,11 +128,14 @@ def _inventory(fields: Mapping[str, Any]) -> InventoryRecord:
 
 
 def _move(move: Move) -> MoveRecord:
+    # In the order of the specification, which is an order of preference.
+    moved: MovedResources = {
+        name: 'all' if amount is None else amount for name, amount in move.resources.items()
+    }
     return MoveRecord(
         move.source,
         move.target,
-        # In the order of the specification, which is an order of preference.
-        {name: 'all' if amount is None else amount for name, amount in move.resources.items()},
+        moved if move.moves_anything else None,
         dict(sorted(move.renamed.items())) or UNSET,
         move.traits or UNSET,
         {uuid: dict(sorted(held.items())) for uuid, held in sorted(move.consumers.items())}

@@ -1,4 +1,4 @@
-"""What is wrong."""
+"""Faults of a cloud, and the commands that fix them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from placementclient.model.servers import Server, ServerMigration
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
+    from placementclient.render.repairs import Invocation
 
 T = TypeVar('T')
 
@@ -38,20 +39,21 @@ MIGRATIONS = Option(
 
 
 class AuditProvider(base.Lister):
-    """Find what is inconsistent, with the evidence and the command that mends it.
+    """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
-    Ends with exit status 3 if there is anything but information. Who should hold nothing, or not
-    there, is told by lists of servers and of migrations, made after the snapshot:
+    Exit status 3 means that there is anything but information. Audit needs the servers and
+    migrations of Nova to find leaked allocations: it asks the compute service, or reads files that
+    were made after the snapshot:
 
       openstack server list --all-projects --long -f json > servers.json
       openstack server migration list -f json > migrations.json
 
-    Servers that hold nothing, though they are on a host, are found too; what they should hold is
-    told where the list is what GET /servers/detail answers. The table is wide: --fit-width wraps
-    it, -c command -f value prints the commands alone.
+    What GET /servers/detail answers has flavors too: with it audit tells what a server should hold.
 
-    Without files the compute service is asked, where the session's catalog has one. --fix runs what
-    is safe: nobody loses anything that it uses, and what a migration holds is left alone.
+    --fix carries out what is safe: nobody loses anything that it uses. It deletes nothing by a list
+    of servers that does not look complete, and nothing that a migration holds. The column command
+    has what is safe to run as it is; where it is empty, the column reason says why. A command that
+    deletes reads and judges all again, as --fix does.
 
     Example:
 
@@ -59,8 +61,8 @@ class AuditProvider(base.Lister):
     """
 
     auth_required = False
-    prints = ('id', 'severity', 'subject', 'evidence', 'command', 'fix')
-    statuses = ((errors.ExitStatus.DIFFERS, 'something is wrong, and is not mended'),)
+    prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
+    statuses = ((errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),)
     options = (
         SNAPSHOT,
         SERVERS,
@@ -73,7 +75,22 @@ class AuditProvider(base.Lister):
             default=[],
             help='Leave out a check, by its id; may be repeated',
         ),
-        Option('--fix', action='store_true', help='Run the commands that are safe'),
+        Option(
+            '--id',
+            metavar='<id>',
+            action='append',
+            default=[],
+            help='Make this check only, by its id; may be repeated',
+        ),
+        Option(
+            '--subject',
+            metavar='<subject>',
+            action='append',
+            default=[],
+            help='Show and fix only what is found of this subject, as the column subject has it; '
+            'may be repeated',
+        ),
+        Option('--fix', action='store_true', help='Fix what is safe to fix'),
         option.YES,
     )
 
@@ -82,19 +99,21 @@ class AuditProvider(base.Lister):
         from placementclient.render import findings as tables
         from placementclient.workflows import repair
 
-        self._check_ids(parsed_args.ignore, [check.id for check in checks.CHECKS])
+        ids = [check.id for check in checks.CHECKS]
+        self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
+        left_out = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
         cloud = read(self, parsed_args)
         roots = {self._root(cloud, name) for name in parsed_args.tree}
-        findings = list(checks.audit(cloud, roots, parsed_args.ignore))
-        made = len(checks.CHECKS) - len(set(parsed_args.ignore))
-        self.nothing = tables.nothing(made, cloud, roots)
-        done = self._fix(findings, parsed_args) if parsed_args.fix else None
-        for line in tables.doubts(findings) if done is None else ():
+        audit = checks.audit(cloud, roots, left_out, parsed_args.subject)
+        self.nothing = tables.nothing(len(ids) - len(left_out), cloud, roots)
+        for line in tables.remarks(audit):
             self.log.warning(line)
-        mended = {place for place, end in (done or {}).items() if end == repair.DONE}
-        if any(each.is_wrong and place not in mended for place, each in enumerate(findings)):
+        findings = audit.findings
+        done = self._fix(findings, parsed_args) if parsed_args.fix else None
+        fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
+        if any(each.is_wrong and place not in fixed for place, each in enumerate(findings)):
             self.exit_status = self.exit_status or errors.ExitStatus.DIFFERS
-        return tables.rows(findings, self.program, done, heal_lists(parsed_args, cloud.servers))
+        return tables.rows(findings, invocation(self, parsed_args, cloud.servers), done)
 
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
         for id in given:
@@ -108,7 +127,7 @@ class AuditProvider(base.Lister):
         return cloud.root_of(state)
 
     def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
-        """Run what is safe; what came of it, by the finding's place."""
+        """Carry out what is safe; return what came of it, by the finding's place."""
         from placementclient.render import repairs
         from placementclient.workflows import repair
         from placementclient.workflows.run import Run
@@ -120,14 +139,14 @@ class AuditProvider(base.Lister):
         }
         if not safe:
             return {}
-        commands = {place: repairs.command(fix, self.program) for place, fix in safe.items()}
-        shown = '\n'.join(f'  {command}' for command in commands.values())
-        self.confirm(f'Run {counted(len(safe), "command")}?\n{shown}\n', parsed_args)
+        changes = {place: repairs.change(fix) for place, fix in safe.items()}
+        shown = '\n'.join(f'  {change}' for change in changes.values())
+        self.confirm(f'Make {counted(len(safe), "change")}?\n{shown}\n', parsed_args)
         run, done = Run(), {}
         ends = repair.carry_out(self.client, safe.values(), run, _listed(parsed_args))
         for place, end in zip(safe, ends, strict=True):
             done[place] = end
-            self.log.info(f'{commands[place]}: {end}')
+            self.log.info(f'{changes[place]}: {end}')
         if run.is_interrupted:
             self.exit_status = errors.ExitStatus.INTERRUPTED
         return done
@@ -195,7 +214,25 @@ def _moment(text: str | None) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def heal_lists(
+def invocation(
+    command: base._Placement,
+    parsed_args: argparse.Namespace,
+    servers: Mapping[str, Server] | None,
+) -> Invocation:
+    """Return what the commands that fix something repeat of the audit that is running."""
+    from placementclient.render.repairs import Invocation
+
+    given = {
+        f'--{name}': path
+        for name in ('snapshot', 'servers', 'migrations')
+        if (path := getattr(parsed_args, name))
+    }
+    is_lasting = all(path == NOVA or os.path.isfile(path) for path in given.values())
+    heal = _heal_lists(parsed_args, servers)
+    return Invocation(command.program, given if is_lasting else None, heal)
+
+
+def _heal_lists(
     parsed_args: argparse.Namespace, servers: Mapping[str, Server] | None
 ) -> dict[str, str]:
     """The files that ``allocation heal`` can read too, by its option for each."""

@@ -9,6 +9,8 @@ import functools
 import gc
 import logging
 import re
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -21,11 +23,12 @@ from placementclient.cli import coexistence
 from placementclient.commands.option import Option
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.render import failures
-from placementclient.render.printable import Cells, flat, printable, shown
+from placementclient.render.printable import Cells, Screen, flat, printable, shown
+from placementclient.wording import without_credentials
 
 if TYPE_CHECKING:
     from placementclient.endpoints import Endpoint
-    from placementclient.http import Client
+    from placementclient.http import Change, Client
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output
 
@@ -123,13 +126,52 @@ class _Placement(command.Command):
         if not self._is_lean:
             _leave_garbage()
         self._check_values(parsed_args)
-        try:
-            self._check(parsed_args)
-            status: int = super().run(parsed_args)
-        except errors.PlacementError as failure:
-            self.tell(failure)
-            return failure.exit_status
+        with _terminable():
+            try:
+                self._check(parsed_args)
+                status: int = super().run(parsed_args)
+                with self._printing():
+                    print(end='', flush=True, file=self.app.stdout)
+            except errors.PlacementError as failure:
+                self.tell(failure)
+                return failure.exit_status
+            except KeyboardInterrupt:
+                self.tell_interruption()
+                return errors.ExitStatus.INTERRUPTED
+            except Exception as failure:
+                # cliff prints the text alone, and exits with 1.
+                if str(failure).strip() or isinstance(failure, BrokenPipeError):
+                    raise
+                self.tell(errors.Unexpected(failure))
+                return errors.ExitStatus.ERROR
         return status or self.exit_status
+
+    @contextlib.contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Tell of output that cannot be written; a reader that has gone wants none.
+
+        :raises errors.PlacementError: with what was changed before
+        """
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as full:
+            from placementclient.commands import interruption
+
+            raise interruption.not_printed(self.app.stdout, full, self._last_change) from full
+
+    def tell_interruption(self) -> None:
+        """Say what a signal has ended, where that has changed something or may have."""
+        if self._last_change is not None:
+            from placementclient.commands import interruption
+
+            self.log.error(f'Interrupted: {interruption.sentence(self._last_change)}')
+
+    @property
+    def _last_change(self) -> Change | None:
+        client: Client | None = vars(self).get('client')
+        return client.last_change if client else None
 
     def _check_values(self, parsed_args: argparse.Namespace) -> None:
         """See whether each option has a value: some releases of argparse make [] of ``--x=--``."""
@@ -141,7 +183,12 @@ class _Placement(command.Command):
     def tell(self, failure: errors.PlacementError) -> None:
         """Say what was raised."""
         said = '\n'.join(failures.lines(failure)) + self._suggestion(failure)
-        self.log.error(said, exc_info=self.app.options.debug)
+        if self.app.options.debug:
+            import traceback
+
+            # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
+            said += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
+        self.log.error(without_credentials(said))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
         if not isinstance(failure, errors.BadRequest):
@@ -239,6 +286,23 @@ class _Placement(command.Command):
             self._parser.error(f'the following arguments are required: {", ".join(missing)}')
 
 
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Have a SIGTERM end a command as Ctrl-C does, unless somebody handles it.
+
+    Only the main thread gets signals.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _leave_garbage() -> None:
     """Have the process end without a last look for garbage, as ``placement`` does.
 
@@ -302,12 +366,18 @@ class _Table(_Placement, DisplayCommandBase[Any]):
         """Print it; for people what others wrote is made printable, for programs it is data."""
         if not self.prints:
             self._check_columns(parsed_args.columns, names)
-        name = parsed_args.formatter
-        if name == 'table' or (name == 'value' and self.app.stdout.isatty()):
+        name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
+        if name == 'table' or (name == 'value' and is_seen):
             self.formatter = Cells(self.formatter, shown)
         elif name in ('csv', 'shell', 'value'):
             self.formatter = Cells(self.formatter, flat)
-        status: int = super().produce_output(parsed_args, names, values)  # type: ignore[safe-super]
+        # What is no data writes colours, or has looked at each cell.
+        if is_seen and name not in ('table', 'text', 'value'):
+            self.formatter = Screen(self.formatter)
+        with self._printing():
+            status: int = super().produce_output(  # type: ignore[safe-super]
+                parsed_args, names, values
+            )
         return status
 
 

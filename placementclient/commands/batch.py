@@ -6,15 +6,16 @@ import argparse
 import contextlib
 import json
 import os
-import shlex
+import re
 import sys
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from placementclient import errors
-from placementclient.commands import base, option
+from placementclient.commands import base, command_lines, option
+from placementclient.commands.command_lines import CommandLine
 from placementclient.commands.option import Option
 from placementclient.errors import ExitStatus
 from placementclient.render.printable import printable
@@ -30,8 +31,8 @@ WORSE = (
     ExitStatus.USAGE,
     ExitStatus.INTERRUPTED,
 )
-#: What a line may begin with: no command does.
-_PROGRAMS = ('openstack', 'placement')
+#: Where a line begins, for any reader, as the head of a command does.
+_HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 
 
 class Line(NamedTuple):
@@ -44,25 +45,17 @@ class Line(NamedTuple):
     stderr: str
 
 
-class _Command(NamedTuple):
-    """A line of a batch.
-
-    :param refusal: why it cannot be run
-    """
-
-    line: int
-    text: str
-    words: Sequence[str]
-    refusal: str
-
-
 class Batch(base.Command):
     """Run one command a line, in one process and on one authenticated connection.
 
     A line is what would be typed, with the program's name, openstack or placement, or without it;
-    quoted as for a shell; # begins a comment. Each may have --os-placement-api-version, --debug and
-    --timing of its own. Each is printed with its number and its exit status, then what it prints.
-    The first that fails is the last; the exit status is the worst.
+    quoted as for a shell; # before a word begins a comment. A line ends with a line feed, or with
+    a carriage return and a line feed. Any other control character than a tab is an error, and so
+    is a line above 128 KiB; the number of lines is not limited. Each line may have
+    --os-placement-api-version, --debug and --timing of its own.
+
+    The command prints each line with its number and its exit status, then what it prints. The
+    first line that fails is the last; the exit status is the worst.
 
     Example:
 
@@ -86,13 +79,14 @@ class Batch(base.Command):
             raise errors.UsageError('A batch cannot run a batch')
         show = self._show_json if parsed_args.json_lines else self._show
         # Who writes to stdin may wait for an answer before the next line.
-        ahead = 0 if parsed_args.file == '-' else parsed_args.workers - 1
+        path = parsed_args.file
+        ahead = 0 if path == '-' else parsed_args.workers - 1
         worst = 0
         with (
-            _opened(parsed_args.file, self.app.stdin) as file,
+            command_lines.opened(path, self.app.stdin) as file,
             _nothing_to_read(),
             self.app.typist.typing(),
-            contextlib.closing(self._run_each(_commands(file), ahead)) as lines,
+            contextlib.closing(self._run_each(command_lines.read(file, path), ahead)) as lines,
         ):
             for line in lines:
                 show(line)
@@ -103,13 +97,13 @@ class Batch(base.Command):
                     break
         return worst
 
-    def _run_each(self, commands: Iterable[_Command], ahead: int) -> Generator[Line]:
+    def _run_each(self, commands: Iterable[CommandLine], ahead: int) -> Generator[Line]:
         """Run each, in order; those that only read beside those before that only read.
 
         :param ahead: how many are run before the first has ended
         """
         typist = self.app.typist
-        running: deque[tuple[_Command, Future[Any]]] = deque()
+        running: deque[tuple[CommandLine, Future[Any]]] = deque()
         pool = ThreadPoolExecutor(ahead + 1)
         try:
             for command in commands:
@@ -128,65 +122,40 @@ class Batch(base.Command):
             pool.shutdown(cancel_futures=True)
 
     def _show(self, line: Line) -> None:
-        out: TextIO = self.app.stdout
         command = printable(line.command)
-        out.write(f'# line {line.line}, exit status {line.status}: {command}\n{line.stdout}')
-        out.flush()
-        self.app.stderr.write(line.stderr)
-        self.app.stderr.flush()
+        head = f'# line {line.line}, exit status {line.status}: {command}\n'
+        for stream, text in (
+            (self.app.stdout, head + _told_apart(line.stdout)),
+            (self.app.stderr, _told_apart(line.stderr)),
+        ):
+            stream.write(printable(text) if stream.isatty() else text)
+            stream.flush()
 
     def _show_json(self, line: Line) -> None:
         self.app.stdout.write(f'{json.dumps(line._asdict())}\n')
         self.app.stdout.flush()
 
 
-def _ended(command: _Command, running: Future[Any]) -> Line:
+def _ended(command: CommandLine, running: Future[Any]) -> Line:
     try:
         return Line(command.line, command.text, *running.result())
     except KeyboardInterrupt:
         return Line(command.line, command.text, ExitStatus.INTERRUPTED, '', '')
 
 
-def _commands(file: Iterable[str]) -> Iterator[_Command]:
-    """What there is to be run, without comments and empty lines."""
-    for number, line in enumerate(file, 1):
-        text, refusal = line.strip(), ''
-        words: list[str] = []
-        try:
-            words = shlex.split(text, comments=True)
-            ''.join(words).encode()
-        except UnicodeEncodeError:
-            text = text.encode(errors='surrogateescape').decode(errors='backslashreplace')
-            refusal = 'The line is not UTF-8\n'
-        except ValueError as unreadable:
-            refusal = f'{unreadable}\n'
-        if words and words[0] in _PROGRAMS:
-            del words[0]
-        if words or refusal:
-            yield _Command(number, text, words, refusal)
+def _told_apart(printed: str) -> str:
+    """What a command prints, with a space before what looks like the head of a command.
+
+    A name may have a line end in it.
+    """
+    if printed and not printed.endswith('\n'):
+        printed += '\n'
+    return _HEAD.sub(r'\1 ', printed)
 
 
 def _badness(status: int) -> tuple[int, int]:
     known = status in tuple(WORSE)
     return (WORSE.index(ExitStatus(status)), 0) if known else (len(WORSE), status)
-
-
-def _opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[Iterable[str]]:
-    """The lines of a file.
-
-    :param path: ``-`` for ``stdin``
-    :raises errors.BadFile: if it cannot be read
-    """
-    if path == '-':
-        if stdin is None:
-            raise errors.BadFile(path, 'there is no standard input')
-        if hasattr(stdin, 'reconfigure'):
-            stdin.reconfigure(encoding='utf-8', errors='surrogateescape')
-        return contextlib.nullcontext(stdin)
-    try:
-        return open(path, encoding='utf-8-sig', errors='surrogateescape')
-    except OSError as unreadable:
-        raise errors.BadFile(path, unreadable.strerror or str(unreadable)) from None
 
 
 @contextlib.contextmanager

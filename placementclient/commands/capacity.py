@@ -27,8 +27,10 @@ class ShowCapacity(watching.Lister):
     With --fits it shows how many servers of a shape can still be had: for each tree, if they all
     go there, and in all; and which class runs out first. With --flavors it does so for each flavor,
     asked for as Nova's scheduler does: with its traits, its groups, its dedicated CPUs, the root
-    disk on the host. Servers are granted as the service grants a request for candidates: each
-    class, and each group, from one provider of a tree, or from one that shares with the tree.
+    disk on the host, the trait OWNER_NOVA where a host has it. Standard error names a class or
+    trait that a flavor asks for and no provider has. Servers are granted as the service grants a
+    request for candidates: each class, and each group, from one provider of a tree, or from one
+    that shares with the tree.
 
     Example:
 
@@ -125,11 +127,11 @@ class ShowCapacity(watching.Lister):
             return tables.lines(totals.GROUPED[by](snapshot), by)
         topology, trees = Topology(snapshot), _roots(snapshot, parsed_args.tree)
         request = _restricted(_plain(shape or {}), parsed_args)
-        self._tell_absent(unknown_names.absent(snapshot, request))
+        self._tell_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
-        for flavor, asked in flavors.requests(self.log.warning, chosen):
+        for flavor, asked in flavors.requests(self.log.warning, snapshot, chosen):
             request = _restricted(asked, parsed_args)
             found.append((flavor, fits.GROUPED[by](topology, request, trees)))
         return tables.flavors(found, by)

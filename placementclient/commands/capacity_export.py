@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient import errors
 from placementclient.commands import base, compute, flavors, option
@@ -14,6 +15,7 @@ from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
+    from placementclient import serving
     from placementclient.http import Client
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.metrics import Surroundings
@@ -25,12 +27,14 @@ class ExportCapacity(base.Command):
     Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
     working; nested providers stand under their host, each with a label provider. Capacity is
     (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
-    on each host and in all. Zones, the names of projects and quotas are known to other services;
-    they are empty where --aggregates, --projects and --quotas do not say whom to ask. A file
-    appears at once and whole, as node_exporter's textfile collector needs it.
+    on each host and in all; a class or trait of a flavor that no provider has is logged. Zones, the
+    names of projects and quotas are known to other services; they are empty where --aggregates,
+    --projects and --quotas do not say whom to ask. A file appears at once and whole, as
+    node_exporter's textfile collector needs it.
 
-    With --serve scrapes are answered from what was read last. If the service does not answer, the
-    last good figures stay, and openstack_placement_up is 0. A SIGTERM stops it.
+    With --serve scrapes are answered from what was read last. If a reading fails, the last good
+    figures stay. openstack_placement_up is 1 while the last successful reading is younger than
+    three intervals, else 0. A SIGTERM stops it.
 
     Example:
 
@@ -38,6 +42,7 @@ class ExportCapacity(base.Command):
     """
 
     auth_required = False
+    _deadline: serving.Deadline | None = None
     options = (
         flavors.FLAVORS,
         Option(
@@ -72,7 +77,8 @@ class ExportCapacity(base.Command):
             metavar='<seconds>',
             type=option.positive,
             default=60,
-            help='With --serve: how long to wait before reading again; 60 without it',
+            help='With --serve: how long to wait before reading again; 60 without it. A reading '
+            'may take three intervals, or a minute where these are shorter',
         ),
     )
 
@@ -88,7 +94,22 @@ class ExportCapacity(base.Command):
         if parsed_args.output != files.STANDARD:
             raise errors.UsageError('--serve and --output contradict each other')
         where = serving.address(parsed_args.serve)
-        serving.serve(where, _Page(self, parsed_args).make, parsed_args.interval, self._started)
+        page = _Page(self, parsed_args)
+        # Without prometheus_client there is nothing to serve.
+        page.page()
+        self._deadline = page.deadline
+        serving.serve(where, page, parsed_args.interval, self._started)
+
+    @functools.cached_property
+    def client(self) -> Client:
+        """The client of this run; with --serve one whose requests end with the reading."""
+        client = super().client
+        if self._deadline is not None:
+            from placementclient import serving
+
+            client = client.renewed()
+            client.session = serving.BoundedSession(client.session, self._deadline)
+        return client
 
     def _started(self, host: str, port: int) -> None:
         self.log.warning(f'Serving http://{host}:{port}/metrics')
@@ -109,7 +130,7 @@ class ExportCapacity(base.Command):
         snapshot = taken(self, parsed_args)
         topology = Topology(snapshot)
         found = []
-        for flavor, request in flavors.requests(self._tell, chosen):
+        for flavor, request in flavors.requests(self._tell, snapshot, chosen):
             try:
                 found.append((flavor, fits.by_tree(topology, request)))
             except errors.PlacementError as reason:
@@ -142,29 +163,71 @@ class ExportCapacity(base.Command):
 
 
 class _Page:
-    """The page of metrics that is served; with the last good figures while there are no others."""
+    """The page of metrics that is served: the last good figures, and how good they are."""
+
+    #: The figures are up to date for so many intervals; a reading that takes longer is given up.
+    _INTERVALS = 3
+    #: But not before so many seconds, however short the interval is.
+    _LEAST = 60
 
     def __init__(self, command: ExportCapacity, parsed_args: argparse.Namespace) -> None:
-        self._command, self._parsed_args = command, parsed_args
-        self._figures: Sequence[Any] = ()
-        self._read_at: float | None = None
-        self._is_up = True
+        from placementclient import serving
 
-    def make(self) -> str:
-        """Read, and render what there is."""
+        self._command, self._parsed_args = command, parsed_args
+        self._fresh: float = self._INTERVALS * parsed_args.interval
+        self.deadline = serving.Deadline(max(self._fresh, self._LEAST))
+        self._figures = _Figures()
+        self._seconds = 0.0
+        self._is_good = True
+
+    def page(self) -> bytes:
+        """Return the last good figures, and as of now whether that was long ago."""
         from placementclient.render import metrics
 
-        began, is_up = time.monotonic(), True
+        figures = self._figures
+        is_up = time.monotonic() - figures.at < self._fresh
+        reading = metrics.Reading(is_up, figures.read_at, self._seconds)
+        return figures.text + metrics.text(metrics.reading(reading)).encode()
+
+    def read(self) -> None:
+        """Read the figures; whatever is wrong with them, those of before stay."""
+        from placementclient.render import metrics
+
+        began = time.monotonic()
+        self.deadline.begin()
         try:
-            self._figures = self._command._read(self._parsed_args)
-            self._read_at = time.time()
-        except errors.PlacementError as failure:
-            # Once, not in every interval.
-            if self._is_up:
-                self._command.log.error(f'The figures stay as they are: {failure}')
-            is_up = False
-        if is_up and not self._is_up:
-            self._command.log.warning('The figures are read again')
-        self._is_up = is_up
-        reading = metrics.Reading(is_up, self._read_at, time.monotonic() - began)
-        return metrics.text([*self._figures, *metrics.reading(reading)])
+            text = metrics.text(self._command._read(self._parsed_args)).encode()
+            self._figures = _Figures(text, time.time(), time.monotonic())
+        except Exception as failure:
+            self._tell(failure)
+        else:
+            if not self._is_good:
+                self._command.log.warning('The figures are read again')
+            self._is_good = True
+        self._seconds = time.monotonic() - began
+
+    def stop(self) -> None:
+        """Let no further request of a reading be sent."""
+        self.deadline.end()
+
+    def _tell(self, failure: Exception) -> None:
+        # Once, not in every interval.
+        if self._is_good:
+            said = failure if isinstance(failure, errors.PlacementError) else None
+            self._command.log.error(
+                f'The figures stay as they are: {said or errors.Unexpected(failure)}'
+            )
+        self._command.log.debug('The reading failed', exc_info=failure)
+        self._is_good = False
+
+
+class _Figures(NamedTuple):
+    """The figures of one reading.
+
+    :param read_at: when they were read, in seconds since 1970
+    :param at: the same on the monotonic clock
+    """
+
+    text: bytes = b''
+    read_at: float | None = None
+    at: float = float('-inf')

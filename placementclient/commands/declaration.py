@@ -81,17 +81,9 @@ class ExportTree(base.Command):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        import json
-
-        import yaml
-
         from placementclient import files
         from placementclient.declaration import export
 
         trees = parsed_args.tree
-        document = export.document(taken(self, parsed_args, trees).only(trees))
-        if parsed_args.output.endswith('.json'):
-            text = json.dumps(document, indent=2) + '\n'
-        else:
-            text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-        files.write_text(parsed_args.output, text)
+        found = export.document(taken(self, parsed_args, trees).only(trees))
+        files.write_document(parsed_args.output, found)

@@ -13,6 +13,8 @@ from placementclient.commands import base
 def telling(command: base._Placement, done: Collection[object]) -> Iterator[None]:
     """Let a command print what it has done, if that is anything, whatever ends it.
 
+    A change that was sent and not answered is told, too.
+
     :param done: what is done, when it ends
     """
     try:
@@ -25,4 +27,5 @@ def telling(command: base._Placement, done: Collection[object]) -> Iterator[None
     except KeyboardInterrupt:
         if not done:
             raise
+        command.tell_interruption()
         command.exit_status = errors.ExitStatus.INTERRUPTED

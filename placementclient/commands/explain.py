@@ -87,7 +87,7 @@ class ExplainCandidate(Document):
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)
         request = requested(nobody, parsed_args, find)
-        for absent in unknown_names.absent(snapshot, request):
+        for absent in unknown_names.absent(unknown_names.Names.of(snapshot), request):
             self.log.warning(absent.sentence)
         return explanation.explain(
             request,

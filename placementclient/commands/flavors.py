@@ -1,4 +1,4 @@
-"""Flavors, from a file or the compute service, and what Nova asks for, for each of them."""
+"""Flavors, from a file or the compute service, and the request of Nova for each of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from placementclient.commands import base, compute
 from placementclient.commands.compute import NOVA
 from placementclient.commands.option import Option
+from placementclient.wording import listed
 
 if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor
     from placementclient.model.requests import CandidateRequest
+    from placementclient.model.snapshots import Snapshot
 
 FLAVORS = Option(
     '--flavors',
@@ -32,15 +34,28 @@ def given(command: base._Placement, source: str | None) -> list[Flavor]:
 
 
 def requests(
-    tell: Callable[[str], None], flavors: Sequence[Flavor]
+    tell: Callable[[str], None], snapshot: Snapshot, flavors: Sequence[Flavor]
 ) -> Iterator[tuple[Flavor, CandidateRequest]]:
-    """What Nova asks for, for each flavor; tells what of it is not counted."""
+    """Return the request of Nova's scheduler for each flavor that asks for something.
+
+    :param tell: told what of it is not counted, and what it asks for that no provider has
+    """
+    from placementclient.insight import owners, unknown_names
     from placementclient.nova import resource_request
 
+    there, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
+    if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
+        tell(
+            'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
+            f'have: {listed(unowned, 3)}. Before every nova-compute is of 34 it does not; resource '
+            'provider audit --id missing-owner has the command that adds it'
+        )
     for flavor in flavors:
         if names := resource_request.unmodelled(flavor):
             tell(f'flavor {flavor.name}: not counted: {", ".join(names)}')
-        request = resource_request.request(flavor)
+        request = resource_request.request(flavor, is_owned=is_owned)
+        for absent in unknown_names.absent(there, request):
+            tell(f'flavor {flavor.name}: {absent.sentence}')
         if request.common.resources or request.groups:
             yield flavor, request
         else:

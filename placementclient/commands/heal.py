@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient import errors
@@ -15,6 +16,7 @@ from placementclient.render import columns
 from placementclient.wording import counted
 
 if TYPE_CHECKING:
+    from placementclient.model.flavors import Flavor
     from placementclient.model.servers import ServerDetail
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
@@ -80,7 +82,8 @@ class HealAllocation(base.Lister):
         from placementclient.workflows.run import Run
 
         run = Run()
-        servers, migrating = self._asked(parsed_args)
+        flavors = self._flavors(parsed_args)
+        servers, migrating = self._asked(parsed_args, flavors)
         # After the list, so that a server that is new since is not in question.
         there = self._there(servers, parsed_args.server)
         heals = [
@@ -93,18 +96,18 @@ class HealAllocation(base.Lister):
             return columns.HEAL.rows(heals)
         if planned:
             self.confirm(f'Write the allocations of {counted(planned, "server")}?', parsed_args)
-            heals = list(heal.carry_out(self.client, heals, run))
+            is_asked = parsed_args.servers in (None, NOVA)
+            is_current = partial(self._is_current, flavors) if is_asked else None
+            heals = list(heal.carry_out(self.client, heals, run, is_current))
         self.exit_status = heal.exit_status(heals, run)
         return columns.HEAL.rows(heals)
 
-    def _asked(self, parsed_args: argparse.Namespace) -> tuple[list[ServerDetail], set[str]]:
+    def _asked(
+        self, parsed_args: argparse.Namespace, flavors: dict[str, Flavor]
+    ) -> tuple[list[ServerDetail], set[str]]:
         """The servers that are in question, and those of which a migration is not over."""
-        from placementclient import files
         from placementclient.nova import records, service
 
-        flavors = {}
-        if path := parsed_args.flavors:
-            flavors = records.flavors_by_id(files.read_document(path), path)
         listed = parsed_args.servers or NOVA
         # With a file of servers nobody is asked, but where that is said.
         moving = parsed_args.migrations or (None if parsed_args.servers else NOVA)
@@ -121,6 +124,21 @@ class HealAllocation(base.Lister):
             raise errors.BadArgument(f'{reason}: give --servers') from None
         migrating = {each.server_uuid for each in migrations if not each.is_over}
         return _chosen(servers, parsed_args.server), migrating
+
+    def _flavors(self, parsed_args: argparse.Namespace) -> dict[str, Flavor]:
+        """The flavors by ID, where a file has them."""
+        from placementclient import files
+        from placementclient.nova import records
+
+        path = parsed_args.flavors
+        return records.flavors_by_id(files.read_document(path), path) if path else {}
+
+    def _is_current(self, flavors: dict[str, Flavor], server: ServerDetail) -> bool:
+        """Whether Nova still has a server, and as it was listed."""
+        from placementclient.nova import records, service
+
+        found = service.server(self.client, server.uuid)
+        return records.server_details(found, 'the compute service', flavors) == [server]
 
     def _there(self, servers: list[ServerDetail], chosen: list[str]) -> Snapshot:
         """The trees of the hosts; the whole cloud, where all servers are asked for."""

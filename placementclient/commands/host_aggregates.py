@@ -22,7 +22,8 @@ class SyncAggregate(base.Lister):
     """Put the resource providers of hosts into the aggregates that Nova has them in.
 
     Without a file the compute service is asked. Aggregates that Nova does not have are left alone,
-    and so are sharing providers. A host that Placement does not know is named.
+    and so are sharing providers. A host that Placement does not know is named, and --remove takes
+    no other host out of its aggregate.
 
     Example:
 
@@ -62,7 +63,7 @@ class SyncAggregate(base.Lister):
         run = Run()
         aggregates = self._aggregates(parsed_args.aggregates)
         changes = list(host_aggregates.plan(self.client, aggregates, remove=parsed_args.remove))
-        todo = sum(each.state is not host_aggregates.State.UNKNOWN for each in changes)
+        todo = sum(each.state in host_aggregates.DONE for each in changes)
         if parsed_args.dry_run:
             self.end_dry_run(bool(changes))
             return columns.SYNC.rows(changes)

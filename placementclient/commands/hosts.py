@@ -17,9 +17,10 @@ from placementclient.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from placementclient.hosts.assignments import Assignments, Misfit
+    from placementclient.hosts.assignments import Assigned, Assignments, Misfit
     from placementclient.model.servers import ServerMigration
     from placementclient.model.snapshots import Snapshot
+    from placementclient.planner.spec.assignments import Row
     from placementclient.render.columns import Output
 
 #: Stands for the compute service, where a file is expected.
@@ -123,6 +124,7 @@ class AssignmentsReshape(_Fitting):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
         from placementclient.hosts import assignments
+        from placementclient.planner.spec.assignments import parse
 
         if bool(parsed_args.host_facts) == bool(parsed_args.servers):
             raise errors.UsageError('Either --host-facts or --servers is needed')
@@ -134,14 +136,19 @@ class AssignmentsReshape(_Fitting):
             outcome = self._pinned(parsed_args, snapshot)
         else:
             outcome = self._of_hosts(parsed_args, snapshot)
-        files.write_text(parsed_args.output, assignments.written(outcome.rows))
+        files.write_compared(
+            parsed_args.output,
+            assignments.written(outcome.rows),
+            list(map(_moved, outcome.rows)),
+            lambda text, path: list(map(_moved, parse(text, path))),
+        )
         self.log.info(f'{counted(len(outcome.rows), "row")} written to {parsed_args.output}')
         return self.misfits(outcome.misfits)
 
     def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
         from placementclient.hosts import archive, assignments
 
-        hosts = [archive.read(path) for path in parsed_args.host_facts]
+        hosts = archive.read_all(parsed_args.host_facts)
         if snapshot is None:
             missed = 'classes other than VCPU and MEMORY_MB'
             if not parsed_args.numa:
@@ -219,8 +226,6 @@ class DevicesReshape(_Fitting):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        import yaml
-
         from placementclient import files
         from placementclient.hosts import additions, device_spec, devices
 
@@ -241,6 +246,12 @@ class DevicesReshape(_Fitting):
             )
         found = additions.of_devices(rows, specs, snapshot)
         document = {'additions': [dict(entry) for entry in found.entries]}
-        files.write_text(parsed_args.output, yaml.safe_dump(document, sort_keys=False))
+        files.write_document(parsed_args.output, document)
         self.log.info(f'{counted(len(found.entries), "provider")} written to {parsed_args.output}')
         return self.misfits(found.misfits)
+
+
+def _moved(row: Assigned | Row) -> tuple[object, ...]:
+    """Return the fields of a row that say what goes where."""
+    to_class = row.to_resource_class or None
+    return row.consumer_uuid, row.resource_class, row.amount, row.to_provider, to_class

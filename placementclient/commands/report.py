@@ -48,6 +48,7 @@ class ReportProvider(base.Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files
         from placementclient.insight.audit import checks
+        from placementclient.render import findings
         from placementclient.render.report import page
         from placementclient.render.report.contents import Report
 
@@ -59,15 +60,17 @@ class ReportProvider(base.Command):
         cloud = audit.read(self, parsed_args)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
+        found = checks.audit(cloud)
+        for line in findings.remarks(found):
+            self.log.warning(line)
         report = Report(
             cloud,
-            tuple(checks.audit(cloud)),
+            found,
             plan,
             os.path.basename(parsed_args.snapshot or ''),
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
             made_by=program(),
-            program=self.program,
-            lists=audit.heal_lists(parsed_args, cloud.servers),
+            invocation=audit.invocation(self, parsed_args, cloud.servers),
         )
         files.write_text(parsed_args.output, page.page(template, report))
 

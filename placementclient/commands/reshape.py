@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,14 @@ from placementclient import errors, program
 from placementclient.commands import base, migrations, option, progress
 from placementclient.commands.document import Document, Text
 from placementclient.commands.option import Option
-from placementclient.commands.snapshot import TREE, taken
+from placementclient.commands.snapshot import TREE
+from placementclient.wording import listed
 
 if TYPE_CHECKING:
+    from placementclient.model.providers import Provider
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.planner.plan.plan import TreePlan
+    from placementclient.planner.spec.values import Spec
     from placementclient.render.columns import Output
 
 PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
@@ -26,6 +32,30 @@ PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
 def journal_of(path: str) -> str:
     """The file, beside that of a plan, where it is noted what was done for it."""
     return f'{path}.journal'
+
+
+def still_up(hosts: Sequence[str]) -> str:
+    """What a nova-compute that is up means for a reshape, and what to do.
+
+    :param hosts: as :func:`computes_up` has them
+    """
+    return (
+        f'nova-compute is up on {listed(hosts, 5)}: it writes its inventory again and again, and '
+        'puts back what a reshape has moved. Stop it'
+    )
+
+
+def computes_up(command: base._Placement, trees: Iterable[TreePlan]) -> list[str]:
+    """The hosts of some trees whose nova-compute is up; none, where that is not known."""
+    from placementclient.nova import running, service
+
+    roots = [tree.root_provider_name for tree in trees]
+    try:
+        found = running.up_on(roots, running.computes(command.client))
+    except service.NoCompute as reason:
+        command.log.info(f'It is not known whether nova-compute is up on these hosts: {reason}')
+        return []
+    return [root if root == host else f'{root} (as {host})' for root, host in sorted(found.items())]
 
 
 class PlanReshape(base.ShowOne):
@@ -114,8 +144,8 @@ class PlanReshape(base.ShowOne):
 
         self._check_output(parsed_args)
         spec, rows = files.read_specified(parsed_args.spec, parsed_args.assignments)
-        snapshot = taken(self, parsed_args, parsed_args.tree)
-        listed = migrations.given(self, parsed_args.migrations)
+        snapshot, providers = self._read(parsed_args, spec)
+        under_way = migrations.given(self, parsed_args.migrations)
         try:
             with progress.shown(self.app, self.log) as tell:
                 plan = planner.make(
@@ -123,25 +153,47 @@ class PlanReshape(base.ShowOne):
                     spec,
                     rows,
                     trees=parsed_args.tree,
+                    listed=providers,
                     allow_inferred=parsed_args.allow_inferred,
                     skip_infeasible=parsed_args.skip_infeasible,
                     solver_timeout=parsed_args.solver_timeout,
-                    migrations=listed,
+                    migrations=under_way,
                     progress=tell,
                     expect=tell.expect,
                 )
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:
-                files.write_text(
-                    parsed_args.write_assignments, assignments.skeleton(undecided.rows)
-                )
+                skeleton = assignments.skeleton(undecided.rows)
+                # Nobody has filled it in: no row of it counts.
+                files.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
             raise
         origin = replace(plan.origin or Origin(), program=program())
         files.write_plan(parsed_args.output, replace(plan, origin=origin))
         for line in plans.warnings(plan):
             self.log.warning(line)
+        if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):
+            self.log.warning(f'{still_up(hosts)} before the plan is applied')
         fields = {'plan': parsed_args.output, **plans.summary(plan)}
         return tuple(fields), tuple(fields.values())
+
+    def _read(
+        self, parsed_args: argparse.Namespace, spec: Spec
+    ) -> tuple[Snapshot, list[Provider] | None]:
+        """Return the snapshot to plan on, and all providers if it has only some of them."""
+        from placementclient import files
+        from placementclient.reshape import scope
+
+        if parsed_args.snapshot:
+            return files.read_snapshot(parsed_args.snapshot), None
+        with progress.shown(self.app, self.log) as tell:
+            return scope.captured(
+                self.client,
+                spec,
+                parsed_args.tree,
+                workers=4,
+                progress=tell,
+                expect=tell.expect,
+            )
 
     def _check_output(self, parsed_args: argparse.Namespace) -> None:
         """Keep a plan that is needed.

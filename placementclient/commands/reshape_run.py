@@ -10,18 +10,18 @@ import argparse
 import contextlib
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient import errors
 from placementclient.commands import base, option, progress, watching
 from placementclient.commands.option import Option
-from placementclient.commands.reshape import PLAN, journal_of
+from placementclient.commands.reshape import PLAN, computes_up, journal_of, still_up
 from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult
-    from placementclient.planner.plan.plan import Plan
+    from placementclient.planner.plan.plan import Plan, TreePlan
     from placementclient.render.columns import Output
 
 
@@ -32,6 +32,14 @@ PROCESSES = Option(
     type=option.positive,
     help='So many trees at the same time, each in a process of its own; with the embedded '
     'Placement on MySQL, MariaDB or PostgreSQL',
+)
+
+
+OTHER_SERVICE = Option(
+    '--other-service',
+    action='store_true',
+    help='Go on where this does not seem to be the service that the plan was made for: none of '
+    'its trees is here, or it was made of another service, and trees are not as it says',
 )
 
 
@@ -69,11 +77,6 @@ def _beside(path: str) -> str:
     return next(
         name for name in names if not (os.path.exists(name) or os.path.exists(journal_of(name)))
     )
-
-
-def _is_elsewhere(plan: Plan, here: str) -> bool:
-    """Whether a plan was made of another service than this; ``False`` where that is not known."""
-    return plan.origin is not None and plan.origin.service not in (None, here)
 
 
 def _made(plan: Plan, here: str) -> str:
@@ -124,6 +127,10 @@ class ApplyReshape(_Run):
     goes on where it was. Ends with exit status 6 if some trees are done and some are not, with 3 if
     all that were tried were left alone, as they are not what was reviewed, and with 130 on Ctrl-C.
 
+    Where the compute service can be asked, and says that nova-compute is up on a host of the plan,
+    it asks once more, also with --yes: a running nova-compute puts the inventory back. Where nobody
+    can be asked, it needs --compute-is-up.
+
     Example:
 
       openstack resource provider reshape apply plan.json --limit 1 --yes
@@ -146,6 +153,13 @@ class ApplyReshape(_Run):
             type=option.positive,
             help='Begin no further tree after so many have failed',
         ),
+        OTHER_SERVICE,
+        Option(
+            '--compute-is-up',
+            action='store_true',
+            help='Go on where nova-compute is up on hosts of the plan; the compute service is not '
+            'asked',
+        ),
         option.YES,
     )
 
@@ -155,12 +169,14 @@ class ApplyReshape(_Run):
         from placementclient.reshape import executor
 
         plan = files.read_plan(parsed_args.plan)
-        count = len(plan.selected(parsed_args.tree))
+        trees = plan.selected(parsed_args.tree)
+        self._check_computes(trees, parsed_args)
+        count = len(trees)
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
         here = self.client.service
         question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
         self.confirm(f'{_made(plan, here)}{question}', parsed_args)
-        if parsed_args.yes and _is_elsewhere(plan, here):
+        if parsed_args.yes and executor.is_elsewhere(self.client, plan):
             self.log.warning(f'{_made(plan, here)}This is {here}')
         with self.reported(count) as report:
             outcome = executor.apply(
@@ -172,6 +188,7 @@ class ApplyReshape(_Run):
                 workers=parsed_args.workers,
                 processes=parsed_args.processes,
                 max_failures=parsed_args.max_failures,
+                other_service=parsed_args.other_service,
                 report=report,
             )
         self.advise(
@@ -180,6 +197,21 @@ class ApplyReshape(_Run):
             (tree.root_provider_name for tree in outcome.of(State.LEFT_ALONE)),
         )
         return self.output(outcome)
+
+    def _check_computes(self, trees: Sequence[TreePlan], parsed_args: argparse.Namespace) -> None:
+        """Refuse, unless the operator agrees, where nova-compute would undo the plan.
+
+        :raises errors.UsageError: if there is nobody to ask
+        :raises errors.Unconfirmed: if the answer is no
+        """
+        hosts = [] if parsed_args.compute_is_up else computes_up(self, trees)
+        if not hosts:
+            return
+        if not self.app.stdin.isatty():
+            raise errors.UsageError(f'{still_up(hosts)} there, or give --compute-is-up')
+        # --yes is an answer to another question.
+        question = f'{still_up(hosts)} there. Apply all the same?'
+        self.confirm(question, argparse.Namespace(yes=False))
 
 
 class RollbackReshape(_Run):
@@ -194,7 +226,14 @@ class RollbackReshape(_Run):
       openstack resource provider reshape rollback plan.json --tree compute1 --yes
     """
 
-    options = (PLAN, TREE, option.workers('trees to change'), PROCESSES, option.YES)
+    options = (
+        PLAN,
+        TREE,
+        option.workers('trees to change'),
+        PROCESSES,
+        OTHER_SERVICE,
+        option.YES,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
@@ -214,6 +253,7 @@ class RollbackReshape(_Run):
                 trees=parsed_args.tree,
                 workers=parsed_args.workers,
                 processes=parsed_args.processes,
+                other_service=parsed_args.other_service,
                 report=report,
             )
         return self.output(outcome)
@@ -261,8 +301,9 @@ class VerifyReshape(base.Lister):
     """Read everything back and compare it with a plan that was applied.
 
     What is allocated and where, inventories, traits, and that what the plan does not name is as it
-    was. Ends with exit status 3 if the reshape is not complete or not right; what others have
-    changed since, as they may, is only told, and so are trees that apply has not begun.
+    was. Each difference has a verdict: pending, changed later (by others, as they may), damaged.
+    Ends with exit status 3 if something is damaged, or if a tree is pending and no journal says
+    that it is still to come.
 
     Example:
 
@@ -270,7 +311,7 @@ class VerifyReshape(base.Lister):
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
-    prints = ('tree', 'kind', 'message', 'is_damage')
+    prints = ('tree', 'kind', 'message', 'is_damage', 'verdict')
     options = (PLAN, TREE, option.workers('trees to read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -289,6 +330,6 @@ class VerifyReshape(base.Lister):
                 workers=parsed_args.workers,
                 progress=tell,
             )
-        if any(difference.is_damage for difference in differences):
+        if any(difference.is_damage or difference.is_overdue for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS
         return runs.verification(trees, differences)

@@ -82,7 +82,12 @@ class Lister(base.Lister):
         """
         printed, said = io.StringIO(), io.StringIO()
         with _written_to(self.app, printed, stderr or said):
-            status = super().run(parsed_args)
+            try:
+                status = super().run(parsed_args)
+            except Exception as failure:
+                # The next reading may be a good one.
+                self.tell(errors.Unexpected(failure))
+                status = errors.ExitStatus.ERROR
         return _Reading(status, printed.getvalue(), said.getvalue())
 
 

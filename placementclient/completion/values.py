@@ -19,10 +19,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 #: How long values are good, and when nobody has wanted them for so long that they are removed.
 FRESH, FORGOTTEN = 60.0, 86_400.0
-#: How long a key press waits for values that were never known; all in seconds.
-TIMEOUT = 0.7
-#: How long the service may take.
-TIMEOUT = 20.0
+#: How long a key press waits for values that were never known, and how long the service may take,
+#: with nobody waiting; all in seconds.
+KEY_PRESS_TIMEOUT, SERVICE_TIMEOUT = 0.7, 20.0
 
 COMMANDS = {
     'providers': 'resource provider list',
@@ -50,7 +49,7 @@ def main(argv: list[str]) -> int:
     kept = Kept(argv[0], os.environ)
     if not kept.is_fresh():
         kept.renew_elsewhere()
-        while not kept.exists() and time.monotonic() - started < TIMEOUT:
+        while not kept.exists() and time.monotonic() - started < KEY_PRESS_TIMEOUT:
             time.sleep(0.02)
     for value in kept.read():
         if value.startswith(argv[1]):
@@ -184,7 +183,7 @@ def _ask(kind: str) -> list[str] | None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=TIMEOUT,
+            timeout=SERVICE_TIMEOUT,
         )  # fmt: skip
         return [row['name'] for row in json.loads(listed.stdout)]
     except (subprocess.TimeoutExpired, ValueError):

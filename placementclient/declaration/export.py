@@ -8,12 +8,20 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def document(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """All trees of a snapshot; declared so, they stay as they are."""
-    return [_provider(root, snapshot) for root in snapshot.roots()]
+    """Return all trees of a snapshot; declared so, they stay as they are."""
+    records: dict[str, dict[str, Any]] = {}
+    roots = snapshot.roots()
+    # Parents come first. No recursion: a tree may be as deep as its providers are many.
+    for state in (state for root in roots for state in snapshot.tree(root.uuid)):
+        records[state.uuid] = _record(state)
+        if state.provider.parent_provider_uuid is not None:
+            parent = records[state.provider.parent_provider_uuid]
+            parent.setdefault('children', []).append(records[state.uuid])
+    return [records[root.uuid] for root in roots]
 
 
-def _provider(state: ProviderState, snapshot: Snapshot) -> dict[str, Any]:
-    record: dict[str, Any] = {
+def _record(state: ProviderState) -> dict[str, Any]:
+    return {
         'name': state.name,
         'uuid': state.uuid,
         'inventories': {
@@ -22,5 +30,3 @@ def _provider(state: ProviderState, snapshot: Snapshot) -> dict[str, Any]:
         'traits': sorted(state.traits),
         'aggregates': sorted(state.aggregates),
     }
-    children = [_provider(child, snapshot) for child in snapshot.children(state.uuid)]
-    return {**record, 'children': children} if children else record

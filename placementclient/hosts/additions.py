@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import os_resource_classes
@@ -148,15 +149,20 @@ def _class(device: Device, spec: DeviceSpec) -> str:
 
 
 def _traits(spec: DeviceSpec) -> frozenset[str]:
-    asked = spec.tags.get('traits', '')
+    migratable = {MIGRATABLE} if spec.is_true('live_migratable') else set()
+    return _named_traits(spec.tags.get('traits', '')) | migratable | {MANAGED}
+
+
+@lru_cache(1024)
+def _named_traits(asked: str) -> frozenset[str]:
+    """The traits of a tag, with commas between them; kept, as all standard traits are looked at."""
     known, others = os_traits.check_traits(asked.split(',') if asked else [])
     # A standard name counts in its exact case only.
     upper = [name.upper() for name in others]
     custom = {
         name if os_traits.is_custom(name) else os_traits.normalize_name(name) for name in upper
     }
-    migratable = {MIGRATABLE} if spec.is_true('live_migratable') else set()
-    return frozenset({*known, *custom, *migratable, MANAGED})
+    return frozenset({*known, *custom})
 
 
 def _consumers(
@@ -164,11 +170,13 @@ def _consumers(
 ) -> tuple[dict[str, int], list[Misfit]]:
     """How many of the devices each instance has; instances that hold nothing are left out."""
     counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
+    # Of each instance the first.
+    devices = {device.instance_uuid: device for device in reversed(provider.devices)}
     gone = []
     for uuid in sorted(counted):
         consumer = snapshot.consumers.get(uuid) if snapshot is not None else None
         if snapshot is not None and (consumer is None or root_uuid not in consumer.allocations):
-            device = next(each for each in provider.devices if each.instance_uuid == uuid)
+            device = devices[uuid]
             reason = (
                 f'has {device.address} of {device.host}, and holds nothing there in Placement: '
                 'under migration or resized on its host'

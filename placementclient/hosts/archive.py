@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 import os
+import posixpath
+import re
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator
-from typing import IO, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, NamedTuple, cast
 
 from placementclient import errors
 from placementclient.hosts import libvirt
 from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
 
-#: A file of an archive may have so many bytes, all together, and there may be so many of them.
+#: How many bytes a file of an archive may have, and an archive when it is decompressed; and how
+#: many files.
 LARGEST_MEMBER = 16 * 2**20
 LARGEST_ARCHIVE = 512 * 2**20
 MOST_MEMBERS = 20_000
-#: How archives begin of which the compression tells whether they are complete: gzip, bzip2, xz.
-_COMPRESSED = (b'\x1f\x8b', b'BZ', b'\xfd7')
+#: What precedes a member whose name is long or strange; tarfile reads all of it at once.
+_LARGEST_HEADER = 2**20
+_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+#: How archives begin of which the compression tells whether they are complete.
+_COMPRESSED: dict[bytes, Any] = {b'\x1f\x8b': gzip, b'BZ': bz2, b'\xfd7': lzma}
+#: The last file of an archive: how many files the collector has written into each folder.
+_COUNT = 'count'
+_COUNTED = re.compile(rb'domains ([0-9]{1,6})\nnodedevs ([0-9]{1,6})\n')
+_AGAIN = 'run the script of "resource provider reshape collector" again'
 
 
 class Member(NamedTuple):
@@ -34,50 +53,105 @@ class Member(NamedTuple):
     content: bytes
 
 
+def read_all(paths: Iterable[str]) -> list[HostFacts]:
+    """The facts of several hosts.
+
+    :param paths: of archives or folders
+    :raises errors.BadFile: as :func:`read` does, and for a host that is given twice
+    """
+    hosts: dict[str, HostFacts] = {}
+    for path in paths:
+        facts = read(path)
+        other = hosts.setdefault(facts.hostname, facts)
+        if other is not facts:
+            raise errors.BadFile(
+                path, f'is of host {facts.hostname}, as {other.path} is: give one of the two'
+            )
+    return list(hosts.values())
+
+
 def read(path: str) -> HostFacts:
     """The facts of one host.
 
     :param path: of a tar archive, compressed or not, or of a folder
-    :raises errors.BadFile: if it is neither, or has what it must not have: a link, a path that
-        leaves it, a file of more than 16 MiB
+    :raises errors.BadFile: if it is neither, is not complete, or has what it must not have: a link,
+        a path that leaves it, a file of more than 16 MiB, a file or a server twice
     """
     hostname = ''
-    domains: list[Domain] = []
+    counted: tuple[int, ...] | None = None
+    domains: dict[str, Domain] = {}
     mdevs: dict[str, list[MediatedDevice]] = {}
     cells: dict[int, int] = {}
+    found = Counter[str]()
     for member in _members(path):
         folder, _, name = member.name.rpartition('/')
+        found[folder] += name.endswith('.xml')
         if member.name == 'hostname':
             hostname = libvirt.hostname(member.content, member.path)
+        elif member.name == _COUNT:
+            counted = _counted(member)
         elif member.name == 'capabilities.xml':
             cells = libvirt.cells(member.content, member.path)
         elif folder == 'domains' and name.endswith('.xml'):
-            domains.append(libvirt.domain(member.content, member.path))
-        elif folder == 'nodedevs' and name.endswith('.xml'):
-            device = libvirt.mediated_device(member.content, member.path)
-            if device is not None:
-                mdevs.setdefault(device.uuid, []).append(device)
-        elif member.name in ('mdevctl.json', 'mdevctl-defined.json'):
-            for device in libvirt.mdevctl(member.content, member.path):
+            domain = libvirt.domain(member.content, member.path)
+            if (other := domains.setdefault(domain.uuid, domain)) is not domain:
+                raise errors.BadFile(
+                    member.path, f'is of server {domain.uuid}, as {other.path} is: {_AGAIN}'
+                )
+        else:
+            for device in _devices(member, folder):
                 mdevs.setdefault(device.uuid, []).append(device)
     if not hostname:
         raise errors.BadFile(path, 'has no file "hostname": not what the collector writes')
+    _check_count(path, counted, (found['domains'], found['nodedevs']))
     return HostFacts(
         hostname,
         path,
-        tuple(sorted(domains, key=lambda domain: domain.uuid)),
-        {uuid: tuple(found) for uuid, found in sorted(mdevs.items())},
+        tuple(sorted(domains.values(), key=lambda domain: domain.uuid)),
+        {uuid: tuple(devices) for uuid, devices in sorted(mdevs.items())},
         cells,
     )
 
 
+def _devices(member: Member, folder: str) -> Iterator[MediatedDevice]:
+    if folder == 'nodedevs' and member.name.endswith('.xml'):
+        device = libvirt.mediated_device(member.content, member.path)
+        if device is not None:
+            yield device
+    elif member.name in ('mdevctl.json', 'mdevctl-defined.json'):
+        yield from libvirt.mdevctl(member.content, member.path)
+
+
+def _counted(member: Member) -> tuple[int, ...]:
+    match = _COUNTED.fullmatch(member.content)
+    if match is None:
+        raise errors.BadFile(member.path, 'does not say "domains N" and "nodedevs N"')
+    return tuple(map(int, match.groups()))
+
+
+def _check_count(path: str, counted: tuple[int, ...] | None, found: tuple[int, ...]) -> None:
+    """See whether all is there that the collector has listed."""
+    if counted is None:
+        raise errors.BadFile(
+            path,
+            f'has no file "{_COUNT}": the collector did not end, or is that of an older release: '
+            f'{_AGAIN}',
+        )
+    if counted != found:
+        expected, there = (f'{n} domains and {m} node devices' for n, m in (counted, found))
+        raise errors.BadFile(path, f'has {there}, and the host had {expected}: {_AGAIN}')
+
+
 def _members(path: str) -> Iterator[Member]:
-    count = size = 0
+    size, seen = 0, set[str]()
     try:
         for member in _of_folder(path) if os.path.isdir(path) else _of_tar(path):
-            count, size = count + 1, size + len(member.content)
-            if count > MOST_MEMBERS or size > LARGEST_ARCHIVE:
-                raise errors.BadFile(path, 'has more than a host can have: not read on')
+            if member.name in seen:
+                raise errors.BadFile(member.path, f'is there twice: {_AGAIN}')
+            seen.add(member.name)
+            size += len(member.content)
+            if len(seen) > MOST_MEMBERS or size > LARGEST_ARCHIVE:
+                raise _too_much(path)
             yield member
     except (
         OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError, TypeError, ValueError
@@ -88,8 +162,16 @@ def _members(path: str) -> Iterator[Member]:
         raise errors.BadFile(path, said) from None
 
 
+def _too_much(path: str) -> errors.BadFile:
+    return errors.BadFile(path, 'has more than a host can have: not read on')
+
+
 def _of_folder(path: str) -> Iterator[Member]:
-    for folder, _, names in os.walk(path):
+    def refuse(reason: OSError) -> None:
+        raise reason
+
+    # A folder that cannot be read is not an empty one.
+    for folder, _, names in os.walk(path, onerror=refuse):
         for name in sorted(names):
             whole = os.path.join(folder, name)
             descriptor = os.open(whole, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
@@ -102,27 +184,62 @@ def _of_folder(path: str) -> Iterator[Member]:
 
 def _of_tar(path: str) -> Iterator[Member]:
     with open(path, 'rb') as raw:
-        if raw.read(2) not in _COMPRESSED:
+        start = raw.read(2)
+        if start not in _COMPRESSED:
             # A copy that was cut off would read as a shorter one; the end has two empty blocks.
             raw.seek(-min(2 * tarfile.BLOCKSIZE, os.fstat(raw.fileno()).st_size), os.SEEK_END)
             if any(raw.read()) or raw.tell() < 2 * tarfile.BLOCKSIZE:
                 raise errors.BadFile(path, 'not a tar archive, or not complete')
-    # As a stream: what comes later is not looked for, and nothing is held beside one member.
-    with tarfile.open(path, 'r|*') as archive:
-        for entry in archive:
-            name = entry.name.removeprefix('./')
-            whole = f'{path}: {entry.name!r}'
-            if name.startswith('/') or '..' in name.split('/') or '\0' in name:
-                raise errors.BadFile(whole, 'leaves the archive')
-            if entry.isdir():
-                continue
-            if not entry.isreg():
-                raise errors.BadFile(whole, 'is a link or a device')
-            if entry.size > LARGEST_MEMBER:
-                raise errors.BadFile(whole, f'has more than {LARGEST_MEMBER >> 20} MiB')
-            stream = archive.extractfile(entry)
-            assert stream is not None
-            yield Member(name, f'{path}: {name}', _content(stream, whole))
+        raw.seek(0)
+        stream: Any = _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw
+        # As a stream: what comes later is not looked for, and nothing is held beside one member.
+        bounded = cast(IO[bytes], _Bounded(stream, path))
+        with tarfile.open(fileobj=bounded, mode='r|', tarinfo=_Entry) as archive:
+            yield from _entries(archive, path)
+
+
+class _Bounded:
+    """A stream that ends with an error where an archive has more than a host can have."""
+
+    def __init__(self, stream: IO[bytes], path: str) -> None:
+        self._stream, self._path, self._left = stream, path, LARGEST_ARCHIVE
+
+    def read(self, size: int) -> bytes:
+        content = self._stream.read(size)
+        self._left -= len(content)
+        if self._left < 0:
+            raise _too_much(self._path)
+        return content
+
+
+class _Entry(tarfile.TarInfo):
+    """A header that is refused where tarfile would read too much for it."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type in _HEADERS and entry.size > _LARGEST_HEADER:
+            raise tarfile.ReadError('a header is too large')
+        return entry
+
+
+def _entries(archive: tarfile.TarFile, path: str) -> Iterator[Member]:
+    for number, entry in enumerate(archive):
+        if number > MOST_MEMBERS:
+            raise _too_much(path)
+        name = posixpath.normpath(entry.name)
+        whole = f'{path}: {entry.name!r}'
+        if entry.name.startswith('/') or '..' in entry.name.split('/') or '\0' in name:
+            raise errors.BadFile(whole, 'leaves the archive')
+        if entry.isdir():
+            continue
+        if not entry.isreg():
+            raise errors.BadFile(whole, 'is a link or a device')
+        if entry.size > LARGEST_MEMBER:
+            raise errors.BadFile(whole, f'has more than {LARGEST_MEMBER >> 20} MiB')
+        stream = archive.extractfile(entry)
+        assert stream is not None
+        yield Member(name, f'{path}: {name}', _content(stream, whole))
 
 
 def _content(stream: IO[bytes], path: str) -> bytes:

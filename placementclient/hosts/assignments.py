@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 
 COLUMNS = (
     'consumer_uuid',
@@ -79,17 +80,18 @@ def of_mediated_devices(
     outcome = Assignments()
     twice = _on_several(hosts)
     for facts in hosts:
+        tree = _Tree(snapshot, facts)
         for domain in facts.domains:
             if domain.uuid in twice:
                 continue
             rows, misfits = _of_domain(facts, domain, classes or {}, default)
             if snapshot is not None and not misfits:
-                misfits = list(_compared(snapshot, facts, domain, rows))
+                misfits = list(_compared(tree, facts, domain, rows))
             outcome.misfits += misfits
             outcome.rows += [] if misfits else rows
         if snapshot is not None:
             named = {default, *(classes or {}).values()}
-            outcome.misfits += _without_device(snapshot, facts, named, twice)
+            outcome.misfits += _without_device(tree, facts, named, twice)
     outcome.misfits += _named(twice)
     return outcome
 
@@ -103,10 +105,11 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> As
     outcome = Assignments()
     twice = _on_several(hosts)
     for facts in hosts:
+        tree = _Tree(snapshot, facts)
         for domain in facts.domains:
             if domain.uuid in twice:
                 continue
-            held = _held(snapshot, facts, domain.uuid)
+            held = tree.held(domain.uuid)
             if snapshot is not None and not held:
                 outcome.misfits.append(_unknown(facts, domain))
                 continue
@@ -203,21 +206,33 @@ def _parentage(
     )
 
 
-def _tree(snapshot: Snapshot, facts: HostFacts) -> list[ProviderState]:
-    root = snapshot.find(facts.hostname)
-    return list(snapshot.tree(root.uuid)) if root is not None else []
+class _Tree:
+    """The consumers of the tree of a host.
 
+    :param snapshot: without it there are none
+    """
 
-def _held(snapshot: Snapshot | None, facts: HostFacts, consumer_uuid: str) -> dict[str, int]:
-    """What a consumer holds in the tree of a host, by class."""
-    consumer = snapshot.consumers.get(consumer_uuid) if snapshot is not None else None
-    held: dict[str, int] = {}
-    if snapshot is None or consumer is None:
+    def __init__(self, snapshot: Snapshot | None, facts: HostFacts) -> None:
+        self._snapshot = snapshot
+        root = snapshot.find(facts.hostname) if snapshot is not None else None
+        states = snapshot.tree(root.uuid) if snapshot is not None and root is not None else ()
+        self._uuids = {state.uuid for state in states}
+
+    def held(self, consumer_uuid: str) -> dict[str, int]:
+        """The amounts that a consumer holds in the tree, by class."""
+        consumer = self._snapshot.consumers.get(consumer_uuid) if self._snapshot else None
+        held = Counter[str]()
+        for uuid, resources in (consumer.allocations if consumer else {}).items():
+            if uuid in self._uuids:
+                held.update(resources)
         return held
-    for state in _tree(snapshot, facts):
-        for name, amount in consumer.allocations.get(state.uuid, {}).items():
-            held[name] = held.get(name, 0) + amount
-    return held
+
+    def consumers(self) -> set[str]:
+        """The UUIDs of all that hold something in the tree."""
+        snapshot = self._snapshot
+        if snapshot is None:
+            return set()
+        return {each.uuid for uuid in self._uuids for each in snapshot.consumers_on(uuid)}
 
 
 def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
@@ -229,11 +244,11 @@ def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
 
 
 def _compared(
-    snapshot: Snapshot, facts: HostFacts, domain: Domain, rows: Sequence[Assigned]
+    tree: _Tree, facts: HostFacts, domain: Domain, rows: Sequence[Assigned]
 ) -> Iterator[Misfit]:
     if not rows:
         return
-    held = _held(snapshot, facts, domain.uuid)
+    held = tree.held(domain.uuid)
     if not held:
         yield _unknown(facts, domain)
         return
@@ -251,15 +266,12 @@ def _compared(
 
 
 def _without_device(
-    snapshot: Snapshot, facts: HostFacts, names: set[str], known: Mapping[str, object]
+    tree: _Tree, facts: HostFacts, names: set[str], known: Mapping[str, object]
 ) -> Iterator[Misfit]:
     """The consumers that hold such a class on a host, and have no device there."""
     having = {domain.uuid for domain in facts.domains if domain.mdevs}.union(known)
-    consumers = {
-        c.uuid: c for state in _tree(snapshot, facts) for c in snapshot.consumers_on(state.uuid)
-    }
-    for uuid in sorted(consumers.keys() - having):
-        held = _held(snapshot, facts, uuid)
+    for uuid in sorted(tree.consumers() - having):
+        held = tree.held(uuid)
         found = ', '.join(f'{held[name]} {name}' for name in sorted(names) if name in held)
         if found:
             yield Misfit(

@@ -6,17 +6,36 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
+
 from placementclient import errors
+from placementclient.codec.decoding import said
 from placementclient.hosts.devices import PF, Device
 
 #: The names of the option, the second one of releases before Zed.
 OPTIONS = ('device_spec', 'passthrough_whitelist')
 ANY = '*'
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
+#: Where oslo.config ends a line of a configuration file.
+_LINE_END = re.compile(r'\r\n?|\n')
 #: The parts of an address and the largest value and the width of each, in hexadecimal digits.
 _PARTS = {'domain': (0xFFFF, 4), 'bus': (0xFF, 2), 'slot': (0x1F, 2), 'function': (0x7, 1)}
+#: The longest regular expression, in characters, and how many entries a file may have.
+_LONGEST, _MOST_ENTRIES = 64, 1_000
+_ATOM = r'\\[dDwWsS\W_]|\[\^?\]?(?:\\.|[^\]\\])*\]|[^\\\[\](){}|*+?]'
+_REPEATED = r'(?:[*+?]|\{\d{1,2}(?:,\d{0,2})?\})?'
+#: Regular expressions that end at once on the few digits of an address: no group is repeated, and
+#: no alternative is empty, so that the ways to match a text stay few.
+_BOUNDED = re.compile(
+    rf'(?:(?:{_ATOM}){_REPEATED}|\((?:\?:)?(?!\|)|\)(?![*+?{{])|\|(?![|)]))*', re.DOTALL
+)
+
+_Value = str | int | float | bool | None
+_Record = dict[str, _Value | dict[str, str]]
+_ENTRY = msgspec.json.Decoder(_Record | list[_Record])
 
 
 class Address(NamedTuple):
@@ -66,12 +85,18 @@ class DeviceSpec:
     def _is_at(self, address: Address) -> bool:
         if self.is_pattern:
             # From the start, not to the end: so "0" is any function, and "1" of bus "10" too.
-            return all(re.match(p, part) for p, part in zip(self.address, address, strict=True))
+            return all(_begins(part, p) for p, part in zip(self.address, address, strict=True))
         return all(p in (ANY, part) for p, part in zip(self.address, address, strict=True))
 
     def is_true(self, tag: str) -> bool:
         """Whether a tag is set and means yes."""
         return str(self.tags.get(tag, '')).strip().lower() in _TRUE
+
+
+@lru_cache(1 << 16)
+def _begins(part: str, pattern: str) -> bool:
+    """Whether a part of an address begins as a regular expression says; most parts recur."""
+    return re.match(pattern, part) is not None
 
 
 def split(address: str) -> Address:
@@ -100,7 +125,12 @@ def parse(text: str, path: str) -> list[DeviceSpec]:
     :raises errors.BadFile: for what Nova refuses, and for ``devname``, which only the host can
         tell the address of; with the line
     """
-    return [spec for entry, line in _entries(text, path) for spec in _specs(entry, path, line)]
+    specs: list[DeviceSpec] = []
+    for entry, line in _entries(text, path):
+        specs += _specs(entry, path, line)
+        if len(specs) > _MOST_ENTRIES:
+            raise errors.BadFile(path, f'has more than {_MOST_ENTRIES} entries', line)
+    return specs
 
 
 def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
@@ -110,13 +140,14 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
     if first_line[:1] in ('{', '[') and not re.match(r'\[\w+\]\s*$', first_line):
         yield from _objects(text, path)
         return
-    section, key, value, start = '', '', '', 0
-    for number, line in enumerate([*text.splitlines(), '[end]'], 1):
+    section, key, start = '', '', 0
+    values: list[str] = []
+    for number, line in enumerate([*_LINE_END.split(text), '[end]'], 1):
         if key and line[:1] in (' ', '\t') and line.strip():
-            value += ' ' + line.strip()
+            values.append(line.strip())
             continue
-        if key in OPTIONS and section == 'pci' and value:
-            yield value, start
+        if key in OPTIONS and section == 'pci' and any(values):
+            yield ' '.join(values), start
         key = ''
         stripped = line.strip()
         if not stripped or stripped[0] in '#;':
@@ -124,7 +155,7 @@ def _entries(text: str, path: str) -> Iterator[tuple[str, int]]:
         if match := re.fullmatch(r'\[([^\]]+)\]', stripped):
             section = match[1].strip()
         elif match := re.match(r'([\w.-]+)\s*[=:]\s*(.*)', stripped):
-            key, value, start = match[1], _unquoted(match[2]), number
+            key, values, start = match[1], [_unquoted(match[2])], number
 
 
 def _unquoted(value: str) -> str:
@@ -133,45 +164,49 @@ def _unquoted(value: str) -> str:
 
 def _objects(text: str, path: str) -> Iterator[tuple[str, int]]:
     """JSON, one value or one after the other."""
-    decoder, position = json.JSONDecoder(), 0
+    decoder, position, line = json.JSONDecoder(), 0, 1
     while position < len(text):
         if text[position].isspace():
+            line += text[position] == '\n'
             position += 1
             continue
-        line = text.count('\n', 0, position) + 1
         try:
             _, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             raise errors.BadFile(path, 'not JSON', line) from None
         yield text[position:end], line
+        line += text.count('\n', position, end)
         position = end
 
 
 def _specs(entry: str, path: str, line: int) -> Iterator[DeviceSpec]:
     try:
-        value = json.loads(entry)
-    except (ValueError, RecursionError):
+        value = _ENTRY.decode(entry)
+    except msgspec.ValidationError as reason:
+        raise errors.BadFile(path, f'not an entry, nor a list: {said(str(reason))}', line) from None
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise errors.BadFile(path, f'not JSON: {entry[:60]}', line) from None
     for record in value if isinstance(value, list) else [value]:
-        if not isinstance(record, dict):
-            raise errors.BadFile(path, 'an entry is no object', line)
         yield _spec(record, path, line)
 
 
-def _spec(record: dict[str, Any], path: str, line: int) -> DeviceSpec:
+def _spec(record: _Record, path: str, line: int) -> DeviceSpec:
     if 'devname' in record:
         raise errors.BadFile(
             path, 'devname: only the host knows the address of it; give the address', line
         )
     address = record.get('address') or '*:*:*.*'
     if isinstance(address, dict):
-        parts = Address(*(str(address.get(name, '.*')) for name in _PARTS))
-        _compiled(parts, path, line)
+        parts = Address(*(address.get(name, '.*') for name in _PARTS))
+        _check_patterns(parts, path, line)
     elif isinstance(address, str):
         parts = _glob(address, path, line)
     else:
         raise errors.BadFile(path, f'{address!r} is not an address', line)
     known = ('vendor_id', 'product_id', 'address')
+    for name, value in record.items():
+        if name != 'address' and isinstance(value, dict):
+            raise errors.BadFile(path, f'{name} is an object: a text is expected', line)
     return DeviceSpec(
         _id(record, 'vendor_id', path, line),
         _id(record, 'product_id', path, line),
@@ -212,12 +247,22 @@ def _glob(text: str, path: str, line: int) -> Address:
     return Address(*parts)
 
 
-def _compiled(parts: Address, path: str, line: int) -> None:
+def _check_patterns(parts: Address, path: str, line: int) -> None:
+    """See whether regular expressions are ones, and such that end."""
     for pattern in parts:
+        shown = repr(pattern[:40])
         try:
-            re.compile(pattern)
-        except re.error:
-            raise errors.BadFile(path, f'{pattern[:40]!r} is no regular expression', line) from None
+            if len(pattern) <= _LONGEST:
+                re.compile(pattern)
+        except (re.error, OverflowError, RecursionError):
+            raise errors.BadFile(path, f'{shown} is no regular expression', line) from None
+        if len(pattern) > _LONGEST or not _BOUNDED.fullmatch(pattern):
+            raise errors.BadFile(
+                path,
+                f'{shown} can take too long: use at most {_LONGEST} characters, no repeated group, '
+                'no empty alternative and no reference; or several entries with simpler ones',
+                line,
+            )
 
 
 def _text(address: Address) -> str:

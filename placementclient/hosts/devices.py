@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-import io
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+import msgspec
 
 from placementclient import errors
+from placementclient.codec.decoding import said
+from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
-from placementclient.wording import counted
+from placementclient.wording import counted, lines_of
 
 COLUMNS = (
     'hypervisor_hostname',
@@ -31,6 +32,8 @@ REMOVED = 'removed'
 
 _ADDRESS = re.compile(r'[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]')
 _ID = re.compile(r'[0-9a-fA-F]{4}')
+#: Other columns may be there too.
+_RECORDS = msgspec.json.Decoder(list[dict[str, str | int | float | None]])
 _ESCAPES = {'t': '\t', 'n': '\n', '\\': '\\', '0': '\0'}
 
 
@@ -75,7 +78,7 @@ def parse(text: str, path: str) -> list[Device]:
         records = _from_json(text, path)
     elif start == '<':
         records = _from_xml(text, path)
-    elif '\t' in text.splitlines()[0]:
+    elif '\t' in lines_of(text)[0]:
         records = _from_batch(text, path)
     else:
         records = _from_csv(text, path)
@@ -122,10 +125,11 @@ Records = Iterator[tuple[Mapping[str, str], int | None]]
 
 
 def _from_csv(text: str, path: str) -> Records:
-    header = text.splitlines()[0]
+    lines = lines_of(text)
+    header = lines[0]
     if ';' in header and ',' not in header:
         raise errors.BadFile(path, 'has semicolons between its fields: commas are expected', 1)
-    reader = csv.reader(io.StringIO(text, newline=''), strict=True)
+    reader = csv.reader((f'{line}\n' for line in lines), strict=True)
     try:
         yield from _table(((cells, reader.line_num) for cells in reader), path)
     except csv.Error as reason:
@@ -133,7 +137,7 @@ def _from_csv(text: str, path: str) -> Records:
 
 
 def _from_batch(text: str, path: str) -> Records:
-    lines = ((line.split('\t'), number) for number, line in enumerate(text.splitlines(), 1))
+    lines = ((line.split('\t'), number) for number, line in enumerate(lines_of(text), 1))
     yield from _table((([_unescaped(c) for c in cells], n) for cells, n in lines), path)
 
 
@@ -164,32 +168,18 @@ def _table(rows: Iterator[tuple[list[str], int]], path: str) -> Records:
 
 def _from_json(text: str, path: str) -> Records:
     try:
-        document = json.loads(text)
-    except RecursionError:
-        raise errors.BadFile(path, 'nested too deeply') from None
-    except ValueError as reason:
-        raise errors.BadFile(path, f'not JSON: {reason}') from None
+        document = _RECORDS.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as reason:
+        raise errors.BadFile(path, f'not a JSON list of devices: {said(str(reason))}') from None
     for record in document:
-        if not isinstance(record, dict):
-            raise errors.BadFile(path, 'not a list of objects')
         yield {name: _text(value) for name, value in record.items()}, None
 
 
-def _text(value: Any) -> str:
+def _text(value: str | int | float | None) -> str:
     return '' if value is None else str(value).strip()
 
 
 def _from_xml(text: str, path: str) -> Records:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import fromstring
-
-    try:
-        root = fromstring(text, forbid_dtd=True)
-    except DefusedXmlException:
-        raise errors.BadFile(path, 'declares entities or a document type: not read') from None
-    except (SyntaxError, ValueError, RecursionError) as reason:
-        line = getattr(reason, 'position', (None,))[0]
-        raise errors.BadFile(path, 'not XML, or not complete', line) from None
-    for row in root.findall('row'):
+    for row in markup.parsed(text, path).findall('row'):
         # NULL has the attribute xsi:nil and no text.
         yield {cell.get('name', ''): (cell.text or '').strip() for cell in row}, None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from placementclient import errors
 from placementclient.hosts.assignments import Assigned, Assignments, Misfit
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova import schema
 
 SHARED, DEDICATED = 'VCPU', 'PCPU'
 _FLAVOR, _IMAGE = 'hw:cpu_policy', 'hw_cpu_policy'
@@ -24,49 +24,44 @@ def of_servers(
     :param path: where it came from
     :param snapshot: tells where they hold VCPU
     :param migrations: all that are under way
-    :raises errors.BadFile: if the document is something else
+    :raises errors.BadFile: if the document is something else, or has a server twice
     """
     outcome = Assignments()
-    for record in _records(document, path):
-        uuid = str(record.get('id') or record.get('ID') or '').lower()
-        if not uuid:
-            raise errors.BadFile(path, 'a server has no id')
-        policy, source = _policy(record, path)
+    standing: dict[str, list[str]] = {}
+    for migration in migrations:
+        if migration.uuid and not migration.is_over:
+            standing.setdefault(migration.server_uuid, []).append(migration.uuid)
+    for place, record in schema.decoded(
+        document, 'servers', path, schema.ServerRecord, lambda r: (r.server_uuid,)
+    ):
+        uuid = place.required('ID', record.server_uuid)
+        policy, source = _policy(record, place)
         if policy == 'mixed':
             reason = f'has the CPU policy "mixed" ({source}): some of its VCPU are PCPU, say which'
             outcome.misfits.append(Misfit(uuid, reason, path))
         elif policy == 'dedicated':
-            own = [m.uuid for m in migrations if m.server_uuid == uuid and not m.is_over and m.uuid]
-            for consumer_uuid in (uuid, *own):
-                standing = '' if consumer_uuid == uuid else f', migration of server {uuid}'
-                outcome.rows += _rows(snapshot, consumer_uuid, f'{source}{standing}')
+            outcome.rows += _rows(snapshot, uuid, source)
+            for migration_uuid in standing.get(uuid, ()):
+                evidence = f'{source}, migration of server {uuid}'
+                outcome.rows += _rows(snapshot, migration_uuid, evidence)
     return outcome
 
 
-def _records(document: Any, path: str) -> Iterable[Mapping[str, Any]]:
-    if isinstance(document, Mapping):
-        document = document.get('servers')
-    if not isinstance(document, list) or not all(isinstance(r, Mapping) for r in document):
-        raise errors.BadFile(path, 'not a list of servers')
-    return document
-
-
-def _policy(record: Mapping[str, Any], path: str) -> tuple[str, str]:
+def _policy(record: schema.ServerRecord, place: schema.Place) -> tuple[str, str]:
     """The CPU policy of a server, and what says so; the flavor counts before the image."""
-    flavor = record.get('flavor')
-    specs = flavor.get('extra_specs') if isinstance(flavor, Mapping) else None
+    specs = None
+    if isinstance(record.flavor, Mapping):
+        specs = schema.convert(record.flavor, schema.FlavorRecord, place).extraspecs
     if not isinstance(specs, Mapping):
-        raise errors.BadFile(
-            path,
-            f'server {record.get("id")} does not say the extra specs of its flavor: list the '
-            'servers at compute API 2.47 or later, as an administrator',
+        raise place.error(
+            f'server {record.server_uuid} does not say the extra specs of its flavor: list the '
+            'servers at compute API 2.47 or later, as an administrator'
         )
     if _FLAVOR in specs:
         return str(specs[_FLAVOR]), f'{_FLAVOR}={specs[_FLAVOR]}'
-    image = record.get('image')
     # From compute API 2.98 on.
-    properties = image.get('properties') if isinstance(image, Mapping) else None
-    if isinstance(properties, Mapping) and _IMAGE in properties:
+    properties = record.image.properties if isinstance(record.image, schema.ImageRecord) else None
+    if properties and _IMAGE in properties:
         return str(properties[_IMAGE]), f'{_IMAGE}={properties[_IMAGE]}'
     return '', ''
 

@@ -56,7 +56,7 @@ def missing(
         held = snapshot.consumers.get(server.uuid)
         if server.node is None or (held is not None and held.allocations):
             continue
-        reason = _under_way(server, migrating)
+        reason = under_way(server, migrating)
         if reason:
             yield Heal(server, State.LEFT_ALONE, reason)
         else:
@@ -76,7 +76,7 @@ def disowned(
         owner = server.project_id, server.user_id
         if held is None or not held.allocations or (held.project_id, held.user_id) == owner:
             continue
-        reason = _under_way(server, migrating)
+        reason = under_way(server, migrating)
         if reason:
             yield Heal(server, State.LEFT_ALONE, reason)
         else:
@@ -85,7 +85,11 @@ def disowned(
             yield Heal(server, State.PLANNED, belongs, own)
 
 
-def _under_way(server: ServerDetail, migrating: Collection[str]) -> str:
+def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
+    """Why a server is left alone; empty if nothing is done with it.
+
+    :param migrating: as of :func:`missing`
+    """
     if server.task:
         return f'it is under way: {server.task}'
     if server.is_resized:

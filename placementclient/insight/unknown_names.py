@@ -1,4 +1,4 @@
-"""What a request asks for and nobody has: it may have been mistyped."""
+"""Names in a request that no provider has: they may have been mistyped."""
 
 from __future__ import annotations
 
@@ -25,24 +25,39 @@ class Absent(NamedTuple):
     is_sound: bool
 
 
-def absent(snapshot: Snapshot, request: CandidateRequest) -> Iterator[Absent]:
+class Names(NamedTuple):
+    """The names that providers have."""
+
+    classes: set[str]
+    traits: set[str]
+    aggregates: set[str]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Names:
+        """Return those of a snapshot."""
+        states = snapshot.providers.values()
+        return cls(
+            {name for state in states for name in state.inventories},
+            {trait for state in states for trait in state.traits},
+            {aggregate for state in states for aggregate in state.aggregates},
+        )
+
+
+def absent(there: Names, request: CandidateRequest) -> Iterator[Absent]:
     """Each class, trait and aggregate that is asked for and that no provider has."""
     filters = (request.common, *request.groups.values())
-    states = snapshot.providers.values()
-    classes = {name for state in states for name in state.inventories}
-    for name in sorted({name for each in filters for name in each.resources} - classes):
-        hint = '' if name in STANDARDS else meant(name, {*classes, *STANDARDS})
+    for name in sorted({name for each in filters for name in each.resources} - there.classes):
+        hint = '' if name in STANDARDS else meant(name, {*there.classes, *STANDARDS})
         sentence = f'No resource provider has inventory of {name}{hint}'
         yield Absent(sentence, name in STANDARDS)
-    traits = {trait for state in states for trait in state.traits}
-    known = {*traits, *os_traits.get_traits()}
     required = [*request.root_required, *(name for each in filters for name in each.required)]
-    for names in _missing(required, traits):
+    for names in _missing(required, there.traits):
+        known = {*there.traits, *os_traits.get_traits()}
         hints = ''.join(meant(name, known) for name in names if name not in known)
         sentence = f'No resource provider has the trait {",".join(names)}{hints}'
         yield Absent(sentence, known.issuperset(names))
-    aggregates = {aggregate for state in states for aggregate in state.aggregates}
-    for names in _missing([name for each in filters for name in each.member_of], aggregates):
+    asked = [name for each in filters for name in each.member_of]
+    for names in _missing(asked, there.aggregates):
         wrong = ', '.join(name for name in names if not is_uuid(name))
         if wrong:
             yield Absent(f'{wrong} is not the UUID of an aggregate', False)

@@ -88,6 +88,17 @@ class Outcome:
         return [tree for tree in self.trees if tree.state in states]
 
 
+class Verdict(enum.StrEnum):
+    """How bad a difference from a plan is."""
+
+    #: The plan is still to be applied.
+    PENDING = 'pending'
+    #: Others have changed something since, as they may.
+    CHANGED_LATER = 'changed later'
+    #: The reshape is not complete or not right.
+    DAMAGED = 'damaged'
+
+
 @dataclass(frozen=True, slots=True)
 class Deviation:
     """Something that is not as a plan made it.
@@ -96,15 +107,20 @@ class Deviation:
     :param kind: stable, for programs: ``inventory``, ``misplaced``, …
     :param message: one sentence without its full stop
     :param facts: the figures and names that the message is made of
-    :param is_damage: whether the reshape is not complete or not right; otherwise others have
-        changed something since, as they may
+    :param is_overdue: of a tree that is pending: whether nothing tells that it is still to come
     """
 
     tree: str
     kind: str
     message: str
     facts: Mapping[str, Any] = field(default_factory=dict)
-    is_damage: bool = True
+    verdict: Verdict = Verdict.DAMAGED
+    is_overdue: bool = False
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether the reshape is not complete or not right."""
+        return self.verdict is Verdict.DAMAGED
 
 
 class Status(enum.StrEnum):

@@ -55,18 +55,6 @@ class AmendInventory:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinAggregate:
-    """Put a provider into an aggregate.
-
-    :param provider_name: ``None`` where only the operator knows which one
-    :param aggregate: ``None`` likewise
-    """
-
-    provider_name: str | None
-    aggregate: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class LeaveAggregate:
     """Take a provider out of an aggregate."""
 
@@ -80,13 +68,6 @@ class Rename:
 
     provider_name: str
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeProvider:
-    """Look at what it would take to take a provider out."""
-
-    provider_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +89,10 @@ class Administration(enum.Enum):
 
     #: Give consumers from before there were any their records.
     RECORD_CONSUMERS = enum.auto()
-    #: Let the service end a search for candidates before it has all of them.
-    LIMIT_CANDIDATES = enum.auto()
 
 
 #: What can be carried out at once, without anybody losing anything that it uses.
 Repair = AddTrait | LowerReserved | FreeAllocations
 #: What is left to the operator.
-Advice = (
-    AmendInventory
-    | JoinAggregate
-    | LeaveAggregate
-    | Rename
-    | PurgeProvider
-    | HealServer
-    | LookAtMigrations
-    | Administration
-)
+Advice = AmendInventory | LeaveAggregate | Rename | HealServer | LookAtMigrations | Administration
 Remedy = Repair | Advice

@@ -9,6 +9,10 @@ from placementclient.model.flavors import Flavor
 #: How a migration ends; one that has 'finished' still waits to be confirmed or reverted.
 _SUCCESS = frozenset({'completed', 'confirmed', 'reverted', 'cancelled', 'done'})
 _FAILURE = frozenset({'error', 'failed'})
+#: The state of a server that is shelved and on no host, which holds nothing.
+_OFFLOADED = 'shelved_offloaded'
+#: A resize waits to be confirmed or reverted: the state of a server, and its status.
+_RESIZED = ('resized', 'verify_resize')
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,7 @@ class Server:
 
     :param hosts: the names of the host that it is on: of the compute service, of the hypervisor
     :param task: what is being done with it
+    :param status: in small letters; ``None`` where the list does not say it
     :param changed_at: when Nova has changed it last, UTC, as ISO 8601; ``None`` where the list does
         not say it
     :param detail: what decides what it holds; ``None`` where the list does not say it
@@ -27,6 +32,17 @@ class Server:
     task: str | None = None
     changed_at: str | None = None
     detail: ServerDetail | None = None
+    status: str | None = None
+
+    @property
+    def is_offloaded(self) -> bool:
+        """True for a server that is shelved and on no host: it should hold nothing."""
+        return self.status == _OFFLOADED and not self.hosts
+
+    @property
+    def is_resized(self) -> bool:
+        """True for a server of which a resize or migration waits to be confirmed or reverted."""
+        return self.status in _RESIZED
 
 
 @dataclass(frozen=True, slots=True)

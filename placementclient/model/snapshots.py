@@ -10,7 +10,7 @@ from placementclient import errors
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.origin import Origin
-from placementclient.model.providers import Provider, normalized
+from placementclient.model.providers import Provider, is_uuid, normalized
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,15 @@ class ProviderState:
     @property
     def name(self) -> str:
         return self.provider.name
+
+    @property
+    def reference(self) -> str:
+        """The name as a command takes it; the UUID where the name would be taken for another thing.
+
+        So do an option, the UUID of another provider, and what does not stay on its line.
+        """
+        is_plain = self.name.isprintable() and not self.name.startswith('-')
+        return self.name if is_plain and not is_uuid(self.name) else self.uuid
 
     def used(self, resource_class: str) -> int:
         """How much of a class is used."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -24,6 +25,40 @@ class Tree:
     def providers(self) -> list[ProviderState]:
         """All of it, parents before their children."""
         return list(self.snapshot.tree(self.root.uuid))
+
+
+def fault(providers: Iterable[Provider]) -> str | None:
+    """Say why providers are not whole trees; ``None``: they are.
+
+    They are if each UUID and each name is there once, if every parent is there, and if each
+    provider is below the root that it names.
+    """
+    by_uuid: dict[str, Provider] = {}
+    named: dict[str, str] = {}
+    for each in providers:
+        if each.uuid in by_uuid:
+            return f'two providers have the UUID {each.uuid}'
+        if each.name in named:
+            return f'two providers have the name {each.name!r}: {named[each.name]} and {each.uuid}'
+        by_uuid[each.uuid], named[each.name] = each, each.uuid
+    children: dict[str | None, list[Provider]] = {}
+    for each in by_uuid.values():
+        parent = each.parent_provider_uuid
+        if parent == each.uuid:
+            return f'{each.name!r} ({each.uuid}) is its own parent'
+        if parent is not None and parent not in by_uuid:
+            return f'the parent of {each.name!r} ({each.uuid}), {parent}, is missing'
+        children.setdefault(parent, []).append(each)
+    pending = [(root, root.uuid) for root in children.get(None, ())]
+    for each, root in pending:
+        if each.root_uuid != root:
+            return f'{each.name!r} ({each.uuid}) is not in the tree of its root, {each.root_uuid}'
+        pending.extend((child, root) for child in children.get(each.uuid, ()))
+    if len(pending) < len(by_uuid):
+        circling = by_uuid.keys() - {each.uuid for each, _ in pending}
+        each = next(each for each in by_uuid.values() if each.uuid in circling)
+        return f'the parents of {each.name!r} ({each.uuid}) are a circle'
+    return None
 
 
 def reach(

@@ -1,44 +1,30 @@
-"""Lists of servers, flavors, projects and the like, as OpenStackClient or the API has them."""
+"""Lists of servers, flavors, projects and the like, as OpenStackClient or the API has them.
+
+A record that is there twice is an error in each of them: one of the two is not true.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from placementclient import errors
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.servers import Server, ServerDetail, ServerMigration
+from placementclient.nova import schema
+from placementclient.nova.schema import Place
 
-#: The names that releases and formats have for a field; without case, blanks and punctuation.
-_ID = ('id', 'uuid')
-_HOSTS = (
-    'host',
-    'computehost',
-    'hypervisorhostname',
-    'osextsrvattrhost',
-    'osextsrvattrhypervisorhostname',
-)
-_UUID = ('uuid',)
-_SERVER = ('serveruuid', 'serverid', 'instanceuuid')
-_SOURCES = ('sourcecompute', 'sourcenode')
-_NODE, _TASK, _STATE = 'osextsrvattrhypervisorhostname', 'osextststaskstate', 'osextstsvmstate'
-_TASKS = (_TASK, 'taskstate')
-_CHANGED = ('updated', 'updatedat')
-#: What ``GET /servers/detail`` answers an administrator, as the API spells it.
+#: What ``GET /servers/detail`` answers an administrator, by the names of the fields.
 _DETAILS = {
-    _NODE: 'OS-EXT-SRV-ATTR:hypervisor_hostname',
-    _TASK: 'OS-EXT-STS:task_state',
-    _STATE: 'OS-EXT-STS:vm_state',
-    'flavor': 'flavor',
-    'image': 'image',
+    schema.normal(name): name
+    for name in (
+        'OS-EXT-SRV-ATTR:hypervisor_hostname',
+        'OS-EXT-STS:task_state',
+        'OS-EXT-STS:vm_state',
+        'flavor',
+        'image',
+    )
 }
-_STATUS = ('status',)
-_TYPE = ('type', 'migrationtype')
-_NAME = ('name', 'originalname')
-_EPHEMERAL = ('ephemeral', 'osflvextdataephemeral')
-_PUBLIC = ('ispublic', 'osflavoraccessispublic')
-_EXTRA_SPECS = ('extraspecs', 'properties')
 
 
 def servers(document: Any, path: str) -> dict[str, Server]:
@@ -47,20 +33,20 @@ def servers(document: Any, path: str) -> dict[str, Server]:
     :param document: what ``openstack server list --all-projects --long -f json`` prints, or what
         ``GET /servers/detail`` answers an administrator
     :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if it is something else, or has a server twice
     """
     found = {}
-    for record in _records(document, 'servers', path):
-        if any(_texts(record, _SERVER)):
-            raise errors.BadFile(path, 'a list of migrations, not of servers')
-        uuid = _required(record, _ID, 'ID', path).lower()
-        is_detailed = record.keys() >= _DETAILS.keys() and isinstance(record['flavor'], Mapping)
+    raw = schema.listed(document, 'servers', path)
+    for each, (place, record) in zip(raw, _servers(document, path), strict=True):
+        uuid = place.required('ID', record.server_uuid)
+        is_detailed = not _undetailed(each) and isinstance(record.flavor, Mapping)
         found[uuid] = Server(
             uuid,
-            tuple(_texts(record, _HOSTS)),
-            next(_texts(record, _TASKS), None),
-            next(_texts(record, _CHANGED), None),
-            _server_detail(record, path, {}) if is_detailed else None,
+            tuple(filter(None, _hosts(record))),
+            record.osextststaskstate or record.taskstate,
+            record.updated or record.updatedat,
+            _server_detail(record, place, {}) if is_detailed else None,
+            _lower(record.osextstsvmstate or record.status),
         )
     return found
 
@@ -71,39 +57,64 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
     :param document: what ``GET /servers/detail`` answers an administrator
     :param path: where it came from, for the error
     :param flavors: by ID, for what compute API 2.46 and below answers
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if it is something else, or has a server twice
     """
-    return [_server_detail(record, path, flavors) for record in _records(document, 'servers', path)]
+    found = []
+    raw = schema.listed(document, 'servers', path)
+    for each, (place, record) in zip(raw, _servers(document, path), strict=True):
+        # Only an administrator is told all; what is not told must not be taken for nothing.
+        for name in _undetailed(each):
+            raise place.error(f'has no {name!r}: GET /servers/detail has it')
+        found.append(_server_detail(record, place, flavors))
+    return found
+
+
+def _servers(document: Any, path: str) -> Iterator[tuple[Place, schema.ServerRecord]]:
+    return schema.decoded(
+        document, 'servers', path, schema.ServerRecord, lambda r: (r.server_uuid,)
+    )
+
+
+def _hosts(record: schema.ServerRecord) -> tuple[str | None, ...]:
+    return (
+        record.host,
+        record.computehost,
+        record.hypervisorhostname,
+        record.osextsrvattrhost,
+        record.osextsrvattrhypervisorhostname,
+    )
+
+
+def _undetailed(record: Mapping[str, Any]) -> list[str]:
+    """What the list does not say of a server, as the API spells it."""
+    said = {schema.normal(str(name)) for name in record}
+    return [spelt for name, spelt in _DETAILS.items() if name not in said]
 
 
 def _server_detail(
-    record: Mapping[str, Any], path: str, flavors: Mapping[str, Flavor]
+    record: schema.ServerRecord, place: Place, flavors: Mapping[str, Flavor]
 ) -> ServerDetail:
-    uuid = _required(record, _ID, 'ID', path).lower()
-    for key, name in _DETAILS.items():
-        # Only an administrator is told all; what is not told must not be taken for nothing.
-        if key not in record:
-            raise errors.BadFile(path, f'server {uuid} has no {name!r}: GET /servers/detail has it')
-    embedded = record['flavor']
+    embedded = record.flavor
     if not isinstance(embedded, Mapping):
-        raise errors.BadFile(path, f'server {uuid}: its flavor is not one of GET /servers/detail')
+        raise place.error('its flavor is not one of GET /servers/detail')
     if 'id' in embedded:
         flavor = flavors.get(str(embedded['id']))
     elif 'extra_specs' in embedded:
-        flavor = _flavor(next(_records([embedded], 'flavors', path)), path)
+        inside = Place(place.path, f'{place.name}.flavor')
+        flavor = _flavor(schema.convert(embedded, schema.FlavorRecord, inside), inside)
     else:
         # The policy of the cloud keeps them back.
         flavor = None
     return ServerDetail(
-        uuid,
-        record[_NODE],
+        place.required('ID', record.server_uuid),
+        record.osextsrvattrhypervisorhostname,
         flavor,
-        _required(record, ('tenantid', 'projectid'), 'tenant_id', path),
-        _required(record, ('userid',), 'user_id', path),
+        place.required('tenant_id', record.tenantid, record.projectid),
+        place.required('user_id', record.userid),
         # The API says '' of a server that was booted from a volume.
-        not record['image'],
-        record[_TASK],
-        record[_STATE] == 'resized',
+        not record.image,
+        record.osextststaskstate,
+        record.osextstsvmstate == 'resized',
     )
 
 
@@ -112,18 +123,27 @@ def migrations(document: Any, path: str) -> list[ServerMigration]:
 
     :param document: what ``openstack server migration list -f json`` prints
     :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if it is something else, or has a migration twice
     """
+    records = schema.decoded(
+        document, 'migrations', path, schema.MigrationRecord, lambda r: (_lower(r.uuid),)
+    )
     return [
         ServerMigration(
-            next((uuid.lower() for uuid in _texts(record, _UUID)), None),
-            _required(record, _SERVER, 'Server UUID', path).lower(),
-            tuple(_texts(record, _SOURCES)),
-            _required(record, _STATUS, 'Status', path).lower(),
-            next((kind.lower() for kind in _texts(record, _TYPE)), None),
+            _lower(record.uuid),
+            place.required(
+                'Server UUID', record.serveruuid, record.serverid, record.instanceuuid
+            ).lower(),
+            tuple(filter(None, (record.sourcecompute, record.sourcenode))),
+            place.required('Status', record.status).lower(),
+            _lower(record.type or record.migrationtype),
         )
-        for record in _records(document, 'migrations', path)
+        for place, record in records
     ]
+
+
+def _lower(text: str | None) -> str | None:
+    return text and text.lower()
 
 
 def aggregates(document: Any, path: str) -> list[HostAggregate]:
@@ -131,35 +151,33 @@ def aggregates(document: Any, path: str) -> list[HostAggregate]:
 
     :param document: what ``GET /os-aggregates`` answers from compute API 2.41 on
     :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if it is something else, has an aggregate twice, or a host of one
     """
     found = []
-    for record in _records(document, 'aggregates', path):
-        uuid = _required(record, _UUID, 'uuid', path).lower()
-        hosts = record.get('hosts')
-        if not isinstance(hosts, list) or not all(isinstance(host, str) for host in hosts):
-            raise errors.BadFile(path, f'aggregate {uuid} has no list of hosts')
-        metadata = record.get('metadata') or {}
-        if not isinstance(metadata, Mapping):
-            raise errors.BadFile(path, f'aggregate {uuid}: its metadata is no object')
+    for place, record in schema.decoded(
+        document, 'aggregates', path, schema.AggregateRecord, lambda r: (_lower(r.uuid),)
+    ):
+        if len(set(record.hosts)) < len(record.hosts):
+            raise place.error('has a host twice')
+        metadata = {key: str(value) for key, value in (record.metadata or {}).items()}
         found.append(
             HostAggregate(
-                uuid,
-                _required(record, _NAME, 'name', path),
-                tuple(hosts),
-                next(_texts(metadata, ('availability_zone',)), None),
+                place.required('uuid', record.uuid).lower(),
+                place.required('name', record.name),
+                tuple(record.hosts),
+                metadata.get('availability_zone'),
                 tuple(_projects_of(metadata)),
             )
         )
     return found
 
 
-def _projects_of(metadata: Mapping[str, Any]) -> Iterator[str]:
+def _projects_of(metadata: Mapping[str, str]) -> Iterator[str]:
     """The projects of ``filter_tenant_id``; with a suffix there are several such keys."""
     for key in sorted(metadata):
-        if str(key).startswith('filter_tenant_id'):
+        if key.startswith('filter_tenant_id'):
             # AggregateMultiTenancyIsolation takes several in one, too.
-            yield from filter(None, map(str.strip, str(metadata[key]).split(',')))
+            yield from filter(None, map(str.strip, metadata[key].split(',')))
 
 
 def projects(document: Any, path: str) -> dict[str, str]:
@@ -168,11 +186,13 @@ def projects(document: Any, path: str) -> dict[str, str]:
     :param document: what ``GET /v3/projects`` answers, or what ``openstack project list -f json``
         prints
     :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if it is something else, or has a project twice
     """
     return {
-        _required(record, _ID, 'ID', path): _required(record, _NAME, 'Name', path)
-        for record in _records(document, 'projects', path)
+        place.required('ID', record.id, record.uuid): place.required('Name', record.name)
+        for place, record in schema.decoded(
+            document, 'projects', path, schema.ProjectRecord, lambda r: (r.id or r.uuid,)
+        )
     }
 
 
@@ -182,17 +202,18 @@ def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
     :param document: a list of what ``GET /os-quota-sets/{project}`` answers, or what
         ``openstack quota list --compute -f json`` prints
     :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if it is something else, or has a project twice
     """
-    found = {}
-    for record in _records(document, 'quotas', path):
-        project = _required(record, ('projectid', 'id'), 'Project ID', path)
-        found[project] = {
+    return {
+        place.required('Project ID', record.projectid, record.id): {
             name: limit
-            for name, key in (('CPUS', 'cores'), ('MEMORY_MB', 'ram'))
-            if isinstance(limit := record.get(key), int)
+            for name, limit in (('CPUS', record.cores), ('MEMORY_MB', record.ram))
+            if limit is not None
         }
-    return found
+        for place, record in schema.decoded(
+            document, 'quotas', path, schema.QuotaRecord, lambda r: (r.projectid or r.id,)
+        )
+    }
 
 
 def flavors(document: Any, path: str) -> list[Flavor]:
@@ -201,9 +222,9 @@ def flavors(document: Any, path: str) -> list[Flavor]:
     :param document: what ``GET /flavors/detail`` answers from compute API 2.61 on, or what
         ``openstack flavor list --all --long -f json`` prints
     :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else
+    :raises errors.BadFile: if it is something else, or has a flavor twice: its ID or its name
     """
-    return [_flavor(record, path) for record in _records(document, 'flavors', path)]
+    return [_flavor(record, place) for place, record in _flavors(document, path)]
 
 
 def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
@@ -212,68 +233,36 @@ def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
     :raises errors.BadFile: as :func:`flavors` does
     """
     return {
-        _required(record, _ID, 'ID', path): _flavor(record, path)
-        for record in _records(document, 'flavors', path)
+        place.required('ID', record.id, record.uuid): _flavor(record, place)
+        for place, record in _flavors(document, path)
     }
 
 
-def _flavor(record: Mapping[str, Any], path: str) -> Flavor:
-    name = _required(record, _NAME, 'Name', path)
-    if 'flavor' in record or any(_texts(record, _HOSTS)):
-        raise errors.BadFile(path, 'a list of servers, not of flavors')
-    specs = next((record[key] for key in _EXTRA_SPECS if key in record), None)
+def _flavors(document: Any, path: str) -> Iterator[tuple[Place, schema.FlavorRecord]]:
+    return schema.decoded(
+        document,
+        'flavors',
+        path,
+        schema.FlavorRecord,
+        lambda r: (r.id or r.uuid, r.name or r.originalname),
+    )
+
+
+def _flavor(record: schema.FlavorRecord, place: Place) -> Flavor:
+    name = place.required('Name', record.name, record.originalname)
+    specs = record.properties if record.extraspecs is None else record.extraspecs
     if not isinstance(specs, Mapping):
         # Without them it would be counted on hosts that it never gets.
-        raise errors.BadFile(
-            path,
-            f'flavor {name!r} has no extra specs: list flavors with --long, or at compute API 2.61',
+        raise place.error(
+            f'flavor {name!r} has no extra specs: list flavors with --long, or at compute API 2.61'
         )
     return Flavor(
         name,
-        _number(record, name, ('vcpus',), path),
-        _number(record, name, ('ram',), path),
-        _number(record, name, ('disk',), path),
-        _number(record, name, _EPHEMERAL, path),
-        _number(record, name, ('swap',), path),
-        next((bool(record[key]) for key in _PUBLIC if key in record), True),
-        {str(key): str(value) for key, value in specs.items()},
+        record.vcpus,
+        record.ram,
+        record.disk,
+        record.ephemeral or record.osflvextdataephemeral,
+        record.swap,
+        record.ispublic and record.osflavoraccessispublic,
+        {key: str(value) for key, value in specs.items()},
     )
-
-
-def _number(record: Mapping[str, Any], flavor: str, names: Iterable[str], path: str) -> int:
-    """An amount; nothing is 0, which Nova says of swap as an empty text."""
-    value = next((record[name] for name in names if name in record), 0)
-    try:
-        number = int(value or 0)
-    except (TypeError, ValueError):
-        number = -1
-    if number < 0:
-        raise errors.BadFile(path, f'flavor {flavor!r}: {value!r} is not an amount')
-    return number
-
-
-def _records(document: Any, key: str, path: str) -> Iterator[Mapping[str, Any]]:
-    """The records of a list, or of the object that the API puts around it."""
-    if isinstance(document, Mapping):
-        document = document.get(key)
-    if not isinstance(document, list) or not all(isinstance(r, Mapping) for r in document):
-        raise errors.BadFile(path, f'not a list of {key}')
-    return (
-        {''.join(filter(str.isalnum, str(name))).lower(): value for name, value in record.items()}
-        for record in document
-    )
-
-
-def _texts(record: Mapping[str, Any], names: Iterable[str]) -> Iterator[str]:
-    """What a record says in some of its fields; OpenStackClient prints what is missing as None."""
-    for name in names:
-        value = record.get(name)
-        if isinstance(value, str) and value not in ('', 'None'):
-            yield value
-
-
-def _required(record: Mapping[str, Any], names: Iterable[str], column: str, path: str) -> str:
-    value = next(_texts(record, names), None)
-    if value is None:
-        raise errors.BadFile(path, f'an entry has no column {column!r}')
-    return value

@@ -15,6 +15,8 @@ from itertools import pairwise
 import os_resource_classes
 
 from placementclient.model.flavors import Flavor
+from placementclient.model.inventories import UNLIMITED
+from placementclient.model.nova import OWNER_NOVA
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.wording import meant
 
@@ -76,11 +78,17 @@ def _is_class(name: str) -> bool:
 
 
 def _is_known(name: str, amount: str) -> bool:
-    return _is_class(name) and amount.strip().isdecimal()
+    amount = amount.strip()
+    # Placement refuses what is no amount of its own: 400.
+    return _is_class(name) and amount.isdecimal() and len(amount) < 11 and int(amount) <= UNLIMITED
 
 
-def request(flavor: Flavor) -> CandidateRequest:
-    """What a server of this flavor is scheduled with, its root disk on the host."""
+def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
+    """What a server of this flavor is scheduled with, its root disk on the host.
+
+    :param is_owned: whether every nova-compute is of 34 or later: from then on the scheduler
+        requires OWNER_NOVA on the root of a host (``owner_nova_filter``)
+    """
     groups: dict[str, _Group] = {'': _Group()}
     for key, value in flavor.extra_specs.items():
         if match := _EXTRA_SPEC.fullmatch(key):
@@ -103,7 +111,10 @@ def request(flavor: Flavor) -> CandidateRequest:
         filters[''],
         found,
         policy if found and policy in ('none', 'isolate') else None,
-        root_required=('COMPUTE_ACCELERATORS',) if specs.get('accel:device_profile') else (),
+        root_required=(
+            *(['COMPUTE_ACCELERATORS'] if specs.get('accel:device_profile') else ()),
+            *([OWNER_NOVA] if is_owned else ()),
+        ),
         root_forbidden=(_DISABLED,),
     )
 

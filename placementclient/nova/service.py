@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from placementclient import errors
 from placementclient.http import USER_AGENT, Client, translated
 
@@ -16,8 +18,11 @@ _MICROVERSION = '2.59'
 _EXTRA_SPECS = '2.61'
 #: How long an answer is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
-#: What a project's ID may be made of.
-_PROJECT = re.compile(r'[\w-]+')
+#: How many bytes a page may have, and how many pages a list; a page of Nova has 1,000 records.
+LARGEST_PAGE = 1 << 28
+MOST_PAGES = 10_000
+#: What the ID of a project or a server may be made of.
+_ID = re.compile(r'[\w-]+')
 _COMPUTE = {'service_type': 'compute'}
 _IDENTITY = {'service_type': 'identity', 'min_version': '3', 'max_version': '3.latest'}
 
@@ -40,6 +45,19 @@ def servers(client: Client) -> list[Any]:
     return _pages(client, '/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
 
 
+def server(client: Client, uuid: str) -> list[Any]:
+    """One server, as ``GET /servers/{uuid}`` has it; none if there is no such server.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    if not _ID.fullmatch(uuid):
+        return []
+    try:
+        return _pages(client, f'/servers/{uuid}', 'server')
+    except _Unknown:
+        return []
+
+
 def migrations(client: Client) -> list[Any]:
     """All migrations, as ``GET /os-migrations`` has them; from compute API 2.59.
 
@@ -54,6 +72,14 @@ def aggregates(client: Client) -> list[Any]:
     :raises NoCompute: if there is nobody to ask
     """
     return _pages(client, '/os-aggregates', 'aggregates')
+
+
+def compute_services(client: Client) -> list[Any]:
+    """The nova-compute of all hosts, as ``GET /os-services`` has them.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    return _pages(client, '/os-services?binary=nova-compute', 'services')
 
 
 def flavors(client: Client) -> list[Any]:
@@ -74,7 +100,7 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
     found: list[Any] = []
     unknown: _Unknown | None = None
     # What Placement has may be anything, and must not lead to another URL.
-    for project_id in filter(_PROJECT.fullmatch, project_ids):
+    for project_id in filter(_ID.fullmatch, project_ids):
         try:
             found += _pages(client, f'/os-quota-sets/{project_id}', 'quota_set')
         except _Unknown as reason:
@@ -104,12 +130,13 @@ def _pages(
         who = 'Nova' if microversion else 'Keystone'
         raise NoCompute(f'{who} cannot be asked: the session has no catalog')
     records: list[Any] = []
-    page, asked = path, set[str]()
-    while page not in asked:
+    page, asked, last = path, set[str](), None
+    while page not in asked and len(asked) < MOST_PAGES:
         asked.add(page)
         body = _page(client, page, microversion)
         try:
-            records += [body[key]] if isinstance(body[key], dict) else body[key]
+            found = [body[key]] if isinstance(body[key], dict) else body[key]
+            records += found
             links = body.get(f'{key}_links', ())
             following = [link['href'] for link in links if link['rel'] == 'next']
             if not following:
@@ -118,7 +145,10 @@ def _pages(
             page = f'{urlsplit(path).path}?{urlsplit(following[0]).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
             raise NoCompute(_other(microversion)) from None
-    raise NoCompute(f'The list of {key} does not end: it comes back to a page')
+        if not found or found == last:
+            break
+        last = found
+    raise NoCompute(f'The list of {key} does not end: none of {len(asked)} pages is the last')
 
 
 def _page(client: Client, page: str, microversion: str | None) -> Any:
@@ -142,9 +172,11 @@ def _page(client: Client, page: str, microversion: str | None) -> Any:
     if response.status_code != 200:
         refused = _Unknown if response.status_code in (400, 404) else NoCompute
         raise refused(f'{response.reason} (HTTP {response.status_code})')
+    if len(response.content) > LARGEST_PAGE:
+        raise NoCompute(f'An answer has more than {LARGEST_PAGE} bytes')
     try:
-        return response.json()
-    except ValueError:
+        return msgspec.json.decode(response.content)
+    except (ValueError, RecursionError):
         raise NoCompute(_other(microversion)) from None
 
 

@@ -116,16 +116,20 @@ def assignment_of(
     """What the search has found, in the words of a plan, labelled."""
     assignment = Assignment([], [], [], [])
     for item, decision in zip(consumer_items, found, strict=True):
-        label = item.known.label if item.known else Label.FORCED
-        if item.known is None and not decision.forced:
-            label = Label.INFERRED
+        is_open = item.known is None and not decision.forced
+        if is_open:
             has_choice = decision.proved or len(decision.possible) > 1
             rows = assignment.undecided if has_choice else assignment.unproved
             rows += _open_rows(target_state, item, decision)
         for option, placed in decision.placement:
-            for place, (name, amount) in zip(
-                item.options[option], item.amounts.items(), strict=True
-            ):
+            for position, (name, amount) in enumerate(item.amounts.items()):
+                place = item.options[option][position]
+                if item.known:
+                    label = item.known.label
+                elif is_open and _has_choice(item, decision, position):
+                    label = Label.INFERRED
+                else:
+                    label = Label.FORCED
                 amount = placed if item.divisible else amount
                 assignment.rows.append(
                     PlannedRow(
@@ -146,10 +150,21 @@ def assignment_of(
     return assignment
 
 
+def _has_choice(item: ConsumerItem, decision: ItemDecision, position: int) -> bool:
+    """Whether one class of an item that is not forced may itself go to several places.
+
+    :param position: of the class
+    """
+    options = decision.possible if decision.proved else range(len(item.options))
+    return item.divisible or len({item.options[option][position] for option in options}) > 1
+
+
 def _open_rows(
     target_state: TargetState, item: ConsumerItem, decision: ItemDecision
 ) -> Iterator[OpenRow]:
     for position, (name, amount) in enumerate(item.amounts.items()):
+        if not _has_choice(item, decision, position):
+            continue
         places = [item.options[option][position] for option in decision.possible]
         choices = tuple(dict.fromkeys(place.provider for place in places))
         is_named = len(choices) < len({place.where for place in places})

@@ -73,7 +73,8 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
     """
     overlay = SnapshotOverlay(live)
     try:
-        target_state, known = lay_out_return(overlay, tree, _root(overlay, tree))
+        others = [other for other in plan.trees if other is not tree]
+        target_state, known = lay_out_return(overlay, tree, _root(overlay, tree), others)
         renamed = {move.resource_class: move.to_resource_class for move in tree.moves}
         together = tuple(
             tuple(renamed.get(name, name) for name in group) for group in plan.spec.together

@@ -1,29 +1,63 @@
 """Trees that share a target are decided together: what one takes there, another cannot have.
 
-Each tree is carried out by itself, one after the other, and a target may grow with every one of
-them. So what the first trees put there has to fit into what it has by then, what more of them put
-there into what it has later: one bin for each of these moments, as far as it can matter.
+Each tree is carried out by itself, one after the other. What all of them come to does not depend
+on the order, so that they are one assignment problem: what has no solution there has none in any
+order, and what is forced there is forced in every order. An order for a solution is found by
+trying: a target may have room for a tree only after another one has brought inventory to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
+from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.assign import assignment_of, prepared
-from placementclient.planner.infeasibility import Refused, SharedShortage, Undetermined
-from placementclient.planner.solve.problem import Bin, Demand, Item
+from placementclient.planner.infeasibility import (
+    OpenRow,
+    Refused,
+    SharedShortage,
+    Undecidable,
+    Undetermined,
+)
+from placementclient.planner.plan.plan import Label, PlannedRow
 from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.assignment import Assignment, AssignmentProblem
+from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import KnownAssignments
+from placementclient.planner.target.known import HoldingKey, Known, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
 
 #: More demands of all items together are not put into one problem.
 MAX_DEMANDS = 1_000_000
+#: Of more trees, not every order is tried where the order matters.
+MAX_PERMUTED = 4
+
+
+class TreeAssignment(NamedTuple):
+    """Where everything of one tree goes."""
+
+    target_state: TargetState
+    assignment: Assignment
+
+    def known(self) -> dict[HoldingKey, list[Known]]:
+        """The same, as what is known when the tree is planned by itself."""
+        known: dict[HoldingKey, list[Known]] = {}
+        for key, row, where in self.places():
+            places = self.target_state.places[key.where]
+            place = next(place for place in places if place.where == where)
+            known.setdefault(key, []).append(Known(place, row.amount, row.label, row.evidence))
+        return known
+
+    def places(self) -> Iterator[tuple[HoldingKey, PlannedRow, Where | None]]:
+        """Each row, with what it moves and where that goes; without what is added."""
+        for row, transfer in zip(self.assignment.rows, self.assignment.transfers, strict=True):
+            if transfer.source is not None:
+                yield HoldingKey(row.consumer_uuid, *transfer.source), row, transfer.target
 
 
 def shared_by(target_state: TargetState) -> frozenset[str]:
@@ -33,6 +67,33 @@ def shared_by(target_state: TargetState) -> frozenset[str]:
         for flow in target_state.flows
         if target_state.providers[flow.target].root_provider_uuid != target_state.root.uuid
     )
+
+
+def stuck_consumers(
+    overlay: SnapshotOverlay, target_state: TargetState, roots: Collection[str]
+) -> Iterator[str]:
+    """The consumers of several trees that hold an amount against the units, by UUID.
+
+    The service would not write them again, until the tree goes first in which that changes.
+
+    :param roots: of all trees that are planned
+    """
+    for source in dict.fromkeys(where.provider_uuid for where in target_state.places):
+        for consumer in overlay.consumers_on(source):
+            if len(consumer.allocations) == 1:
+                continue
+            states = [state for uuid in consumer.allocations if (state := overlay.state(uuid))]
+            if len({overlay.root_of(state) for state in states} & set(roots)) > 1 and any(
+                name in state.inventories and not state.inventories[name].admits(amount)
+                for state in states
+                for name, amount in consumer.allocations[state.uuid].items()
+            ):
+                yield consumer.uuid
+
+
+def has_choice(target_state: TargetState) -> bool:
+    """Whether some amount of a tree has several places to go to."""
+    return any(len(places) > 1 for places in target_state.places.values())
 
 
 def groups(shared: Mapping[str, frozenset[str]]) -> Iterator[list[str]]:
@@ -55,13 +116,33 @@ def groups(shared: Mapping[str, frozenset[str]]) -> Iterator[list[str]]:
             yield members
 
 
-@dataclass(slots=True)
-class _Part:
-    """One tree's own problem."""
+def orders(
+    overlay: SnapshotOverlay, spec: Spec, roots: Sequence[ProviderState]
+) -> list[tuple[ProviderState, ...]]:
+    """The orders of trees to plan together: one, unless the first of them decides about others.
+    Up to :data:`MAX_PERMUTED` trees these are all orders.
 
-    target_state: TargetState
-    problem: AssignmentProblem
-    items: list[Item]
+    A target that has none of a class gets its units from whichever tree brings the class first.
+    """
+    in_order = _target_states(overlay, spec, roots)
+    if all(
+        _fields(build_target_state(overlay, spec, root)) == _fields(target_state)
+        for root, target_state in zip(roots, in_order, strict=True)
+    ):
+        return [tuple(roots)]
+    if len(roots) <= MAX_PERMUTED:
+        return list(itertools.permutations(roots))
+    return [(root, *(other for other in roots if other is not root)) for root in roots]
+
+
+def _fields(target_state: TargetState) -> dict[Where, Inventory]:
+    """The inventories of a tree, but for the totals of targets that it shares."""
+    shared = shared_by(target_state)
+    return {
+        Where(uuid, name): replace(inventory, total=0) if uuid in shared else inventory
+        for uuid, provider in target_state.providers.items()
+        for name, inventory in provider.inventories.items()
+    }
 
 
 def decide_together(
@@ -70,119 +151,114 @@ def decide_together(
     known: KnownAssignments,
     roots: Sequence[ProviderState],
     timeout: float,
-) -> list[Assignment]:
+    *,
+    order_matters: bool = False,
+) -> list[TreeAssignment]:
     """Find a place for all that the consumers of some trees hold on their sources.
 
-    :param roots: the roots of the trees, in the order in which they are carried out
+    :param roots: the roots of the trees
     :param timeout: how long to search, in the solver's deterministic unit (about a second)
+    :param order_matters: whether what is forced may not be so in another order
     :return: of each tree
     :raises Refused: in the name of the last tree, if there is no such assignment, or none is found
     """
-    parts = list(_parts(overlay.fork(), spec, known, roots))
-    joint = _Joint(parts)
     name = roots[-1].name
-    if joint.is_beyond:
-        raise Refused([Undetermined(name, timeout)])
-    found = search(joint.bins, joint.items, timeout)
+    target_states = _target_states(overlay, spec, roots)
+    merged = _merged(overlay, target_states)
+    rows: dict[HoldingKey, Sequence[Known]] = {}
+    for target_state in target_states:
+        rows |= known.match(overlay, target_state)
+    problem, items = prepared(overlay, merged, spec, rows)
+    if sum(len(option) for item in items for option in item.options) > MAX_DEMANDS:
+        raise Refused([Undecidable(name, 'too many consumers share targets with other trees')])
+    found = search(problem.bins, items, timeout)
     if isinstance(found, Impossible):
-        shared = sorted(
-            part.target_state.providers[uuid].name
-            for part in parts[-1:]
-            for uuid in shared_by(part.target_state)
-        )
-        raise Refused([SharedShortage(name, tuple(shared), len(roots) - 1)])
+        shared = tuple(sorted(merged.providers[uuid].name for uuid in shared_by(target_states[-1])))
+        raise Refused([SharedShortage(name, shared, len(roots) - 1)])
     if not isinstance(found, list):
         raise Refused([Undetermined(name, timeout)])
-    assignments = []
-    for part in parts:
-        own, found = found[: len(part.items)], found[len(part.items) :]
-        assignments.append(assignment_of(part.target_state, part.problem.consumer_items, own))
-    return assignments
+    if order_matters:
+        found = [
+            replace(decision, forced=False, proved=False) if len(item.options) > 1 else decision
+            for item, decision in zip(items, found, strict=True)
+        ]
+    by_tree: dict[str, list[int]] = {root.uuid: [] for root in roots}
+    for index, item in enumerate(problem.consumer_items):
+        by_tree[item.source.root_provider_uuid].append(index)
+    return [
+        TreeAssignment(
+            target_state,
+            assignment_of(
+                target_state,
+                [problem.consumer_items[index] for index in by_tree[target_state.root.uuid]],
+                [found[index] for index in by_tree[target_state.root.uuid]],
+            ),
+        )
+        for target_state in target_states
+    ]
 
 
-def _parts(
-    overlay: SnapshotOverlay,
-    spec: Spec,
-    known: KnownAssignments,
-    roots: Sequence[ProviderState],
-) -> Iterator[_Part]:
-    for root in roots:
-        target_state = build_target_state(overlay, spec, root)
-        rows = known.match(overlay, target_state)
-        problem, items = prepared(overlay, target_state, spec, rows)
-        for places in target_state.places.values():
-            for place in places:
-                problem.number(place.where)
-        yield _Part(target_state, problem, items)
-        overlay.expect(target_state)
+def agree(found: Sequence[Sequence[TreeAssignment]]) -> None:
+    """Take for forced only what is so in all of some orders.
 
-
-class _Joint:
-    """The problems of several trees as one.
-
-    :ivar is_beyond: whether they cannot be stated as one, or only as one that is too large
+    :param found: of each order, where everything goes
     """
+    trees = [tree for order in found for tree in order]
+    placements: dict[HoldingKey, set[frozenset[tuple[Where | None, int]]]] = {}
+    choices: dict[tuple[str, str, str | None], dict[str, None]] = {}
+    for tree in trees:
+        own: dict[HoldingKey, list[tuple[Where | None, int]]] = {}
+        for key, row, where in tree.places():
+            own.setdefault(key, []).append((where, row.amount))
+            choices.setdefault(_holding(row), {})[row.to_provider or ''] = None
+        for key, parts in own.items():
+            placements.setdefault(key, set()).add(frozenset(parts))
+    undecided = {_holding(row) for tree in trees for row in tree.assignment.undecided}
+    for tree in trees:
+        for known in tree.assignment.undecided:
+            choices[_holding(known)] |= dict.fromkeys(known.choices)
+    for tree in trees:
+        for index, (key, row, _) in enumerate(list(tree.places())):
+            holding = _holding(row)
+            if row.label == Label.FORCED and (len(placements[key]) > 1 or holding in undecided):
+                tree.assignment.rows[index] = replace(row, label=Label.INFERRED)
+                tree.assignment.undecided.append(
+                    OpenRow(
+                        tree.target_state.root.name,
+                        row.consumer_uuid,
+                        row.resource_class,
+                        row.amount,
+                        row.from_provider or '',
+                        tuple(choices[holding]),
+                    )
+                )
 
-    def __init__(self, parts: Sequence[_Part]) -> None:
-        self.bins: list[Bin] = []
-        self.items: list[Item] = []
-        moments = self._moments(parts)
-        consumers = [{item.consumer.uuid for item in part.problem.consumer_items} for part in parts]
-        # Whose items are in several trees would have to be judged at each of these moments.
-        self.is_beyond = len(set[str]().union(*consumers)) < sum(map(len, consumers))
-        owners = 0
-        demands = 0
-        for index, part in enumerate(parts):
-            numbers = [
-                [number for moment, number in moments[where] if moment >= index]
-                if where in moments
-                else [self._add(bin_)]
-                for where, bin_ in zip(part.problem.wheres, part.problem.bins, strict=True)
-            ]
-            for item in part.items:
-                renumbered = self._renumbered(item, numbers, owners)
-                demands += sum(map(len, renumbered.options))
-                self.items.append(renumbered)
-                if demands > MAX_DEMANDS or self.is_beyond:
-                    self.is_beyond = True
-                    return
-            owners += len(part.items)
 
-    def _moments(self, parts: Sequence[_Part]) -> dict[Where, list[tuple[int, int]]]:
-        """Of each shared target, the trees after which its room matters, each with its bin."""
-        rooms: dict[Where, list[tuple[int, Bin]]] = {}
-        for index, part in enumerate(parts):
-            shared = shared_by(part.target_state)
-            for where, bin_ in zip(part.problem.wheres, part.problem.bins, strict=True):
-                if where.provider_uuid in shared:
-                    rooms.setdefault(where, []).append((index, bin_))
-        moments: dict[Where, list[tuple[int, int]]] = {}
-        for where, own in rooms.items():
-            least: int | None = None
-            for index, bin_ in reversed(own):
-                # Where there is no less room than later, what fits later fits then.
-                if least is None or bin_.free < least:
-                    least = bin_.free
-                    moments.setdefault(where, []).insert(0, (index, self._add(bin_)))
-        return moments
+def _holding(row: PlannedRow | OpenRow) -> tuple[str, str, str | None]:
+    """The consumer, the class and the provider of what a row is about."""
+    return row.consumer_uuid, row.resource_class, row.from_provider
 
-    def _add(self, bin_: Bin) -> int:
-        self.bins.append(bin_)
-        return len(self.bins) - 1
 
-    def _renumbered(self, item: Item, numbers: Sequence[Sequence[int]], owners: int) -> Item:
-        """An item of one tree, which fills a shared bin from its own moment on."""
-        options = []
-        for demands in item.options:
-            own = [demand._replace(bin=numbers[demand.bin][0]) for demand in demands]
-            later = [
-                Demand(number, demand.amount, stays=True)  # its units were judged at first
-                for demand in demands
-                for number in numbers[demand.bin][1:]
-            ]
-            if later and (item.divisible or item.owner >= 0):
-                self.is_beyond = True
-            options.append((*own, *later))
-        refused = tuple(demand._replace(bin=numbers[demand.bin][0]) for demand in item.refused)
-        owner = item.owner + owners if item.owner >= 0 else -1
-        return replace(item, options=tuple(options), refused=refused, owner=owner)
+def _target_states(
+    overlay: SnapshotOverlay, spec: Spec, roots: Sequence[ProviderState]
+) -> list[TargetState]:
+    """The target states of trees, each on top of those before it."""
+    overlay = overlay.fork()
+    target_states = []
+    for root in roots:
+        target_states.append(build_target_state(overlay, spec, root))
+        overlay.expect(target_states[-1])
+    return target_states
+
+
+def _merged(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> TargetState:
+    """All trees as one, in the name of the last: what there is at first, and what there is then."""
+    merged = TargetState(target_states[-1].root)
+    for target_state in target_states:
+        for uuid, provider in target_state.providers.items():
+            merged.providers[uuid] = replace(provider, before=overlay.state(uuid))
+        merged.flows += target_state.flows
+        merged.places |= target_state.places
+        for consumer_uuid, amounts in target_state.added.items():
+            merged.added[consumer_uuid] = merged.added.get(consumer_uuid, {}) | amounts
+    return merged

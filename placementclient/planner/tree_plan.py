@@ -53,7 +53,8 @@ def compose(
             for flow in target_state.flows
         ),
     )
-    invariants.check_tree(tree, spec, backwards=backwards)
+    overcommitted = {(uuid, name): own for (uuid, name), own in target_state.overcommitted.items()}
+    invariants.check_tree(tree, spec, backwards=backwards, overcommitted=overcommitted)
     return replace(
         tree,
         follows=overlay.followed(tree),

@@ -138,7 +138,8 @@ def _overcommitted(target_state: TargetState) -> Iterator[Notice]:
 
 
 def _several_trees(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]:
-    several = [change.uuid for change in tree.consumers if len(_trees(overlay, change.before)) > 1]
+    own = {tree.root_provider_uuid}
+    several = [change.uuid for change in tree.consumers if _trees(overlay, change.before) - own]
     if several:
         yield Notice(
             'several-trees',

@@ -21,7 +21,7 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
     elif isinstance(failure, errors.Undetermined):
         yield 'Undetermined:'
         yield from _grouped(failure.causes)
-        yield errors.Undetermined.ADVICE
+        yield failure.advice
     elif isinstance(failure, errors.Undecided):
         yield 'Undecided:'
         yield from (f'  {row}' for row in failure.rows)

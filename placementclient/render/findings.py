@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 
+from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.consumers import DOUBTFUL
-from placementclient.insight.audit.findings import Fault, Finding
+from placementclient.insight.audit.completeness import Shortfall
+from placementclient.insight.audit.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
-from placementclient.render.repairs import command
-from placementclient.wording import counted
+from placementclient.render.repairs import Invocation, next_step
+from placementclient.wording import counted, listed
 
 _FINDING = Columns(
     Column('id'),
@@ -19,6 +20,8 @@ _FINDING = Columns(
     Column('subject', attrgetter('fault.subject')),
     Column('evidence', lambda finding: Facts(finding.fault.evidence)),
 )
+#: Columns after those, and the one that ``--fix`` adds.
+_NEXT = ('command', 'reason')
 
 
 def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
@@ -47,34 +50,56 @@ def unknown(cloud: Cloud) -> list[str]:
     ]
 
 
-def doubts(found: Sequence[Finding]) -> Iterator[str]:
-    """What speaks against the list of servers that something was found by."""
-    number = sum(finding.fault.doubt == DOUBTFUL for finding in found)
-    if number:
-        yield f'{counted(number, "finding")} may be none: {DOUBTFUL}'
+def remarks(audit: Audit) -> Iterator[str]:
+    """Sentences on what the lists of Nova lack, and on servers that were passed over."""
+    if audit.shortfall is not None:
+        yield from _incomplete(audit.shortfall)
+    if audit.passed_over:
+        counts = ', '.join(
+            f'{counted(number, "server")} ({reason})'
+            for reason, number in sorted(audit.passed_over.items())
+        )
+        yield f'Passed over, so audit again later: {counts}'
+
+
+def _incomplete(shortfall: Shortfall) -> Iterator[str]:
+    """What the lists of Nova lack, and what to do about it."""
+    if shortfall.resized:
+        yield (
+            'The list of migrations does not look complete: it lacks those of '
+            f'{counted(shortfall.resized, "server")} with a resize to confirm. Nothing is deleted '
+            'by it: list the migrations of all cells, and all pages'
+        )
+    if not shortfall.is_of_servers:
+        return
+    hosts = ''
+    if shortfall.hosts:
+        hosts = f', and all of {listed(shortfall.hosts, 3)}'
+    yield (
+        f'The list of servers does not look complete: it lacks {shortfall.orphans} of '
+        f'{counted(shortfall.consumers, "consumer")}{hosts}. Nothing is deleted by it: list the '
+        'servers of all projects and cells. If it is complete, check each consumer with openstack '
+        'server show, and delete what it holds with resource provider allocation delete'
+    )
 
 
 def rows(
-    found: Sequence[Finding],
-    program: str,
-    done: Mapping[int, str] | None = None,
-    lists: Mapping[str, str] | None = None,
+    found: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
 ) -> Output:
-    """What was found, and what to type against it.
+    """What was found, and the command that fixes it, or why there is none.
 
-    :param program: the name of the one that is running
-    :param done: what came of mending it, by the finding's place, where that was tried
-    :param lists: the files of servers and migrations, by the option of ``allocation heal`` for each
+    :param invocation: what the commands repeat
+    :param done: what came of fixing it, by the finding's place, where that was tried
     """
-    columns = _FINDING + Columns(
-        Column('command', lambda finding: command(finding.fault.remedy, program, lists))
-    )
-    names, values = columns.rows(found)
+    names, values = _FINDING.rows(found)
+    told = [next_step(finding, invocation) for finding in found]
     if done is None:
-        return names, values
-    ends = [done.get(place) or _left(finding.fault) for place, finding in enumerate(found)]
-    return (*names, 'fix'), [(*row, end) for row, end in zip(values, ends, strict=True)]
+        return (*names, *_NEXT), [(*row, *each) for row, each in zip(values, told, strict=True)]
+    ends = [done.get(place) or _left(each.reason) for place, each in enumerate(told)]
+    return (*names, *_NEXT, 'fix'), [
+        (*row, *each, end) for row, each, end in zip(values, told, ends, strict=True)
+    ]
 
 
-def _left(fault: Fault) -> str:
-    return f'left to you: {fault.doubt}' if fault.doubt else 'left to you'
+def _left(reason: str) -> str:
+    return f'left to you: {reason}' if reason else 'left to you'

@@ -78,9 +78,9 @@ _OF_INVENTORIES: Sequence[tuple[str, str, Sequence[str], Callable[[ProviderState
 class Reading(NamedTuple):
     """What was read last of the service, if anything was.
 
-    :param is_up: whether the service answered when it was asked last
+    :param is_up: whether the last successful reading is younger than three intervals
     :param read_at: when it was read last with success, in seconds since 1970
-    :param seconds: how long that took
+    :param seconds: how long the last reading took, successful or not
     """
 
     is_up: bool
@@ -149,7 +149,7 @@ def reading(found: Reading) -> list[Metric]:
     return [
         _family(
             'openstack_placement_up',
-            'Whether all services answered that were asked last time.',
+            '1 while the last successful reading is younger than three intervals, else 0.',
             (),
             [((), found.is_up)],
         ),

@@ -2,14 +2,16 @@
 
 A provider's name may hold what moves the cursor, renames the window or turns the direction of text.
 Whatever prints text for people passes it through here: tables, documents, progress, questions,
-errors, lines of a log. What is data for a program (JSON, YAML, CSV) stays as it is.
+errors, lines of a log. Data for a program (JSON, YAML, CSV) stays as it is, except on a terminal.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 #: Control characters but line ends and tabs, what turns the direction, and what is no text at all.
@@ -47,6 +49,33 @@ class Cells:
     def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
         """Print the fields of one thing."""
         self._formatter.emit_one(names, tuple(map(self._cell, fields)), stdout, parsed_args)
+
+
+class Screen:
+    """A formatter of cliff that prints data on a terminal.
+
+    :param formatter: what makes a text of the data
+    """
+
+    def __init__(self, formatter: Any) -> None:
+        self._formatter = formatter
+
+    def emit_list(self, names: Any, rows: Any, stdout: Any, parsed_args: Any) -> None:
+        """Print rows."""
+        with _on_screen(stdout) as out:
+            self._formatter.emit_list(names, rows, out, parsed_args)
+
+    def emit_one(self, names: Any, fields: Any, stdout: Any, parsed_args: Any) -> None:
+        """Print the fields of one thing."""
+        with _on_screen(stdout) as out:
+            self._formatter.emit_one(names, fields, out, parsed_args)
+
+
+@contextlib.contextmanager
+def _on_screen(stdout: Any) -> Iterator[io.StringIO]:
+    text = io.StringIO(newline='\n')
+    yield text
+    stdout.write(printable(text.getvalue()))
 
 
 def shown(value: Any) -> Any:

@@ -1,81 +1,121 @@
-"""What an operator types to make a fault good."""
+"""The commands that fix what an audit found, and the reasons why there is none."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
+from placementclient.insight.audit.findings import Finding
 from placementclient.model.repairs import (
     AddTrait,
     Administration,
     AmendInventory,
     FreeAllocations,
     HealServer,
-    JoinAggregate,
     LeaveAggregate,
     LookAtMigrations,
     LowerReserved,
-    PurgeProvider,
     Remedy,
     Rename,
+    Repair,
 )
 
-_ADMINISTRATION = {
-    Administration.RECORD_CONSUMERS: 'placement-manage db online_data_migrations',
-    Administration.LIMIT_CANDIDATES: (
-        'set allocation_candidates_generation_strategy = breadth-first and '
-        'max_allocation_candidates in [placement] of placement.conf'
-    ),
-}
+#: What only the operator can decide; the command for it stands in the reason.
+_DECISIONS = (AmendInventory, LeaveAggregate, Rename)
+
+_UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
+_UNTYPED = 'its name would steer the command line: give it another name, or use --fix'
 
 
-def command(remedy: Remedy, program: str, lists: Mapping[str, str] | None = None) -> str:
-    """The command line, or a word to the operator where there is none.
+class Invocation(NamedTuple):
+    """The audit that is running, as far as the commands that it prints repeat it.
 
-    :param program: the name of the one that is running, ``openstack`` or ``placement``
-    :param lists: the files that the compute service is known by, by the option for each
+    :param program: the name of the program, ``openstack`` or ``placement``
+    :param sources: what it reads, by the option for each; ``None`` if that cannot be read again
+    :param heal: the files that ``allocation heal`` can read too, by the option for each
     """
-    match remedy:
-        case Administration():
-            return _ADMINISTRATION[remedy]
-        case LookAtMigrations():
-            # Nova's command: the program placement has none for it.
-            return f'openstack server migration list --server {remedy.server_uuid}'
-        case HealServer(server):
-            files = ''.join(
-                f' {option} {shlex.quote(path)}' for option, path in (lists or {}).items()
-            )
-            return f'{program} resource provider allocation heal --server {server}{files}'
-        case _:
-            return f'{program} resource provider {_of_provider(remedy)}'
+
+    program: str
+    sources: Mapping[str, str] | None = MappingProxyType({})
+    heal: Mapping[str, str] = MappingProxyType({})
 
 
-def _of_provider(remedy: Remedy) -> str:
-    match remedy:
+class NextStep(NamedTuple):
+    """What an operator does about a finding.
+
+    :param command: it is safe to run as it is; empty if there is none
+    :param reason: why there is none
+    """
+
+    command: str
+    reason: str = ''
+
+
+def next_step(finding: Finding, invocation: Invocation) -> NextStep:
+    """Return the command that fixes a finding and is safe to run as it is, or why there is none."""
+    fault = finding.fault
+    if fault.repair is not None and not isinstance(fault.repair, AddTrait):
+        if invocation.sources is None:
+            return NextStep('', _UNREAD)
+        if not fault.subject.isprintable() or fault.subject.startswith('-'):
+            return NextStep('', _UNTYPED)
+        return NextStep(_again(finding, invocation.program, invocation.sources))
+    if not fault.reason:
+        return NextStep(_line(fault.remedy, invocation))
+    if isinstance(fault.remedy, _DECISIONS):
+        return NextStep('', f'{fault.reason}: {_line(fault.remedy, invocation)}')
+    return NextStep('', fault.reason)
+
+
+def change(repair: Repair) -> str:
+    """What a repair does, for the question before it is carried out."""
+    match repair:
         case AddTrait(_, provider, trait):
-            return f'trait add {shlex.quote(provider)} {trait}'
+            return f'add the trait {trait} to {provider}'
         case LowerReserved(_, provider, resource_class, total):
-            return _amend(provider, resource_class, {'reserved': total})
+            return f'set reserved of {resource_class} of {provider} to {total}'
+        case FreeAllocations(consumer) if repair.is_all:
+            return f'delete the allocations of consumer {consumer.uuid}'
+        case FreeAllocations(consumer, providers):
+            return f'free what consumer {consumer.uuid} holds on {", ".join(providers)}'
+
+
+def _again(finding: Finding, program: str, sources: Mapping[str, str]) -> str:
+    """The command that carries out one repair: it reads and judges all again before."""
+    subject = shlex.quote(finding.fault.subject)
+    return (
+        f'{program} resource provider audit{_options(sources)} --id {finding.id} '
+        f'--subject {subject} --fix --yes'
+    )
+
+
+def _options(values: Mapping[str, str]) -> str:
+    return ''.join(f' {option} {shlex.quote(value)}' for option, value in values.items())
+
+
+def _line(remedy: Remedy | None, invocation: Invocation) -> str:
+    """The command that carries out a remedy."""
+    prefix = f'{invocation.program} resource provider'
+    match remedy:
+        case Administration.RECORD_CONSUMERS:
+            return 'placement-manage db online_data_migrations'
+        case LookAtMigrations(server):
+            # Nova's command: the program placement has none for it.
+            return f'openstack server migration list --server {server}'
+        case HealServer(server):
+            return f'{prefix} allocation heal --server {server}{_options(invocation.heal)}'
+        case AddTrait(_, provider, trait):
+            return f'{prefix} trait add {shlex.quote(provider)} {trait}'
         case AmendInventory(provider, resource_class, fields):
-            return _amend(provider, resource_class, fields)
-        case JoinAggregate(provider_name, aggregate):
-            name = shlex.quote(provider_name) if provider_name else '<host>'
-            return f'aggregate add {name} {aggregate or "<aggregate of its hosts>"}'
+            resources = ''.join(
+                f' --resource {resource_class}:{name}={n}' for name, n in fields.items()
+            )
+            return f'{prefix} inventory set {shlex.quote(provider)} --amend{resources}'
         case LeaveAggregate(provider, aggregate):
-            return f'aggregate remove {shlex.quote(provider)} {aggregate}'
+            return f'{prefix} aggregate remove {shlex.quote(provider)} {aggregate}'
         case Rename(provider, name):
-            return f'set {shlex.quote(provider)} --name {shlex.quote(name)}'
-        case PurgeProvider(provider):
-            return f'purge {shlex.quote(provider)} --dry-run'
-        case FreeAllocations() if remedy.is_all:
-            return f'allocation delete {remedy.consumer.uuid}'
-        case FreeAllocations():
-            chosen = ' '.join(f'--provider {uuid}' for uuid in remedy.provider_uuids)
-            return f'allocation unset {remedy.consumer.uuid} {chosen}'
+            return f'{prefix} set {shlex.quote(provider)} --name {shlex.quote(name)}'
         case _:
             raise AssertionError(remedy)
-
-
-def _amend(provider_name: str, resource_class: str, fields: Mapping[str, int | float]) -> str:
-    resources = ' '.join(f'--resource {resource_class}:{name}={n}' for name, n in fields.items())
-    return f'inventory set {shlex.quote(provider_name)} --amend {resources}'

@@ -58,10 +58,10 @@ def verification(trees: Iterable[TreePlan], differences: Iterable[Deviation]) ->
     rows: list[tuple[Any, ...]] = []
     for tree in trees:
         found = by_tree.get(tree.root_provider_name, [])
-        rows += [(each.tree, each.kind, each.message, each.is_damage) for each in found] or [
-            (tree.root_provider_name, 'as planned', '', False)
-        ]
-    return ('tree', 'kind', 'message', 'is_damage'), rows
+        rows += [
+            (each.tree, each.kind, each.message, each.is_damage, each.verdict) for each in found
+        ] or [(tree.root_provider_name, 'as planned', '', False, 'applied')]
+    return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 
 
 def rehearsal(found: Rehearsal) -> Output:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from placementclient import errors
 from placementclient.api import reshaper
 from placementclient.http import Client
-from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.outcomes import Outcome, State
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import journal, live_state, multiprocess, preconditions, reading
@@ -29,6 +30,7 @@ def apply(
     workers: int = 1,
     processes: int | None = None,
     max_failures: int | None = None,
+    other_service: bool = False,
     report: Report | None = None,
 ) -> Outcome:
     """Carry a plan out.
@@ -44,7 +46,11 @@ def apply(
     :param workers: how many trees at a time
     :param processes: so many trees at a time instead, each in a process of its own
     :param max_failures: begin no further tree after so many have failed or were left alone
+    :param other_service: whether the plan may be applied to a service that does not seem to be the
+        one that it was made for
     :param report: told how each tree ended
+    :raises invariants.BadPlan: if the plan, or a tree in its journal, is not sound
+    :raises preconditions.OtherService: if it was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the service has no reshaper
     :raises errors.Forbidden: if the policy does not allow it
     :raises errors.BadFile: if the journal cannot be used
@@ -61,7 +67,7 @@ def apply(
         )
         with queue.ending():
             _end_those_done(run, queue, State.APPLIED, workers)
-            as_planned = _preflight(run, queue, workers)
+            as_planned = _preflight(run, queue, workers, other_service)
             with _workers(run, processes) as at_work:
                 queue.run(
                     lambda tree: at_work.forward(
@@ -80,6 +86,7 @@ def rollback(
     trees: Sequence[str] = (),
     workers: int = 1,
     processes: int | None = None,
+    other_service: bool = False,
     report: Report | None = None,
 ) -> Outcome:
     """Take back what a plan has done, wholly or in part.
@@ -90,11 +97,15 @@ def rollback(
     The parameters and what is raised are those of :func:`apply`.
     """
     _check_processes(client, processes)
+    invariants.check(plan)
     _check_allowed(client)
     with journal.opened(journal_path, plan) as opened:
         run = Run(client, plan, opened)
         queue = TreeQueue(plan.selected(trees), report=report, backward=True)
         with queue.ending():
+            if not other_service:
+                _check_service_back(run, plan.selected(trees))
+            opened.begin()
             _end_those_done(run, queue, State.ROLLED_BACK, workers)
             with _workers(run, processes) as at_work:
                 queue.run(at_work.backward, processes or workers)
@@ -143,47 +154,132 @@ def _end_those_done(run: Run, queue: TreeQueue, done: State, workers: int) -> No
             queue.end(result_of(tree, state))
 
 
-def _preflight(run: Run, queue: TreeQueue, workers: int) -> set[str]:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a look at a tree has shown, before anything is written.
+
+    :param is_there: whether its root exists
+    :param is_as_planned: whether nothing has happened since the plan was made
+    :param difference: what is not as the plan says; empty where nothing is known to be so
+    :param obstacle: why no plan could begin with what is there
+    """
+
+    tree: TreePlan
+    is_there: bool = True
+    is_as_planned: bool = False
+    difference: str = ''
+    obstacle: preconditions.LeftAlone | None = None
+
+
+def _preflight(run: Run, queue: TreeQueue, workers: int, other_service: bool) -> set[str]:
     """Look at every tree that may have its turn; end those that cannot be begun.
 
     :return: the roots of the trees to which nothing has happened since the plan was made
+    :raises preconditions.OtherService: if the plan is not for this service
     """
 
     startable = queue.startable()
     with unknown_outcomes():
         source = reading.source(run.client, map(run.current, startable))
 
-    def look(tree: TreePlan) -> TreeResult | bool:
+    def look(tree: TreePlan) -> _Seen:
         try:
             with unknown_outcomes():
-                return _is_as_planned(run, source, run.current(tree))
-        except preconditions.LeftAlone as reason:
-            return result_of(tree, State.LEFT_ALONE, reason)
+                return _seen(run, source, tree)
         except (UnstableRead, errors.NotFound):
             # It changes just now: its turn will tell.
-            return False
+            return _Seen(tree)
 
-    as_planned = set()
-    for tree, found in zip(startable, parallel(look, startable, workers), strict=True):
-        if isinstance(found, TreeResult):
-            run.journal.end(found.root_provider_uuid, found.state, found.reason)
-            queue.end(found)
-        elif found:
-            as_planned.add(tree.root_provider_uuid)
-    return as_planned
+    seen = list(parallel(look, startable, workers))
+    if not other_service:
+        _check_service(run, seen)
+    run.journal.begin()
+    for each in seen:
+        if each.obstacle is not None:
+            result = result_of(each.tree, State.LEFT_ALONE, each.obstacle)
+            run.journal.end(result.root_provider_uuid, result.state, result.reason)
+            queue.end(result)
+    return {each.tree.root_provider_uuid for each in seen if each.is_as_planned}
 
 
-def _is_as_planned(run: Run, source: Source, tree: TreePlan) -> bool:
-    """Whether nothing has happened to a tree since it was planned.
+def _seen(run: Run, source: Source, tree: TreePlan) -> _Seen:
+    """Compare a tree with what it was planned on."""
+    current = run.current(tree)
+    listed = source.listed(current)
+    is_there = tree.root_provider_uuid in listed
+    is_begun = run.journal.of(tree.root_provider_uuid).begun
+    try:
+        if live_state.is_as_planned(current, listed):
+            preconditions.check_places(current, listed)
+            if source.is_as_read(current, listed):
+                return _Seen(tree, is_as_planned=True)
+        # What it starts from is still to come; or there is something to take back.
+        if current.follows or is_begun:
+            return _Seen(tree, is_there)
+        tree_state = live_state.read_tree_state(run.client, current, listed)
+        if tree_state.phase is live_state.Phase.AFTER:
+            return _Seen(tree, is_there, difference='it is applied already')
+        found = preconditions.found(run.client, tree_state)
+    except preconditions.LeftAlone as reason:
+        return _Seen(tree, is_there, difference=str(reason), obstacle=reason)
+    return _Seen(tree, is_there, difference=found if isinstance(found, str) else '')
 
-    :raises preconditions.LeftAlone: if no plan could begin with what is there
+
+def _check_service(run: Run, seen: Sequence[_Seen]) -> None:
+    """See that the plan is for the service that is connected to.
+
+    :raises preconditions.OtherService: if none of its trees is there, or if it was made of another
+        service and what is there is not what it was made of
     """
-    listed = source.listed(tree)
-    if live_state.is_as_planned(tree, listed):
-        return True
-    # What it starts from is still to come; or there is something to take back.
-    if not tree.follows and not run.journal.of(tree.root_provider_uuid).begun:
-        tree_state = live_state.read_tree_state(run.client, tree, listed)
-        if tree_state.phase is not live_state.Phase.AFTER:
-            preconditions.found(run.client, tree_state)
-    return False
+    if seen and not any(each.is_there for each in seen):
+        known = {each.tree.root_provider_uuid for each in seen}
+        _check_any(run, [tree for tree in run.plan.trees if tree.root_provider_uuid not in known])
+    if is_elsewhere(run.client, run.plan):
+        for each in seen:
+            if each.difference:
+                raise _other_service(run, f'{each.tree.root_provider_name}: {each.difference}')
+
+
+def _check_any(run: Run, trees: Sequence[TreePlan]) -> None:
+    """See that one of some trees is there.
+
+    :raises preconditions.OtherService: if not
+    """
+    with unknown_outcomes():
+        roots = (tree.root_provider_uuid for tree in trees)
+        if not any(root in live_state.listing(run.client, [root]) for root in roots):
+            raise _other_service(run, 'none of the trees of the plan exists here')
+
+
+def _check_service_back(run: Run, trees: Sequence[TreePlan]) -> None:
+    """The same before the way back.
+
+    :param trees: those to take back
+    :raises preconditions.OtherService: what :func:`_check_service` does
+    """
+    _check_any(run, run.plan.trees)
+    if not is_elsewhere(run.client, run.plan):
+        return
+    for tree in map(run.current, trees):
+        with unknown_outcomes():
+            listed = live_state.listing(run.client, live_state.roots_of(tree))
+            tree_state = live_state.read_tree_state(run.client, tree, listed, holdings=False)
+        is_whole = not live_state.moves(tree) or tree_state.phase is not live_state.Phase.NEITHER
+        if tree.root_provider_uuid not in listed or not is_whole:
+            reason = 'it is neither as it was before the plan nor as it is after it'
+            raise _other_service(run, f'{tree.root_provider_name}: {reason}')
+
+
+def is_elsewhere(client: Client, plan: Plan) -> bool:
+    """Whether a plan was made of another service than this; ``False`` where that is not known."""
+    return plan.origin is not None and plan.origin.service not in (None, client.service)
+
+
+def _other_service(run: Run, reason: str) -> preconditions.OtherService:
+    made = run.plan.origin.service if run.plan.origin else None
+    return preconditions.OtherService(
+        f'This is {run.client.service}, and {reason}. '
+        + (f'The plan was made of {made}. ' if made else '')
+        + 'Nothing was sent. Connect to the service that the plan is for; if it is this one, give '
+        '--other-service'
+    )

@@ -20,6 +20,7 @@ from placementclient import errors, files
 from placementclient.codec import journals, operations, plans, trees
 from placementclient.codec.journals import FORMAT, VERSION, Entry
 from placementclient.codec.trees import TreeRecord
+from placementclient.planner.plan import invariants, review
 from placementclient.planner.plan.operations import Operation
 from placementclient.planner.plan.plan import Plan, TreePlan
 
@@ -72,14 +73,25 @@ class Journal:
 
     :param lines: where it is written
     :param records: what it knew when it was opened, and has learned since, by the tree's root
+    :param header: its first line, where it has none yet
     """
 
-    def __init__(self, lines: Lines, records: dict[str, Record]) -> None:
-        self.lines, self.records = lines, records
+    def __init__(self, lines: Lines, records: dict[str, Record], header: bytes = b'') -> None:
+        self.lines, self.records, self._header = lines, records, header
 
     def of(self, root_provider_uuid: str) -> Record:
         """What is known of a tree."""
         return self.records.setdefault(root_provider_uuid, Record())
+
+    def begin(self) -> None:
+        """Write the first line, unless it is there. Until then a new journal leaves no file.
+
+        :raises JournalFailed: if that is impossible
+        """
+        header, self._header = self._header, b''
+        if header:
+            self.lines.append(header, synced=True)
+            files.sync_folder(os.path.dirname(self.lines.path))
 
     def intend(self, root_provider_uuid: str, operation: Operation, *, synced: bool = True) -> None:
         """Note a request that is to be sent; when this returns, it is on the disk.
@@ -122,6 +134,7 @@ class Journal:
         )
 
     def _write(self, entry: Entry, *, synced: bool = False, before: bytes = b'') -> None:
+        self.begin()
         self.lines.append(before + journals.encode(entry), synced=synced)
         _learn(self.records, entry)
 
@@ -177,9 +190,15 @@ def opened(path: str, plan: Plan) -> Iterator[Journal]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise JournalLocked(path) from None
+            if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                # Whoever had it has taken it away in between.
+                raise JournalLocked(path)
             journal = _begun(JournalFile(path, descriptor), descriptor, plan)
         yield journal
+        journal.begin()
     finally:
+        with contextlib.suppress(OSError):
+            _remove_empty(path, descriptor)
         os.close(descriptor)
 
 
@@ -204,23 +223,31 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
         return {}
     with files.explained(path), open(files.open_own(path, os.O_RDONLY), 'rb') as stream:
         content = stream.read()
-    return _learned(_checked(path, content, plan).entries)
+    return _learned(path, _checked(path, content, plan).entries, plan)
 
 
 def _begun(lines: JournalFile, descriptor: int, plan: Plan) -> Journal:
     content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
     found = _checked(lines.path, content, plan)
-    journal = Journal(lines, _learned(found.entries))
+    records = _learned(lines.path, found.entries, plan)
     # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
     before = b'\n' if content and not content.endswith(b'\n') else b''
     if not found.entries:
         identity = plans.identity(plan)
         header = Entry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
-        journal._write(header, synced=True, before=before)
-        files.sync_folder(os.path.dirname(lines.path))
-    elif found.is_torn:
+        return Journal(lines, records, before + journals.encode(header))
+    journal = Journal(lines, records)
+    if found.is_torn:
         journal._write(Entry(at=_now(), resumed=True), before=before)
     return journal
+
+
+def _remove_empty(path: str, descriptor: int) -> None:
+    """Take away the file of a journal that was opened, and nothing was written to."""
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not while another process has it
+    there = os.fstat(descriptor)
+    if not there.st_size and os.path.samestat(there, os.stat(path)):
+        os.unlink(path)
 
 
 def _checked(path: str, content: bytes, plan: Plan) -> journals.Content:
@@ -235,11 +262,35 @@ def _checked(path: str, content: bytes, plan: Plan) -> journals.Content:
     return found
 
 
-def _learned(entries: Iterable[Entry]) -> dict[str, Record]:
+def _learned(path: str, entries: Iterable[Entry], plan: Plan) -> dict[str, Record]:
+    """What the lines say of each tree.
+
+    :raises errors.BadFile: if a tree was to become something else than what was reviewed
+    """
     records: dict[str, Record] = {}
     for entry in entries:
         _learn(records, entry)
+    reviewed = {tree.root_provider_uuid: tree for tree in plan.trees}
+    for root_uuid, record in records.items():
+        if record.plan is not None:
+            _check_revised(path, plan, reviewed.get(root_uuid), record.plan)
     return records
+
+
+def _check_revised(path: str, plan: Plan, reviewed: TreePlan | None, again: TreePlan) -> None:
+    """Hold the plan of a tree in a journal to the same as one that was just made again."""
+    if reviewed is None:
+        raise errors.BadFile(path, f'the plan has no tree {again.root_provider_uuid}')
+    for difference in review.differences(reviewed, again):
+        raise errors.BadFile(
+            path,
+            f'a line plans {reviewed.root_provider_name} as something else than what was '
+            f'reviewed: {difference}. Make the plan again, under another name',
+        )
+    try:
+        invariants.check_tree(again, plan.spec)
+    except invariants.BadPlan as fault:
+        raise errors.BadFile(path, str(fault)) from None
 
 
 def _learn(records: dict[str, Record], entry: Entry) -> None:

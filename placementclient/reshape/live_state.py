@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from placementclient import errors
 from placementclient.api import allocation, inventory, resource_provider
 from placementclient.http import Client
-from placementclient.model.consumers import Holding, Resources
+from placementclient.model.consumers import Consumer, Holding, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
@@ -55,11 +55,13 @@ class TreeState:
     """The providers of a plan that are there, by UUID.
 
     :param listed: all providers of their trees
+    :param consumers: all consumers of these trees with all that they hold; ``None``: not read
     """
 
     tree: TreePlan
     providers: Mapping[str, LiveProvider]
     listed: Mapping[str, Provider]
+    consumers: Mapping[str, Consumer] | None = None
 
     @property
     def phase(self) -> Phase:
@@ -94,7 +96,7 @@ class TreeState:
         live_provider = self.providers.get(change.uuid)
         there = live_provider.inventories if live_provider else {}
         before, after = change.content_before.inventories, change.after.inventories
-        for name in moving_classes(change):
+        for name in change.changed_classes:
             if there.get(name) == before.get(name):
                 yield Phase.BEFORE
             elif there.get(name) == after.get(name):
@@ -105,13 +107,7 @@ class TreeState:
 
 def moves(tree: TreePlan) -> bool:
     """Whether a plan changes more than traits and aggregates."""
-    return any(moving_classes(change) for change in tree.providers)
-
-
-def moving_classes(change: ProviderChange) -> set[str]:
-    """The classes whose inventory a plan changes on a provider."""
-    before, after = change.content_before.inventories, change.after.inventories
-    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    return any(change.changed_classes for change in tree.providers)
 
 
 def listing(client: Client, roots: Iterable[str]) -> dict[str, Provider]:
@@ -212,7 +208,7 @@ def tree_state_of(tree: TreePlan, snapshot: Snapshot) -> TreeState:
                     for consumer in snapshot.consumers_on(change.uuid)
                 },
             )
-    return TreeState(tree, providers, listed_in(snapshot, tree))
+    return TreeState(tree, providers, listed_in(snapshot, tree), snapshot.consumers)
 
 
 def listed_in(snapshot: Snapshot, tree: TreePlan) -> dict[str, Provider]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from placementclient import errors
 from placementclient.api import aggregate, allocation, trait
 from placementclient.http import Client
+from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
+from placementclient.model.providers import Provider
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
 from placementclient.reshape.live_state import LiveProvider, TreeState
@@ -15,6 +18,10 @@ from placementclient.reshape.live_state import LiveProvider, TreeState
 
 class LeftAlone(errors.Differs):
     """A tree is not as it was planned for, and it cannot be planned again for what it is."""
+
+
+class OtherService(errors.PlacementError):
+    """The plan was made for another service than the one that is connected to."""
 
 
 @dataclass(slots=True)
@@ -44,6 +51,59 @@ def as_planned(tree: TreePlan) -> Preconditions:
     return result
 
 
+def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
+    """See that every provider of a plan is, or will be, in the tree that the plan says.
+
+    Otherwise a provider would be made below one of another tree, from which no way leads back.
+
+    :param listed: all providers of the trees that the plan concerns, by UUID
+    :raises LeftAlone: if one is not
+    """
+    made = {change.uuid for change in tree.created()}
+    for change in tree.providers:
+        there = listed.get(change.uuid)
+        if there is not None and there.root_provider_uuid not in (None, change.root_provider_uuid):
+            raise LeftAlone(f'{change.name} is now in the tree of {there.root_provider_uuid}')
+        parent = listed.get(change.parent_provider_uuid or '')
+        if not change.is_created or change.parent_provider_uuid in made:
+            continue
+        if parent is None or parent.root_provider_uuid not in (None, tree.root_provider_uuid):
+            raise LeftAlone(
+                f'{change.parent_provider_uuid}, below which {change.name} is to be made, is not '
+                f'in the tree of {tree.root_provider_name}'
+            )
+
+
+def is_as_read(tree_state: TreeState) -> bool:
+    """Whether a plan starts from the very values that are there, generations left aside."""
+    tree, known = tree_state.tree, tree_state.consumers
+    for change in tree.providers:
+        if change.is_created:
+            continue
+        live_provider = tree_state.providers.get(change.uuid)
+        if (
+            live_provider is None
+            or live_provider.inventories != change.content_before.inventories
+            or _newcomer(tree, change, live_provider)
+        ):
+            return False
+    for consumer in tree.consumers:
+        for uuid, live_provider in tree_state.providers.items():
+            if live_provider.held(consumer.uuid) != consumer.before.get(uuid, {}):
+                return False
+        if known is not None and not _is_owned_as_planned(known.get(consumer.uuid), consumer):
+            return False
+    return True
+
+
+def _is_owned_as_planned(there: Consumer | None, planned: ConsumerChange) -> bool:
+    return there is not None and (there.allocations, there.project_id, there.user_id) == (
+        planned.before,
+        planned.project_id,
+        planned.user_id,
+    )
+
+
 def found(client: Client, tree_state: TreeState) -> Preconditions | str:
     """What the plan can be carried out on, if nothing that matters to it has changed.
 
@@ -70,16 +130,30 @@ def found(client: Client, tree_state: TreeState) -> Preconditions | str:
             _check_empty(change, live_provider)
             result.existing.add(change.uuid)
         elif live_provider.inventories != change.content_before.inventories:
+            _refuse_false(tree_state.tree, change, live_provider)
             return f'the inventories of {change.name} have changed'
         drift = _newcomer(tree_state.tree, change, live_provider)
         if drift:
             return drift
         result.generations[change.uuid] = live_provider.generation
+    check_places(tree_state.tree, tree_state.listed)
     drift = _consumers(client, tree_state, result)
     if drift:
         return drift
     _read_sets(client, tree_state, result)
     return result
+
+
+def _refuse_false(tree: TreePlan, change: ProviderChange, live_provider: LiveProvider) -> None:
+    """Tell inventories that have changed from those that were never there.
+
+    :raises LeftAlone: if the generation is that of the plan, so that nobody has changed them
+    """
+    if not tree.follows and live_provider.generation == change.content_before.generation:
+        raise LeftAlone(
+            f'{change.name} never had the inventories that the plan says: its generation has not '
+            'moved'
+        )
 
 
 def _check_empty(change: ProviderChange, live_provider: LiveProvider) -> None:
@@ -128,19 +202,27 @@ def _newcomer(tree: TreePlan, change: ProviderChange, live_provider: LiveProvide
 
 def _consumers(client: Client, tree_state: TreeState, result: Preconditions) -> str | None:
     """Take up the consumers as they are now; or say which holds something else than it did."""
+    known = tree_state.consumers or {}
     for consumer in tree_state.tree.consumers:
         # What a tree before this one was to do to the consumer elsewhere may not have been done.
         moved = bool(tree_state.tree.follows)
         for uuid, live_provider in tree_state.providers.items():
+            holding = live_provider.holdings.get(consumer.uuid)
             if live_provider.held(consumer.uuid) != consumer.before.get(uuid, {}):
                 name = live_provider.provider.name
+                if holding and holding.consumer_generation == consumer.generation and not moved:
+                    raise LeftAlone(
+                        f'consumer {consumer.uuid} never held on {name} what the plan says: its '
+                        'generation has not moved'
+                    )
                 return f'consumer {consumer.uuid} does not hold on {name} what it did'
-            holding = live_provider.holdings.get(consumer.uuid)
             moved = moved or (
                 holding is not None and holding.consumer_generation != consumer.generation
             )
-        if moved:
+        current = known.get(consumer.uuid)
+        if current is None and (moved or tree_state.consumers is not None):
             current = allocation.show(client, consumer.uuid).value
+        if current is not None:
             if current.allocations != consumer.before:
                 return f'consumer {consumer.uuid} does not hold what it did'
             # Whoever changed project or user since means it: the reshaper would overwrite them.

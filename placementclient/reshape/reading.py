@@ -11,7 +11,7 @@ from placementclient.http import Client
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
-from placementclient.reshape import live_state
+from placementclient.reshape import live_state, preconditions
 from placementclient.reshape.live_state import TreeState
 from placementclient.snapshot.capture import TYPED
 
@@ -24,6 +24,9 @@ class Source(Protocol):
 
     def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
         """What the providers of a plan have; not who holds it."""
+
+    def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
+        """Whether a plan starts from the very values that are there, generations left aside."""
 
     def traits(self, provider_uuid: str) -> frozenset[str]:
         """The traits of a provider that is there."""
@@ -53,6 +56,14 @@ class _AtOnce:
     def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
         return live_state.tree_state_of(tree, self._snapshot)
 
+    def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
+        for change in tree.providers:
+            there = self._snapshot.providers.get(change.uuid)
+            before = change.content_before
+            if there and (there.traits, there.aggregates) != (before.traits, before.aggregates):
+                return False
+        return preconditions.is_as_read(self.tree_state(tree, listed))
+
     def traits(self, provider_uuid: str) -> frozenset[str]:
         return self._snapshot.providers[provider_uuid].traits
 
@@ -71,6 +82,23 @@ class _Requests:
 
     def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
         return live_state.read_tree_state(self._client, tree, listed, holdings=False)
+
+    def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
+        # Sets that only lose something are read anew before they are written.
+        for change in tree.providers:
+            before, after = change.content_before, change.after
+            if change.is_created:
+                continue
+            if not after.traits <= before.traits and self.traits(change.uuid) != before.traits:
+                return False
+            if after.aggregates != before.aggregates and self._aggregates(change.uuid) != (
+                before.aggregates
+            ):
+                return False
+        holdings = bool(tree.consumers)
+        return preconditions.is_as_read(
+            live_state.read_tree_state(self._client, tree, listed, holdings=holdings)
+        )
 
     def traits(self, provider_uuid: str) -> frozenset[str]:
         return frozenset(trait.list_of_provider(self._client, provider_uuid).value)
@@ -92,7 +120,10 @@ class _Requests:
                 provider,
                 inventory.list(client, uuid).value,
                 self.traits(uuid),
-                frozenset(aggregate.list(client, uuid).value),
+                self._aggregates(uuid),
             )
         except errors.NotFound:
             return None
+
+    def _aggregates(self, provider_uuid: str) -> frozenset[str]:
+        return frozenset(aggregate.list(self._client, provider_uuid).value)

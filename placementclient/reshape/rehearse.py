@@ -56,10 +56,14 @@ def rehearse(
         before = capture(client)
         plan = _refreshed(plan, part, before)
         journal_path = os.path.join(folder, 'plan.journal')
-        applied = executor.apply(client, plan, journal_path, trees=trees, report=report)
+        applied = executor.apply(
+            client, plan, journal_path, trees=trees, other_service=True, report=report
+        )
         done = [tree.root_provider_uuid for tree in applied.trees if tree.is_done]
         differences = verify.verify(client, plan, done, journal_path=journal_path) if done else []
-        rolled_back = executor.rollback(client, plan, journal_path, trees=trees, report=report)
+        rolled_back = executor.rollback(
+            client, plan, journal_path, trees=trees, other_service=True, report=report
+        )
         remains = list(_differences(before, capture(client)))
     return Rehearsal(applied, differences, rolled_back, remains)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 
 from placementclient import errors
 from placementclient.http import Client
-from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import replan
-from placementclient.planner.plan.plan import Notice, Plan, TreePlan
+from placementclient.planner.plan import review
+from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import live_state
 from placementclient.reshape.preconditions import LeftAlone
 from placementclient.snapshot.capture import capture
@@ -30,78 +29,9 @@ def replanned(client: Client, plan: Plan, tree: TreePlan, drift: str) -> TreePla
     again = _planned(replan.replan, snapshot, plan, tree, f'{drift}, and a new plan is impossible')
     reviewed = plan.tree(tree.root_provider_uuid)
     assert reviewed is not None
-    for difference in _beyond_review(reviewed, again):
+    for difference in review.differences(reviewed, again):
         raise LeftAlone(f'{drift}, and a new plan is not the one that was reviewed: {difference}')
     return again
-
-
-def _beyond_review(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
-    """What a new plan would do that nobody has agreed to; each a sentence without its full stop."""
-    inventories = _inventories(reviewed), _inventories(again)
-    for provider, name in sorted(inventories[0].keys() | inventories[1].keys()):
-        was, now = (of_plan.get((provider, name)) for of_plan in inventories)
-        if was != now:
-            yield f'{name} on {provider} would be {_said(now, was)}, and not {_said(was, now)}'
-    places = _places(reviewed), _places(again)
-    for holding in sorted(places[0].keys() & places[1].keys()):
-        for provider, name in sorted(places[1][holding] - places[0][holding]):
-            yield f'consumer {holding[0]} would get {name} of {provider}'
-    for warning in again.warnings:
-        if not any(_covers(known, warning) for known in reviewed.warnings):
-            yield warning.message
-
-
-def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
-    """What becomes of the classes that a plan changes, by provider and class; ``None``: nothing.
-
-    Providers go by their names: a child may have been made by somebody else. Of a provider of
-    another tree only the growth counts, as other trees' plans change it too.
-    """
-    result: dict[tuple[str, str], Inventory | None] = {}
-    for change in tree.providers:
-        before, after = change.content_before.inventories, change.after.inventories
-        for name in live_state.moving_classes(change):
-            inventory = after.get(name)
-            if (
-                change.root_provider_uuid != tree.root_provider_uuid
-                and inventory
-                and name in before
-            ):
-                inventory = replace(inventory, total=inventory.total - before[name].total)
-            result[change.name, name] = inventory
-    return result
-
-
-def _said(inventory: Inventory | None, other: Inventory | None) -> str:
-    """An inventory by what is different in another one."""
-    if inventory is None:
-        return 'gone'
-    if other is None:
-        return f'total {inventory.total}'
-    there = other.as_fields()
-    return ', '.join(
-        f'{name} {value}' for name, value in inventory.as_fields().items() if value != there[name]
-    )
-
-
-def _places(tree: TreePlan) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
-    """Where each consumer gets what it has of a class on a provider: providers and classes."""
-    result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
-    for row in tree.rows:
-        holding = (row.consumer_uuid, row.resource_class, row.from_provider or '')
-        place = (row.to_provider or '', row.to_resource_class)
-        result.setdefault(holding, set()).add(place)
-    return result
-
-
-def _covers(known: Notice, warning: Notice) -> bool:
-    """Whether a warning says no more than one that is known; lists of consumers may be shorter."""
-    return known.kind == warning.kind and all(
-        set(fact) <= set(known.facts.get(name, ()))
-        if isinstance(fact, list | tuple)
-        else fact == known.facts.get(name)
-        for name, fact in warning.facts.items()
-    )
 
 
 def planned_back(snapshot: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:

@@ -23,7 +23,7 @@ from placementclient.planner.plan.operations import (
     SetTraits,
 )
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.reshape import live_state, preconditions, replanning, verify
+from placementclient.reshape import deviations, live_state, preconditions, replanning
 from placementclient.reshape.journal import Journal
 from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
 from placementclient.reshape.operation_runner import Names, OperationRunner
@@ -232,7 +232,7 @@ class TreeExecutor:
 
         :raises VerificationFailed: if it is not complete or not right
         """
-        differences = verify.of_tree_state(tree_state)
+        differences = deviations.of_tree_state(tree_state)
         for difference in differences:
             if difference.is_damage:
                 raise VerificationFailed(f'verification: {difference.message}')
@@ -285,7 +285,7 @@ class TreeExecutor:
 
         :raises LeftAlone: if it is not what the plan makes
         """
-        damage = [each for each in verify.of_tree_state(tree_state) if each.is_damage]
+        damage = [each for each in deviations.of_tree_state(tree_state) if each.is_damage]
         if damage:
             raise LeftAlone(
                 f'its journal does not say that this plan was applied, and {damage[0].message}'

@@ -12,6 +12,7 @@ from placementclient import errors
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.reshape.journal import JournalFailed
+from placementclient.reshape.preconditions import OtherService
 from placementclient.reshape.tree_executor import OutcomeUnknown
 
 #: Told how each tree ended, when it ends.
@@ -70,9 +71,14 @@ class TreeQueue:
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
-        """Whatever is raised here ends the run, and is noted in its outcome."""
+        """Whatever is raised here ends the run, and is noted in its outcome.
+
+        :raises OtherService: nothing is told of trees that are not there
+        """
         try:
             yield
+        except OtherService:
+            raise  # nothing has begun
         except KeyboardInterrupt:
             self._stopped = errors.Interrupted('Interrupted')
         except Exception as reason:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.http import Client
-from placementclient.model.consumers import Allocations
-from placementclient.model.inventories import Inventory
-from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
-from placementclient.reshape import journal, live_state, preconditions, reading
+from placementclient.reshape import deviations, journal, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
-from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
+from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.reshape.reading import Source
 from placementclient.snapshot.capture import UnstableRead, parallel
@@ -37,7 +32,7 @@ def verify(
 
     :param trees: names or UUIDs of roots; none: all
     :param journal_path: knows the trees that were planned again while the plan was applied, and
-        those that were not begun yet: where others were, these are not damaged
+        those that were not begun yet: where others were, these are not overdue
     :param workers: how many trees are read at a time
     :param progress: told the name of the root of each tree that has been read
     """
@@ -48,12 +43,11 @@ def verify(
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
         snapshot = source.snapshot(tree)
-        if (
-            live_state.moves(tree)
-            and live_state.tree_state_of(tree, snapshot).phase is Phase.BEFORE
-        ):
-            return [_not_applied(tree, records)]
-        return list(of_snapshot(_without(tree, later[tree.root_provider_uuid]), snapshot))
+        if not deviations.has_happened(tree, snapshot):
+            providers = live_state.tree_state_of(tree, snapshot).providers
+            return [_not_applied(tree, records), *deviations.before_apply(tree, providers)]
+        last = _without(tree, later[tree.root_provider_uuid])
+        return list(deviations.of_snapshot(last, snapshot))
 
     result = []
     for tree, differences in zip(wanted, parallel(of_tree, wanted, workers), strict=True):
@@ -73,12 +67,14 @@ def _as_revised(plan: Plan, journal_path: str | None) -> tuple[Plan, Mapping[str
 
 def _not_applied(tree: TreePlan, records: Mapping[str, Record]) -> Deviation:
     record = records.get(tree.root_provider_uuid)
-    is_pending = record is None or record.ended == State.ROLLED_BACK
+    is_undone = record is not None and record.ended == State.APPLIED
+    is_to_come = record is None or record.ended == State.ROLLED_BACK
     return Deviation(
         tree.root_provider_name,
         'not-applied',
         'the plan is not applied to this tree',
-        is_damage=not records or not is_pending,
+        verdict=Verdict.DAMAGED if is_undone else Verdict.PENDING,
+        is_overdue=not records or not is_to_come,
     )
 
 
@@ -163,161 +159,6 @@ def _without(tree: TreePlan, uuids: set[str]) -> TreePlan:
     )
 
 
-def of_tree_state(tree_state: TreeState) -> list[Deviation]:
-    """What a look at the providers of a plan tells, right after the reshape."""
-    result = list(_of_inventories(tree_state.tree, tree_state.providers))
-    names = {change.uuid: change.name for change in tree_state.tree.providers}
-    for consumer in tree_state.tree.consumers:
-        there = {
-            uuid: live_provider.held(consumer.uuid)
-            for uuid, live_provider in tree_state.providers.items()
-        }
-        wanted = {
-            uuid: held for uuid, held in consumer.after.items() if uuid in tree_state.providers
-        }
-        held = {uuid: resources for uuid, resources in there.items() if resources}
-        result += _of_consumer(tree_state.tree, names, consumer, held, wanted)
-    return result
-
-
-def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
-    """What is different in a snapshot of all trees that a plan of one tree concerns."""
-    yield from _of_inventories(tree, live_state.tree_state_of(tree, snapshot).providers)
-    for change in tree.providers:
-        if change.uuid in snapshot.providers:
-            yield from _of_sets(tree, change, snapshot)
-    for consumer in tree.consumers:
-        there = snapshot.consumers.get(consumer.uuid)
-        held = there.allocations if there else {}
-        names = {uuid: state.name for uuid in held if (state := snapshot.providers.get(uuid))}
-        yield from _of_consumer(tree, names, consumer, held, consumer.after)
-        if there is not None and (there.project_id, there.user_id, there.type) != (
-            consumer.project_id,
-            consumer.user_id,
-            consumer.type,
-        ):
-            yield Deviation(
-                tree.root_provider_name,
-                'owner',
-                f'consumer {consumer.uuid} has another project, user or type than before',
-                {'consumer_uuid': consumer.uuid},
-            )
-
-
-def _of_inventories(tree: TreePlan, providers: Mapping[str, LiveProvider]) -> Iterator[Deviation]:
-    for change in tree.providers:
-        if change.uuid not in providers:
-            if change.after.inventories or not change.is_created:
-                yield Deviation(
-                    tree.root_provider_name,
-                    'missing',
-                    f'{change.name} does not exist',
-                    {'provider': change.name},
-                )
-            continue
-        there, after = providers[change.uuid].inventories, change.after.inventories
-        moving = live_state.moving_classes(change)
-        for name in sorted({*there, *after}):
-            if there.get(name) != after.get(name):
-                yield Deviation(
-                    tree.root_provider_name,
-                    'inventory',
-                    f'the inventory of {name} on {change.name} is not that of the plan: '
-                    f'{_difference(there.get(name), after.get(name))}',
-                    {
-                        'provider': change.name,
-                        'resource_class': name,
-                        'expected': _fields(after.get(name)),
-                        'actual': _fields(there.get(name)),
-                    },
-                    # Other trees change a sharing provider too.
-                    name in moving and change.root_provider_uuid == tree.root_provider_uuid,
-                )
-
-
-def _difference(there: Inventory | None, planned: Inventory | None) -> str:
-    """What differs, in figures."""
-    if there is None or planned is None:
-        return 'it is not there' if there is None else 'it should not be there'
-    fields, wanted = there.as_fields(), planned.as_fields()
-    return ', '.join(
-        f'{field} {fields[field]} instead of {wanted[field]}'
-        for field in fields
-        if fields[field] != wanted[field]
-    )
-
-
-def _fields(inventory: Inventory | None) -> dict[str, int | float] | None:
-    return None if inventory is None else inventory.as_fields()
-
-
-def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iterator[Deviation]:
-    """Traits and aggregates: those that the plan changes, and those of others."""
-    state, before = snapshot.providers[change.uuid], change.content_before
-    for kind, there, was, after in (
-        ('trait', state.traits, before.traits, change.after.traits),
-        ('aggregate', state.aggregates, before.aggregates, change.after.aggregates),
-    ):
-        for name in sorted(there ^ after):
-            verb = 'has' if name in there else 'lacks'
-            yield Deviation(
-                tree.root_provider_name,
-                kind,
-                f'{change.name} {verb} the {kind} {name}',
-                {'provider': change.name, kind: name, 'present': name in there},
-                name in was ^ after,
-            )
-
-
-def _of_consumer(
-    tree: TreePlan,
-    names: Mapping[str, str],
-    consumer: ConsumerChange,
-    held: Allocations,
-    wanted: Allocations,
-) -> Iterator[Deviation]:
-    if held == wanted:
-        return
-    facts = {'consumer_uuid': consumer.uuid, 'expected': dict(wanted), 'actual': dict(held)}
-    if not held:
-        kind, message, is_damage = 'gone', 'has gone since', False
-    elif _sums(held) != _sums(wanted):
-        kind, message = 'amount', 'holds other amounts than it was given'
-        # Who has more or less than before, but not what has moved, was resized since.
-        is_damage = _is_untouched(consumer, held)
-    else:
-        places = sorted(names.get(uuid, uuid) for uuid in held if held[uuid] != wanted.get(uuid))
-        kind, message = 'misplaced', f'is not where the plan put it, but on {", ".join(places)}'
-        # Who has left the tree altogether was migrated since.
-        is_damage = not held.keys().isdisjoint(_own(tree))
-    yield Deviation(
-        tree.root_provider_name, kind, f'consumer {consumer.uuid} {message}', facts, is_damage
-    )
-
-
-def _own(tree: TreePlan) -> set[str]:
-    """The providers that a plan is about, without the sharing ones of other trees."""
-    root = tree.root_provider_uuid
-    return {change.uuid for change in tree.providers if change.root_provider_uuid == root}
-
-
-def _sums(allocations: Allocations) -> Counter[str]:
-    result: Counter[str] = Counter()
-    for resources in allocations.values():
-        result.update(resources)
-    return result
-
-
-def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
-    """Whether it still holds something that the plan took off a provider."""
-    return any(
-        name in held.get(uuid, {})
-        for uuid, resources in consumer.before.items()
-        for name in resources
-        if name not in consumer.after.get(uuid, {})
-    )
-
-
 def _status(source: Source, tree: TreePlan) -> tuple[Status, str]:
     listed = source.listed(tree)
     if live_state.is_as_planned(tree, listed):
@@ -329,11 +170,23 @@ def _status(source: Source, tree: TreePlan) -> tuple[Status, str]:
     if tree_state.phase is Phase.BEFORE:
         return Status.PENDING, ''
     if tree_state.phase is Phase.NEITHER:
-        damage = next((d for d in _of_inventories(tree, tree_state.providers) if d.is_damage), None)
-        return Status.DIFFERS, damage.message if damage else ''
+        return Status.DIFFERS, _difference(tree, tree_state)
     for change in tree.providers:
         lost = change.content_before.traits - change.after.traits
         if lost and not lost.isdisjoint(source.traits(change.uuid)):
             names = ', '.join(sorted(lost))
             return Status.DIFFERS, f'{change.name} still has {names}: apply the plan again'
     return Status.APPLIED, ''
+
+
+def _difference(tree: TreePlan, tree_state: TreeState) -> str:
+    """The first thing that is neither as it was nor as it shall be."""
+    if not deviations.have_moved(tree, tree_state.providers):
+        changed = next(deviations.before_apply(tree, tree_state.providers), None)
+        return f'not applied, and {changed.message}' if changed else 'not applied'
+    found = [
+        each
+        for each in deviations.of_inventories(tree, tree_state.providers, is_fresh=True)
+        if each.is_damage
+    ]
+    return found[0].message if found else ''

@@ -20,8 +20,8 @@ from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
-from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
+from placementclient.snapshot.listing import check, tree_of, whole_trees
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = GUARDS_CONSUMERS
@@ -124,6 +124,7 @@ def _at_once(
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
     snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
+    check((state.provider for state in snapshot.providers.values()), 'The database has')
     if progress:
         for root in snapshot.roots():
             progress(root.name)
@@ -142,20 +143,16 @@ def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> It
 def _members(client: Client, trees: Sequence[str]) -> list[list[Provider]]:
     """The providers of each tree."""
     if trees:
-        listed = dict(_tree_of(client, name) for name in trees)
-        return list(listed.values())
-    by_root: dict[str | None, list[Provider]] = {}
-    for provider in resource_provider.list(client):
-        by_root.setdefault(provider.root_provider_uuid, []).append(provider)
+        return list(dict(_tree_of(client, name) for name in trees).values())
+    by_root: dict[str, list[Provider]] = {}
+    for provider in whole_trees(client):
+        by_root.setdefault(provider.root_uuid, []).append(provider)
     return list(by_root.values())
 
 
-def _tree_of(client: Client, name_or_uuid: str) -> tuple[str | None, list[Provider]]:
-    provider_uuid = resource_provider.find(client, name_or_uuid)
-    members = resource_provider.list(client, matching=Filter(in_tree=provider_uuid))
-    if not members:
-        raise errors.NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
-    return members[0].root_provider_uuid, members
+def _tree_of(client: Client, name_or_uuid: str) -> tuple[str, list[Provider]]:
+    members = tree_of(client, name_or_uuid)
+    return members[0].root_uuid, members
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +193,7 @@ class _Reader:
             if attempt:
                 # With jitter, so that a writer with a rhythm is not met each time.
                 time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
-                members = self._list(any_provider)
+                members = whole_trees(self._client, any_provider)
                 if not members:
                     return _Tree((), ())
             try:
@@ -210,21 +207,18 @@ class _Reader:
             hidden = unlisted
         raise UnstableRead(name, ATTEMPTS)
 
-    def _list(self, provider_uuid: str) -> list[Provider]:
-        return resource_provider.list(self._client, matching=Filter(in_tree=provider_uuid))
-
     def _read(
         self, members: Sequence[Provider], any_provider: str
     ) -> tuple[_Tree, list[tuple[str, Counter[str]]]]:
         states: list[ProviderState] = []
-        listed: dict[str, dict[str, Holding]] = {}
+        held: dict[str, dict[str, Holding]] = {}
         for provider in members:
             state, holdings = self._provider(provider)
             states.append(state)
             for holding in holdings:
-                listed.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
+                held.setdefault(holding.consumer_uuid, {})[provider.uuid] = holding
         own = {provider.uuid for provider in members}
-        consumers = tuple(self._consumer(uuid, own, holdings) for uuid, holdings in listed.items())
+        consumers = tuple(self._consumer(uuid, own, holdings) for uuid, holdings in held.items())
         current = self._current(members, states, any_provider)
         return _Tree(current, consumers), list(_unlisted(current, consumers))
 
@@ -241,7 +235,7 @@ class _Reader:
             for provider, state in zip(members, states, strict=True)
         ):
             return tuple(states)
-        closing = {provider.uuid: provider for provider in self._list(any_provider)}
+        closing = {provider.uuid: provider for provider in whole_trees(self._client, any_provider)}
         if {uuid: provider.generation for uuid, provider in closing.items()} != {
             state.uuid: state.provider.generation for state in states
         }:

@@ -20,6 +20,7 @@ from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, reach
 from placementclient.snapshot.capture import parallel
+from placementclient.snapshot.listing import tree_of, whole_trees
 
 #: From here on the sharing providers can be asked for.
 SINCE = Microversion(1, 18)
@@ -91,21 +92,15 @@ def sharing(client: Client) -> Sharing:
 
 def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
     """The providers of each tree, by the UUID of its root; in the order of the roots' names."""
-    listed: list[Provider] = []
-    for name in trees:
-        uuid = resource_provider.find(client, name)
-        found = resource_provider.list(client, matching=Filter(in_tree=uuid))
-        if not found:
-            raise errors.NoSuchProvider(f'No resource provider has the UUID {uuid!r}')
-        listed += found
+    found = [each for name in trees for each in tree_of(client, name)]
     if not trees:
-        listed = resource_provider.list(client)
+        found = whole_trees(client)
     by_root: dict[str, dict[str, Provider]] = {
         provider.uuid: {}
-        for provider in sorted(listed, key=lambda provider: provider.name)
+        for provider in sorted(found, key=lambda provider: provider.name)
         if provider.parent_provider_uuid is None
     }
-    for provider in listed:
+    for provider in found:
         # Its root may have come between two answers.
         by_root.get(provider.root_uuid, {})[provider.uuid] = provider
     return {root: list(members.values()) for root, members in by_root.items()}

@@ -14,6 +14,7 @@ from placementclient.model.freshness import Read
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
+from placementclient.wording import listed
 from placementclient.workflows.run import Run
 
 
@@ -23,13 +24,15 @@ class State(enum.StrEnum):
     ADD = 'would add'
     REMOVE = 'would remove'
     UNKNOWN = 'not known'
+    LEFT_ALONE = 'left alone'
     ADDED = 'added'
     REMOVED = 'removed'
     FAILED = 'failed'
     NOT_STARTED = 'not started'
 
 
-_DONE = {State.ADD: State.ADDED, State.REMOVE: State.REMOVED}
+#: The changes that are to be made, and their state afterwards.
+DONE = {State.ADD: State.ADDED, State.REMOVE: State.REMOVED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Change:
     """A host that is put into an aggregate, or taken out.
 
     :param provider_uuid: empty where Placement does not know the host
-    :param reason: why it has failed, or is not known
+    :param reason: why it has failed, is not known, or is left alone
     """
 
     aggregate: HostAggregate
@@ -61,31 +64,38 @@ def plan(
 ) -> Iterator[Change]:
     """What would be done.
 
-    An aggregate that Nova does not have is left alone: it may tie hosts to what is shared.
+    An aggregate that Nova does not have is left alone: it may tie hosts to what is shared. No host
+    is taken out of an aggregate of which one host is not known: it may be that very provider.
 
     :param remove: whether hosts are taken out of Nova's aggregates in which Nova does not have them
     """
-    roots = [each for each in resource_provider.list(client) if each.uuid == each.root_uuid]
-    hosts = _Hosts(roots)
+    roots = {
+        each.uuid: each for each in resource_provider.list(client) if each.uuid == each.root_uuid
+    }
+    hosts = _Hosts(roots.values())
     for each in aggregates:
         # Who shares what it has with the hosts of an aggregate is in it, and no host of Nova.
         selection = Filter(member_of=(each.uuid,), forbidden=(SHARING_TRAIT,))
-        there = {provider.uuid for provider in resource_provider.list(client, matching=selection)}
-        named = set()
+        there = [provider.uuid for provider in resource_provider.list(client, matching=selection)]
+        within, named, unknown = set(there), set[str](), list[str]()
         for host in each.hosts:
             found = hosts.called(host)
             named |= {provider.uuid for provider in found}
             if len(found) != 1:
                 having = f'{len(found)} resource providers have' if found else 'no provider has'
                 reason = f'{having} the name of the host'
+                unknown.append(host)
                 yield Change(each, host, '', State.UNKNOWN, reason)
-            elif found[0].uuid not in there:
+            elif found[0].uuid not in within:
                 yield Change(each, host, found[0].uuid, State.ADD)
         if remove:
-            surplus = there - named
-            for provider in roots:
-                if provider.uuid in surplus:
-                    yield Change(each, provider.name, provider.uuid, State.REMOVE)
+            # In the order of Placement, which is that of their making.
+            surplus = [roots[uuid] for uuid in there if uuid in roots and uuid not in named]
+            state = State.LEFT_ALONE if unknown else State.REMOVE
+            first = 'every host of the aggregate has to be known first'
+            reason = f'{first}: {listed(unknown, 3)}' if unknown else ''
+            for provider in surplus:
+                yield Change(each, provider.name, provider.uuid, state, reason)
 
 
 def carry_out(client: Client, changes: Iterable[Change], run: Run) -> Iterator[Change]:
@@ -94,13 +104,13 @@ def carry_out(client: Client, changes: Iterable[Change], run: Run) -> Iterator[C
     :return: how each has ended, in order; none is begun any more once the run is over
     """
     for change in changes:
-        if change.state not in _DONE:
+        if change.state not in DONE:
             yield change
         elif run.is_over:
             yield replace(change, state=State.NOT_STARTED)
         else:
             reason = _failure(client, change, run)
-            state = State.FAILED if reason else _DONE[change.state]
+            state = State.FAILED if reason else DONE[change.state]
             yield replace(change, state=state, reason=reason)
 
 

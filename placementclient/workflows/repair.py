@@ -1,4 +1,4 @@
-"""Make faults good: one repair at a time, each only while things are as they were judged."""
+"""Fix faults: one repair at a time, each only while things are as they were judged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DONE = 'done'
 
 
 class ChangedSince(errors.PlacementError):
-    """What was to be mended is not as it was when that was decided."""
+    """A fault is not as it was when its repair was decided."""
 
 
 def carry_out(

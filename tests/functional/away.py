@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from keystoneauth1.session import Session
@@ -54,6 +56,16 @@ class Service:
             except OSError:
                 time.sleep(0.1)
         raise AssertionError('the service does not start')
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Take requests, and answer none of them meanwhile."""
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """Be away."""

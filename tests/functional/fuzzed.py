@@ -13,6 +13,7 @@ from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, distribution
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import strategies as st
@@ -206,7 +207,7 @@ class Program:
             stdin = io.BufferedReader(io.BytesIO(b'{}'))
             patch.setattr(sys, 'stdin', io.TextIOWrapper(stdin))
             patch.setattr(shell.Shell, 'clean_up', lambda *args: causes.append(args[-1]))
-            patch.setattr(serving, 'serve', lambda where, make, *_: make())
+            patch.setattr(serving, 'serve', _read_once)
             try:
                 status = shell.main(words, session=self._session)
             except SystemExit as exit:
@@ -214,6 +215,11 @@ class Program:
         cause = next((cause for cause in causes if cause), None)
         is_meant = isinstance(cause, errors.PlacementError | SystemExit)
         return Ended(int(status), out.shown(), err.shown(), None if is_meant else cause)
+
+
+def _read_once(where: object, page: Any, *_: object) -> None:
+    """Read, and raise what the service itself would only log."""
+    page._command._read(page._parsed_args)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

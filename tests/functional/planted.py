@@ -15,7 +15,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 #: Hosts that share one storage.
 RACK = 100
 _NAMESPACE = uuid.UUID('1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa')
-OWNER = 'OWNER_NOVA'
+OWNER, COMPUTE_NODE = 'OWNER_NOVA', 'COMPUTE_NODE'
 VCPU = Inventory(32, reserved=2, max_unit=32, allocation_ratio=4.0)
 MEMORY = Inventory(65536, reserved=512, max_unit=65536)
 DISK = Inventory(100_000, max_unit=100_000)
@@ -110,7 +110,7 @@ def planted(hosts: int) -> Planted:
     for number in range(hosts):
         _host(cloud, number)
     _sound(cloud)
-    for plant in (_inventories, _names, _sharing, _consumers, _moving, _healing):
+    for plant in (_inventories, _names, _sharing, _consumers, _moving, _healing, _misplaced):
         plant(cloud)
     return cloud
 
@@ -186,6 +186,9 @@ def _names(cloud: Planted) -> None:
     owner = cloud.provider('owner')
     cloud.provider('owner_gpu', {'VGPU': Inventory(4)}, parent=owner, traits=())
     cloud.expected.append(('missing-owner', 'owner_gpu'))
+    cloud.provider('marked', traits=(OWNER, COMPUTE_NODE))
+    cloud.provider('unmarked', traits=(COMPUTE_NODE,))
+    cloud.expected.append(('missing-owner', 'unmarked'))
 
 
 def _sharing(cloud: Planted) -> None:
@@ -227,10 +230,29 @@ def _healing(cloud: Planted) -> None:
     cloud.expected.append(('without-allocations', uuid_of('lost')))
     cloud.expected.append(('foreign-owner', cloud.consumer('sold', healing=SERVER)))
     for name in ('lost', 'sold'):
-        record = {
-            'id': uuid_of(name), 'tenant_id': 'buyer', 'user_id': 'user', 'image': 'image',
-            'OS-EXT-SRV-ATTR:hypervisor_hostname': 'healing', 'OS-EXT-STS:task_state': None,
-            'OS-EXT-STS:vm_state': 'active',
-            'flavor': {'original_name': 'm', 'vcpus': 4, 'ram': 8192, 'disk': 0, 'extra_specs': {}},
-        }  # fmt: skip
-        cloud.servers.append(record)
+        cloud.servers.append(_detailed(name, 'healing'))
+
+
+def _misplaced(cloud: Planted) -> None:
+    """Servers that hold something where they are not, when they are nowhere, or other amounts."""
+    cloud.provider('misplaced')
+    cloud.provider('right-place')
+    cloud.server('stays', 'misplaced', misplaced=SERVER)
+    elsewhere = cloud.server('elsewhere', 'right-place', misplaced=SERVER)
+    cloud.expected.append(('wrong-host', elsewhere))
+    shelved = cloud.server('shelved', '', misplaced=SERVER)
+    cloud.servers[-1]['Status'] = 'SHELVED_OFFLOADED'
+    cloud.expected.append(('left-by-shelving', shelved))
+    grown = cloud.consumer('grown', misplaced={'VCPU': 4, 'MEMORY_MB': 4096})
+    cloud.servers.append(_detailed('grown', 'misplaced') | {'tenant_id': 'project'})
+    cloud.expected.append(('wrong-amount', grown))
+
+
+def _detailed(name: str, host: str) -> dict[str, Any]:
+    """A server as the API lists it, which should hold what ``SERVER`` says."""
+    return {
+        'id': uuid_of(name), 'tenant_id': 'buyer', 'user_id': 'user', 'image': 'image',
+        'OS-EXT-SRV-ATTR:hypervisor_hostname': host, 'OS-EXT-STS:task_state': None,
+        'OS-EXT-STS:vm_state': 'active',
+        'flavor': {'original_name': 'm', 'vcpus': 4, 'ram': 8192, 'disk': 0, 'extra_specs': {}},
+    }  # fmt: skip

@@ -62,7 +62,7 @@ def test_served(service: Service) -> None:
     port = free_port()
     command = ['resource', 'capacity', 'export', '--serve', f'127.0.0.1:{port}', '--interval', '1']
     with subprocess.Popen(
-        [sys.executable, '-m', 'placementclient', *command],
+        [sys.executable, '-m', 'placementclient', '--retries', '0', *command],
         env=os.environ | service.variables,
         stderr=subprocess.PIPE,
         text=True,
@@ -76,6 +76,9 @@ def test_served(service: Service) -> None:
         assert away[CAPACITY] == first[CAPACITY]
         service.start()
         assert when(port, is_up=True)[CAPACITY] == first[CAPACITY]
+        with service.hanging():
+            assert when(port, is_up=False)[CAPACITY] == first[CAPACITY]
+        when(port, is_up=True)
         exporter.send_signal(signal.SIGTERM)
         _, said = exporter.communicate(timeout=60)
         assert exporter.returncode == 0

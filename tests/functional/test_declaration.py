@@ -219,6 +219,48 @@ def test_an_export_changes_nothing_and_makes_the_same_tree(
     assert placement(*TREE, 'export').stdout == Path(path).read_text()
 
 
+@pytest.mark.parametrize('file', ['trees.json', 'trees.yaml'])
+def test_an_export_keeps_every_name(
+    placement: Placement, client: Client, tmp_path: Path, file: str
+) -> None:
+    names = [
+        'a\x85b',
+        'a\u2028b',
+        '\u2029',
+        '\ufeffa',
+        ' a',
+        'a ',
+        'a\nb',
+        '\t',
+        '\x7f',
+        '\U0001f600',
+    ]
+    names += [
+        'yes',
+        'null',
+        '1e3',
+        '0x1f',
+        '2026-01-01',
+        '=',
+        '~',
+        '# a',
+        'a: b',
+        '"',
+        "'",
+        '\\u0041',
+    ]
+    root = resource_provider.create(client, 'host')
+    for name in names:
+        resource_provider.create(client, name, parent_provider_uuid=root.uuid)
+    path = str(tmp_path / file)
+    assert placement(*TREE, 'export', '-o', path).status == 0
+    assert changes(placement(*TREE, 'apply', path, '--dry-run', '-f', 'json')) == []
+    for provider in sorted(resource_provider.list(client), key=lambda each: each.name == 'host'):
+        resource_provider.delete(client, provider.uuid)
+    assert placement(*TREE, 'apply', path, '--yes').status == 0
+    assert {each.name for each in resource_provider.list(client)} == {'host', *names}
+
+
 def test_beside_another_writer(
     placement: Placement, client: Client, declared: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,10 @@ def source(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> lis
         return ['--servers', servers, '--migrations', file(tmp_path, 'm.json', MIGRATIONS)]
     monkeypatch.setattr(compute, 'servers', lambda client: SERVERS)
     monkeypatch.setattr(compute, 'migrations', lambda client: MIGRATIONS)
+    # As it was listed: nothing has happened to a server since.
+    monkeypatch.setattr(
+        compute, 'server', lambda client, uuid: [s for s in SERVERS if s['id'] == uuid]
+    )
     return []
 
 
@@ -216,3 +220,33 @@ def test_an_audit_finds_what_is_mended(
     for row in first.values():
         placement(*shlex.split(row['command'])[1:], '--yes')
     assert found().keys() == {GPU, STRAY}
+
+
+@pytest.mark.parametrize('since', [None, {'OS-EXT-STS:task_state': 'deleting'}])
+def test_a_server_that_nova_has_deleted_since_the_list_gets_nothing(
+    placement: Placement,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    since: dict[str, Any] | None,
+) -> None:
+    """Nova removes the allocations of a server with the server: later ones would stay for ever."""
+    loaded(client, cloud())
+    monkeypatch.setattr(compute, 'servers', lambda client: [SERVER | {'id': LOST}])
+    monkeypatch.setattr(compute, 'migrations', lambda client: [])
+    now = [] if since is None else [SERVER | {'id': LOST} | since]
+    monkeypatch.setattr(compute, 'server', lambda client, uuid: now, raising=False)
+    done = placement(*HEAL, '--yes', '-f', 'json')
+    reason = 'Nova has deleted or changed the server since the list'
+    assert (done.status, states(done)) == (1, {LOST: ('failed', reason)})
+    assert not allocation.show(client, LOST).value.allocations
+
+
+def test_a_server_that_is_there_twice_is_healed_not_even_once(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    loaded(client, cloud())
+    servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}, SERVER | {'id': LOST.upper()}])
+    refused = placement(*HEAL, '--servers', servers, '--yes')
+    assert (refused.status, refused.stdout) == (1, '')
+    assert refused.stderr.endswith(f'servers[1]: {LOST} is there twice, first as servers[0]\n')
+    assert not allocation.show(client, LOST).value.allocations

@@ -16,7 +16,7 @@ from tests.functional.conftest import Placement
 
 SYNC = ('resource', 'provider', 'aggregate', 'sync')
 AZ, EMPTY, FOREIGN = map(uuid_of, ('az', 'empty', 'foreign'))
-AGGREGATES = [
+AGGREGATES: list[dict[str, Any]] = [
     {'uuid': AZ, 'name': 'az', 'hosts': ['in', 'short', 'gone']},
     {'uuid': EMPTY, 'name': 'empty', 'hosts': []},
 ]
@@ -42,38 +42,71 @@ def hosts(client: Client) -> dict[str, str]:
     return uuids
 
 
+def written(folder: Path) -> list[str]:
+    """The option for a file of the aggregates."""
+    path = folder / 'aggregates.json'
+    path.write_text(json.dumps({'aggregates': AGGREGATES}))
+    return ['--aggregates', str(path)]
+
+
 @pytest.fixture(params=['a file', 'the compute service'])
 def source(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The options for what Nova says."""
     if request.param == 'a file':
-        path = tmp_path / 'aggregates.json'
-        path.write_text(json.dumps({'aggregates': AGGREGATES}))
-        return ['--aggregates', str(path)]
+        return written(tmp_path)
     monkeypatch.setattr(compute, 'aggregates', lambda client: AGGREGATES)
     return []
 
 
 def test_hosts_are_put_in_and_taken_out_once(
-    placement: Placement, client: Client, hosts: dict[str, str], source: list[str]
+    placement: Placement,
+    client: Client,
+    hosts: dict[str, str],
+    source: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def within(name: str) -> set[str]:
         return set(aggregate.list(client, hosts[name]).value)
 
     dry = placement(*SYNC, *source, '--remove', '--dry-run', '-f', 'json')
     assert dry.status == 3
-    assert rows(dry) == [('az', 'short', 'would add'), UNKNOWN, ('az', 'out', 'would remove')]
+    assert rows(dry) == [('az', 'short', 'would add'), UNKNOWN, ('az', 'out', 'left alone')]
     assert within('short.a.b') == {FOREIGN}
     assert placement(*SYNC, *source).status == 2, 'there is nobody to ask'
 
     added = placement(*SYNC, *source, '--yes', '-f', 'json')
     assert (added.status, rows(added)) == (6, [('az', 'short', 'added'), UNKNOWN])
     removed = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
-    assert (removed.status, rows(removed)) == (6, [UNKNOWN, ('az', 'out', 'removed')])
+    assert (removed.status, rows(removed)) == (1, [UNKNOWN, ('az', 'out', 'left alone')])
+    assert within('out') == {AZ, FOREIGN}
+    # The one that is gone leaves the aggregate in Nova: now all of it is known.
+    monkeypatch.setitem(AGGREGATES[0], 'hosts', ['in', 'short'])
+    source = written(tmp_path) if source else []
+    removed = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
+    assert (removed.status, rows(removed)) == (0, [('az', 'out', 'removed')])
     assert {name: within(name) for name in hosts} == {
         'in': {AZ, FOREIGN}, 'short.a.b': {AZ, FOREIGN}, 'out': {FOREIGN}, 'nfs': {AZ}
     }  # fmt: skip
     again = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
-    assert (again.status, rows(again)) == (1, [UNKNOWN])
+    assert (again.status, rows(again)) == (0, [])
+
+
+@pytest.mark.parametrize('option', [(), ('--remove',)])
+def test_an_aggregate_that_is_there_twice_changes_nothing(
+    placement: Placement, client: Client, tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    """One host in each of the two: each says that the host of the other has to go."""
+    there = [resource_provider.create(client, name) for name in ('one', 'other')]
+    for made in there:
+        aggregate.set(client, made.uuid, [AZ], made.generation)
+    path = tmp_path / 'aggregates.json'
+    twice = [{'uuid': AZ, 'name': 'az', 'hosts': [made.name]} for made in there]
+    path.write_text(json.dumps(twice))
+    refused = placement(*SYNC, '--aggregates', str(path), *option, '--yes')
+    assert (refused.status, refused.stdout) == (1, '')
+    assert f'aggregates[1]: {AZ} is there twice, first as aggregates[0]' in refused.stderr
+    assert [aggregate.list(client, made.uuid).value for made in there] == [[AZ], [AZ]]
 
 
 def test_ctrl_c_leaves_a_table(
@@ -89,7 +122,7 @@ def test_ctrl_c_leaves_a_table(
     ended = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
     assert (ended.status, rows(ended)) == (
         130,
-        [('az', 'short', 'failed'), UNKNOWN, ('az', 'out', 'not started')],
+        [('az', 'short', 'failed'), UNKNOWN, ('az', 'out', 'left alone')],
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.hosts import archive
 from tests.functional import clouds, guide, test_pages
 from tests.functional.conftest import Placement
 from tests.unit.hosts.libvirt_output import (
@@ -76,9 +77,9 @@ cat '{answers}'/"$*" || exit 1
     return programs
 
 
-def collected(placement: Placement, programs: Path, archive: Path, shell: str = 'sh') -> None:
+def collected(placement: Placement, programs: Path, target: Path, shell: str = 'sh') -> None:
     script = placement('resource', 'provider', 'reshape', 'collector').stdout
-    with open(archive, 'wb') as stream:
+    with open(target, 'wb') as stream:
         done = subprocess.run(
             shell.split(),
             input=script.encode(),
@@ -95,8 +96,9 @@ def test_the_collector(shell: str, placement: Placement, tmp_path: Path) -> None
     server = clouds.uuid_of('server0')
     programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
     collected(placement, programs, tmp_path / 'gpu1.tar', shell)
-    with tarfile.open(tmp_path / 'gpu1.tar') as archive:
-        names = {name.removeprefix('./') for name in archive.getnames()} - {'.'}
+    with tarfile.open(tmp_path / 'gpu1.tar') as stream:
+        names = set(stream.getnames())
+        assert stream.getnames()[-1] == 'count'
     assert names == {
         'hostname',
         'capabilities.xml',
@@ -107,7 +109,9 @@ def test_the_collector(shell: str, placement: Placement, tmp_path: Path) -> None
         f'nodedevs/{GPU0}.xml',
         'mdevctl.json',
         'mdevctl-defined.json',
+        'count',
     }
+    assert archive.read(str(tmp_path / 'gpu1.tar')).hostname == 'gpu1'
     assert b'do-not-tell' not in (tmp_path / 'gpu1.tar').read_bytes()
     assert not [
         path for path in tmp_path.iterdir() if path.name not in ('answers', 'bin', 'gpu1.tar')
@@ -125,9 +129,100 @@ def test_a_domain_that_goes_while_it_is_read(placement: Placement, tmp_path: Pat
     once += f"    : > '{flag}' ;;\nesac\ncat "
     (programs / 'virsh').write_text(virsh.replace('cat ', once, 1).replace('|| exit 1', '2>&-'))
     collected(placement, programs, tmp_path / 'gpu1.tar')
-    with tarfile.open(tmp_path / 'gpu1.tar') as archive:
-        names = [name for name in archive.getnames() if name.endswith('.xml')]
-    assert not any(gone in name for name in names)
+    facts = archive.read(str(tmp_path / 'gpu1.tar'))
+    assert [domain.uuid for domain in facts.domains] == [server]
+
+
+#: What the collector asks, and what it says where the host does not answer.
+ASKED = {
+    'hostname': 'virsh hostname failed',
+    'capabilities': 'virsh capabilities failed',
+    'list --all --uuid': 'virsh list failed',
+    'nodedev-list --cap mdev': 'virsh nodedev-list --cap mdev failed',
+    'mdevctl': 'mdevctl list failed',
+}
+
+
+def run_script(
+    placement: Placement, programs: Path, *arguments: str
+) -> subprocess.CompletedProcess[bytes]:
+    """The collector, as Ansible runs it: in the folder of the host, with the name of a file."""
+    script = programs.parent / 'collect.sh'
+    script.write_text(placement('resource', 'provider', 'reshape', 'collector').stdout)
+    return subprocess.run(
+        [*SHELLS[0].split(), script, *arguments],
+        cwd=programs.parent,
+        capture_output=True,
+        env={'PATH': f'{programs}:{os.environ["PATH"]}', 'TMPDIR': str(programs.parent)},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize('asked', ASKED)
+def test_a_command_that_fails_is_not_taken_for_a_host_that_has_nothing(
+    asked: str, placement: Placement, tmp_path: Path
+) -> None:
+    server = clouds.uuid_of('server0')
+    programs = host(tmp_path, 'gpu1', {server: (MDEVS[0],)}, {MDEVS[0]: GPU0})
+    (tmp_path / 'answers' / asked).unlink()
+    there = set(tmp_path.iterdir()) | {tmp_path / 'collect.sh'}
+    for arguments in (), ('gpu1.tar',):
+        done = run_script(placement, programs, *arguments)
+        assert (done.returncode, done.stdout) == (1, b'')
+        assert f'collect.sh: {ASKED[asked]}\n' in done.stderr.decode()
+        assert set(tmp_path.iterdir()) == there
+
+
+def test_a_name_that_is_none_is_not_passed_over(placement: Placement, tmp_path: Path) -> None:
+    programs = host(tmp_path, 'gpu1', {}, {})
+    (tmp_path / 'answers' / 'list --all --uuid').write_text('../../etc/passwd\n')
+    done = run_script(placement, programs)
+    assert (done.returncode, done.stdout) == (1, b'')
+    assert b'virsh list printed a name that is none: ../../etc/passwd' in done.stderr
+
+
+@pytest.mark.parametrize('name', ['gpu1.tar', 'host:x.tar', '-C', 'there.tar', 'a b/it.tar'])
+def test_the_file_that_the_collector_writes_is_for_its_owner_alone(
+    name: str, placement: Placement, tmp_path: Path
+) -> None:
+    programs = host(tmp_path, 'gpu1', {}, {})
+    target = tmp_path / name
+    target.parent.mkdir(exist_ok=True)
+    if name == 'there.tar':
+        target.touch()
+        target.chmod(0o666)
+    done = run_script(placement, programs, name)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b'', b'')
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert archive.read(str(target)).hostname == 'gpu1'
+    assert sorted(path.name for path in target.parent.iterdir() if 'tar' in path.name) in (
+        [target.name],
+        [],
+    )
+
+
+@pytest.mark.parametrize('kind', ['link', 'dangling link', 'link to a folder', 'folder', 'pipe'])
+def test_the_collector_follows_no_link_and_replaces_nothing_but_files(
+    kind: str, placement: Placement, tmp_path: Path
+) -> None:
+    programs = host(tmp_path, 'gpu1', {}, {})
+    target, other = tmp_path / 'gpu1.tar', tmp_path / 'other'
+    if kind == 'folder':
+        target.mkdir()
+    elif kind == 'pipe':
+        os.mkfifo(target)
+    else:
+        target.symlink_to(other)
+    if kind == 'link':
+        other.write_text('precious')
+    elif kind == 'link to a folder':
+        other.mkdir()
+    there = set(tmp_path.rglob('*')) | {tmp_path / 'collect.sh'}
+    done = run_script(placement, programs, 'gpu1.tar')
+    assert (done.returncode, done.stdout) == (1, b'')
+    assert b'gpu1.tar is a link, or no regular file: name another file' in done.stderr
+    assert set(tmp_path.rglob('*')) == there
+    assert kind != 'link' or other.read_text() == 'precious'
 
 
 def test_from_two_hosts_to_a_plan(placement: Placement, tmp_path: Path) -> None:

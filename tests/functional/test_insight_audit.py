@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,8 +32,17 @@ HOSTS = 200
 #: What takes servers and migrations to tell apart.
 TOLD_APART = {'doubled', 'left-by-evacuation', 'in-migration'}
 #: What takes them to be found at all.
-UNHEARD = {'orphan', 'left-by-migration', 'without-allocations', 'foreign-owner'}
-SAFE = {'orphan', 'doubled', 'left-by-evacuation', 'reserved-above-total', 'missing-owner'}
+UNHEARD = {
+    'orphan', 'left-by-migration', 'left-by-shelving', 'without-allocations', 'foreign-owner',
+    'wrong-host', 'wrong-amount',
+}  # fmt: skip
+SAFE = {
+    'orphan', 'doubled', 'left-by-evacuation', 'left-by-shelving', 'reserved-above-total',
+    'missing-owner',
+}  # fmt: skip
+#: One is on a host with usage that no consumer answers for.
+HIDDEN = 'its host has usage that no consumer answers for'
+PASSED_OVER = f'Passed over, so audit again later: 1 server ({HIDDEN})\n'
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,7 @@ def by_id(result: Result) -> dict[str, dict[str, Any]]:
 def test_each_fault_is_found_once_and_nothing_else(large: Site, placement: Placement) -> None:
     result = large.audit(placement, *large.files)
     assert found(result) == Counter(large.cloud.expected)
-    assert (result.status, result.stderr) == (3, '')
+    assert (result.status, result.stderr) == (3, PASSED_OVER)
     assert {id for id, _ in large.cloud.expected} == (
         {check.id for check in CHECKS} - {'on-several-trees'}
     )
@@ -174,8 +184,8 @@ def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Pla
     before = capture.capture(small.client)
     result = small.audit(placement, *small.files, '--fix', '--yes')
     ends = {id: row['fix'] for id, row in by_id(result).items()}
-    assert ends.pop('left-by-migration') == 'left to you: nothing is taken from a migration'
-    assert ends == {
+    assert ends.pop('left-by-migration').startswith('left to you: nothing is taken from a migrat')
+    assert {id: end.partition(':')[0] for id, end in ends.items()} == {
         id: 'done' if id in SAFE else 'left to you'
         for id, _ in small.cloud.expected
         if id != 'left-by-migration'
@@ -187,7 +197,7 @@ def test_what_is_safe_is_mended_and_the_rest_is_left(small: Site, placement: Pla
     changed = {
         uuid for uuid, consumer in before.consumers.items() if after.consumers.get(uuid) != consumer
     }
-    assert changed == {uuid_of('gone'), uuid_of('both'), uuid_of('evacuated')}
+    assert changed == {uuid_of('gone'), uuid_of('both'), uuid_of('evacuated'), uuid_of('shelved')}
     assert after.consumers[uuid_of('both')].allocations == {uuid_of('left'): SERVER}
     assert after.consumers[uuid_of('evacuated')].allocations == {uuid_of('target'): SERVER}
     assert trait.list_of_provider(small.client, uuid_of('owner_gpu')).value == ['OWNER_NOVA']
@@ -223,4 +233,74 @@ def test_what_has_changed_since_the_snapshot_is_left(small: Site, placement: Pla
 def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> None:
     result = small.audit(placement, *small.files, '--fix')
     assert result.status == 2
-    assert 'allocation delete' in result.stderr
+    assert f'delete the allocations of consumer {uuid_of("gone")}' in result.stderr
+
+
+def short(site: Site, count: int) -> None:
+    """Leave the first servers in the list alone: as one of a single project, or one page of it."""
+    (site.folder / 'servers.json').write_text(json.dumps(site.cloud.servers[:count]))
+
+
+@pytest.mark.parametrize('count', [0, 3, 12])
+def test_a_list_that_is_not_complete_frees_nobody(
+    small: Site, placement: Placement, tmp_path: Path, count: int
+) -> None:
+    """Whatever is run: each command that is printed, or --fix."""
+    short(small, count)
+    before = capture.capture(small.client).consumers
+    printed = small.audit(placement, *small.files)
+    rows = json.loads(printed.stdout)
+    deletions = [row for row in rows if row['id'] in {'orphan', 'doubled', 'left-by-evacuation'}]
+    assert deletions
+    assert {row['command'] for row in deletions} == {''}
+    assert all(row['reason'] for row in deletions)
+    assert any('complete' in row['reason'] for row in deletions)
+    assert 'complete' in printed.stderr
+    lines = tmp_path / 'lines.txt'
+    lines.write_text('\n'.join(row['command'] for row in rows if row['id'] in SAFE))
+    assert placement('batch', '--keep-going', str(lines)).status == 0
+    fixed = small.audit(placement, *small.files, '--fix', '--yes')
+    assert 'complete' in fixed.stderr
+    assert capture.capture(small.client).consumers == before
+
+
+def test_a_printed_command_does_what_fix_does(small: Site, placement: Placement) -> None:
+    rows = [
+        row for row in json.loads(small.audit(placement, *small.files).stdout)
+        if row['id'] in SAFE
+    ]  # fmt: skip
+    assert {row['id'] for row in rows} == SAFE
+    for row in rows:
+        _, *argv = shlex.split(row['command'])
+        assert placement(*argv).status == 0, row
+    left = small.audit(placement, *small.lists)
+    assert found(left) == Counter(item for item in small.cloud.expected if item[0] not in SAFE)
+
+
+def test_a_printed_command_looks_again(small: Site, placement: Placement) -> None:
+    """The consumer that it is about has changed since, or the server has come back."""
+    rows = {row['id']: row for row in json.loads(small.audit(placement, *small.files).stdout)}
+    consumer = allocation.show(small.client, uuid_of('gone')).value
+    allocation.set(small.client, consumer)
+    _, *argv = shlex.split(rows['orphan']['command'])
+    assert 'has changed since' in placement(*argv).stdout
+    assert allocation.show(small.client, uuid_of('gone')).value.allocations
+    back = {'ID': uuid_of('gone'), 'Name': 'back', 'Host': 'left', 'Properties': {}}
+    (small.folder / 'servers.json').write_text(json.dumps([*small.cloud.servers, back]))
+    assert placement(*argv).status == 0
+    assert allocation.show(small.client, uuid_of('gone')).value.allocations
+
+
+def test_a_row_has_a_command_or_the_reason_why_it_has_none(
+    large: Site, placement: Placement
+) -> None:
+    for row in json.loads(large.audit(placement, *large.files).stdout):
+        assert bool(row['command']) != bool(row['reason']), row
+        assert '<' not in row['command']
+
+
+def test_nothing_is_deleted_where_two_may_be_alive(large: Site, placement: Placement) -> None:
+    rows = by_id(large.audit(placement, *large.files))
+    assert rows['doubled-host']['command'] == ''
+    for command in ('openstack compute service list', 'openstack hypervisor list'):
+        assert command in rows['doubled-host']['reason']

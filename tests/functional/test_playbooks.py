@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from placementclient.api import allocation
+from placementclient.hosts import archive
 from placementclient.snapshot import capture, restore
 from tests.functional import clouds, guide, stopping
 from tests.functional.applying import client_of
 from tests.functional.nodes import Nodes
 from tests.functional.stopping import HERE, Service
+from tests.unit.hosts.test_archive import FILES, tar
 
 EXAMPLES = guide.SOURCE / 'examples'
 #: The servers of the guide: on one card or the other, and on both; one that is shut off.
@@ -253,3 +255,41 @@ def test_what_has_changed_since_the_review(night: Night) -> None:
         'gpu2': ('active enabled', 'disabled broken fan'),
     }
     assert (night.work / 'plan.json').read_bytes() == plan
+
+
+def test_check_mode_looks_and_changes_nothing(night: Night) -> None:
+    for playbook in 'upgrade.yml', 'rollback.yml':
+        status, printed = night.run(playbook, '--check')
+        assert status == 0, printed
+        assert 'Check mode ends here.' in printed
+        assert (night.nodes.calls(), night.content()) == ([], {})
+        assert night.nodes.state() == {'gpu1': RUNNING, 'gpu2': RUNNING}
+        night.work.mkdir(exist_ok=True)
+
+
+def test_a_host_that_says_it_is_another_is_not_reshaped_as_that(night: Night) -> None:
+    (night.folder / 'nodes' / 'gpu2' / 'hostname').write_text('gpu1\n')
+    for arguments in (), ('--limit', 'gpu2'), ('-e', '{"nova_compute_hypervisor": "gpu2"}'):
+        status, printed = night.run('upgrade.yml', *arguments)
+        assert status == 2, printed
+        assert 'gpu2 says that it is gpu1, and nothing was done' in ' '.join(printed.split())
+        assert (night.nodes.calls(), night.content()) == ([], {})
+
+
+def test_facts_that_are_not_whole_or_of_another_host_are_collected_again(night: Night) -> None:
+    facts = night.work / 'facts'
+    facts.mkdir(parents=True)
+    (facts / 'gpu1.tar').write_bytes(bytes(1024))
+    tar(facts / 'gpu2.tar', FILES)
+    assert archive.read(str(facts / 'gpu2.tar')).hostname == 'gpu1'
+    status, printed = night.run('upgrade.yml')
+    assert (status, 'plan: exit status 5' in printed) == (2, True), printed
+    for name, servers in ('gpu1', {ONE, OTHER, BOTH}), ('gpu2', {ON, OFF}):
+        found = archive.read(str(facts / f'{name}.tar'))
+        assert (found.hostname, {each.uuid for each in found.domains}) == (name, servers)
+    kept = {path: path.read_bytes() for path in facts.iterdir()}
+    assert sorted(path.name for path in kept) == ['gpu1.tar', 'gpu2.tar']
+    # Those that are whole are believed: the hosts may have changed since.
+    shutil.rmtree(night.folder / 'nodes' / 'gpu1' / 'domains')
+    night.run('upgrade.yml')
+    assert {path: path.read_bytes() for path in facts.iterdir()} == kept

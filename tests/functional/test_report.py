@@ -218,10 +218,13 @@ def test_what_the_audit_found_leads_to_its_tree(
     lists = ['--servers', str(servers), '--migrations', str(migrations)]
     shown(browser, placement, tmp_path, '--snapshot', str(path), *lists)
     command = f'resource provider audit --snapshot {path} {" ".join(lists)}'
-    expected = {(row['id'], row['subject'], row['command']) for row in figures(placement, command)}
+    expected = {
+        (row['id'], row['subject'], row['command'], row['reason'])
+        for row in figures(placement, command)
+    }
     rows = cells(one(browser, '#findings > table'))
-    assert {(check, subject, typed) for check, _, subject, _, typed in rows} == expected
-    assert ('orphan', SERVER) in {(check, subject) for check, subject, _ in expected}
+    assert {(check, subject, *step) for check, _, subject, _, *step in rows} == expected
+    assert ('orphan', SERVER) in {(check, subject) for check, subject, *_ in expected}
     [link] = [each for each in all_of(browser, '#findings .link') if each.text == SERVER]
     link.click()
     assert len(all_of(browser, '#all-trees tbody .open')) == 2, 'the host and the storage'

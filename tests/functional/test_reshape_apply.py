@@ -31,7 +31,7 @@ def test_the_requests_of_a_tree_stay_in_their_budget(
     of_the_run = [('POST', '/reshaper'), ('PUT', '/traits/CUSTOM_GPU')]
     for request in of_the_run:
         requests.remove(request)
-    assert len(requests) <= 2 * (5 + 5 * children), requests
+    assert len(requests) <= 2 * (7 + 5 * children), requests
     assert not [path for _, path in requests if path.startswith('/allocations')]
     assert [path for _, path in requests].count('/reshaper') == 2
     assert verify.verify(client, plan) == []

@@ -17,8 +17,10 @@ from placementclient.api import allocation
 from placementclient.http import Client
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
+from placementclient.nova import service
 from placementclient.snapshot import capture, restore
 from tests.documents import document
+from tests.functional import clouds
 from tests.functional.conftest import Placement
 
 PREFIX = 'resource provider reshape'
@@ -223,3 +225,58 @@ def test_a_plan_that_was_made_of_another_service_says_so(
         'The plan was made on what was there at 2026-11-01T22:00:00+00:00 of '
         'https://elsewhere/placement. This is '
     )
+
+
+def test_where_none_of_its_trees_is_a_plan_is_refused(
+    placement: Placement, cloud: Snapshot, client: Client
+) -> None:
+    assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
+    clouds.emptied(client)
+    for command in ('apply', 'rollback'):
+        refused = placement(f'{PREFIX} {command} plan.json --yes')
+        assert (refused.status, refused.stdout) == (1, '')
+        assert 'none of the trees of the plan exists here. ' in refused.stderr
+        assert refused.stderr.endswith('if it is this one, give --other-service\n')
+        assert not Path('plan.json.journal').exists()
+    left = placement(f'{PREFIX} apply plan.json --yes --other-service -f json')
+    assert left.status == errors.ExitStatus.DIFFERS
+    assert json.loads(left.stdout)[0]['reason'] == 'compute1 does not exist any more'
+
+
+def test_a_nova_compute_that_is_up_is_asked_about(
+    placement: Placement, cloud: Snapshot, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = f'{PREFIX} plan --spec vgpu.yaml --assignments gpu-map.csv -o plan.json'
+    assert 'nova-compute' not in placement(live).stderr
+    up = [{'host': 'compute1.lab.test', 'state': 'up'}, {'host': 'compute2', 'state': 'up'}]
+    monkeypatch.setattr(service, 'compute_services', lambda client: up)
+    said = (
+        'nova-compute is up on compute1 (as compute1.lab.test): it writes its inventory again and '
+        'again, and puts back what a reshape has moved. Stop it '
+    )
+    planned = placement(live)
+    assert (planned.status, f'{said}before the plan is applied\n' in planned.stderr) == (0, True)
+    # A plan of a snapshot asks nobody.
+    assert 'nova-compute' not in placement(f'{PLAN} --assignments gpu-map.csv').stderr
+    refused = placement(f'{PREFIX} apply plan.json --yes')
+    assert (refused.status, refused.stderr) == (2, f'{said}there, or give --compute-is-up\n')
+    assert document(capture.capture(client)) == document(cloud)
+    monkeypatch.setitem(up[0], 'state', 'down')
+    assert placement(f'{PREFIX} apply plan.json --yes').status == 0
+    monkeypatch.setitem(up[0], 'state', 'up')
+    assert placement(f'{PREFIX} apply plan.json --yes --compute-is-up').status == 0
+
+
+def test_what_a_plan_says_of_owners_is_compared(
+    placement: Placement, cloud: Snapshot, client: Client
+) -> None:
+    """An edited plan does not hand consumers over: the embedded service reads who owns them."""
+    assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
+    plan = files.read_plan('plan.json')
+    (tree,) = plan.trees
+    stolen = tuple(replace(each, project_id='thief') for each in tree.consumers)
+    files.write_plan('plan.json', replace(plan, trees=(replace(tree, consumers=stolen),)))
+    assert placement(f'{PREFIX} apply plan.json --yes').status == 0
+    there = capture.capture(client).consumers
+    for uuid, consumer in cloud.consumers.items():
+        assert there[uuid].project_id == consumer.project_id

@@ -22,13 +22,12 @@ from placementclient.cli import shell
 from placementclient.codec import plans as codec
 from placementclient.direct import Direct
 from placementclient.errors import ExitStatus
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, warnings
 from placementclient.planner.infeasibility import SpecFault
 from placementclient.planner.spec import assignments, specification
-from placementclient.reshape import live_state, preconditions, tree_executor, verify
-from placementclient.reshape.verify import Status
+from placementclient.reshape import deviations, live_state, preconditions, tree_executor
 from placementclient.snapshot import capture, restore
 from tests.documents import document
 from tests.functional import guide
@@ -243,10 +242,10 @@ def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
 
 
 def test_every_end_is_explained() -> None:
-    verified = inspect.getsource(verify)
+    verified = inspect.getsource(deviations)
     kinds = re.findall(r"Deviation\(\s*tree\.root_provider_name,\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
-    for word in (*State, *Status, *kinds):
+    for word in (*State, *Status, *Verdict, *kinds):
         assert f'``{word}``' in guide.RESHAPE, word
     for status in ExitStatus:
         assert f'   * - {status.value}\n     - {status.name.lower()}\n' in guide.RESHAPE, status

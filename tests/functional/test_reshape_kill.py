@@ -61,7 +61,7 @@ def requests_of_a_tree(client: Client, plan: Plan, path: Path) -> int:
 
 
 def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
-    before = clouds.loaded(client, clouds.cloud(hosts=25, servers=1))
+    before = clouds.loaded(client, clouds.cloud(hosts=30, servers=1))
     plan = clouds.plan_of(before, children=1, moved_trait=True)
     path = tmp_path / 'plan.journal'
     count = requests_of_a_tree(client, plan, path)

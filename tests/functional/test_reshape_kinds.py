@@ -125,7 +125,7 @@ def test_there_and_back(client: Client, tmp_path: Path, kind: Any) -> None:
     assert outcome.exit_status is ExitStatus.DONE, outcome
     # Besides the tree's own: whether it is allowed, and the custom names.
     custom = sum('CUSTOM_' in path for _, path in requests)
-    assert len(requests) - 1 - custom <= 5 + 5 * (len(plan.trees[0].providers) - 1)
+    assert len(requests) - 1 - custom <= 7 + 5 * (len(plan.trees[0].providers) - 1)
     assert verify.verify(client, plan) == []
     outcome = executor.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DONE, outcome

@@ -18,7 +18,7 @@ import sqlalchemy
 from keystoneauth1.session import Session
 
 from placementclient import errors, files, http
-from placementclient.api import resource_class, trait
+from placementclient.api import resource_class, resource_provider, trait
 from placementclient.direct import Direct
 from placementclient.http import Client
 from placementclient.microversion import HIGHEST, Microversion
@@ -223,6 +223,18 @@ def test_a_tree_that_does_not_exist_is_passed_over_or_an_error(tables: Client) -
     assert not tables.snapshot_reader.snapshot([nobody]).providers
     with pytest.raises(errors.NoSuchProvider):
         capture.capture(tables, [nobody])
+
+
+def test_a_provider_that_is_its_own_parent_is_told(tables: Client, url: str) -> None:
+    """No request makes one, but a database that was edited by hand has it."""
+    provider = resource_provider.create(tables, 'host')
+    with sqlalchemy.create_engine(url).begin() as connection:
+        connection.execute(sqlalchemy.text('UPDATE resource_providers SET parent_provider_id = id'))
+    said = rf"providers that form no tree: 'host' \({provider.uuid}\) is its own parent"
+    for client in (tables, by_requests(tables)):
+        for wanted in ([], ['host']):
+            with pytest.raises(errors.InvalidAnswer, match=said):
+                capture.capture(client, wanted)
 
 
 def test_one_request_however_much_there_is(tables: Client, url: str) -> None:

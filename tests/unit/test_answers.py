@@ -70,6 +70,35 @@ def test_what_json_should_not_say_is_refused(
     assert (said.status, said.stdout, said.stderr.count('\n')) == (1, '', 1)
 
 
+@pytest.mark.parametrize('number', [2**63, -(2**63) - 1, 10**400], ids=['over', 'under', 'long'])
+@pytest.mark.parametrize(
+    ('command', 'body', 'place'),
+    [
+        (f'resource provider show {RP}', 'generation', 'generation'),
+        (f'resource provider inventory show {RP} VCPU', 'total', 'total'),
+        (f'resource provider inventory show {RP} VCPU', 'max_unit', 'max_unit'),
+        (f'resource provider usage show {RP}', 'usages', 'usages[...]'),
+    ],
+)
+def test_integers_are_bounded(
+    placement: Placement, service: Service, command: str, body: str, place: str, number: int
+) -> None:
+    wrong = {'usages': {'VCPU': number}} if body == 'usages' else provider() | {body: number}
+    service.always(wrong)
+    said = placement(command)
+    assert (said.status, said.stdout, said.stderr.count('\n')) == (1, '', 1)
+    assert f'{PREFIX}an integer from ' in said.stderr
+    assert f'is missing at `$.{place}`' in said.stderr
+
+
+def test_the_capacity_of_the_largest_inventory_is_an_integer() -> None:
+    largest = Inventory(2**31 - 1, allocation_ratio=LARGEST_RATIO).capacity
+    summary = {'resources': {'VCPU': {'used': 2**40, 'capacity': largest}}}
+    answers.check(
+        endpoints.LIST_CANDIDATES, {'allocation_requests': [], 'provider_summaries': {RP: summary}}
+    )
+
+
 def test_the_largest_ratio_that_is_stored_is_one(placement: Placement, service: Service) -> None:
     item = Inventory(1, allocation_ratio=3.40282e38).as_fields()
     usages = {'usages': {'VCPU': 0}, 'resource_provider_generation': 1}

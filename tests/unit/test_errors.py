@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import pkgutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import placementclient
 from placementclient import errors
 from placementclient.errors import ExitStatus
 from tests.unit.dialogue import fault
@@ -266,3 +270,30 @@ def test_an_answer_may_say_as_much_as_it_likes() -> None:
     refusal = errors.from_answer(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
     assert str(refusal).startswith('no xxx')
     assert len(str(refusal)) < 5000
+
+
+def kinds(kind: type[BaseException] = errors.PlacementError) -> Iterator[type[BaseException]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from kinds(each)
+
+
+@pytest.mark.parametrize('arguments', [(), ('',), (' \n',)])
+def test_every_error_has_a_text(arguments: tuple[str, ...]) -> None:
+    """Also those that other modules add; one without a text of its own says its class."""
+    for module in pkgutil.walk_packages(placementclient.__path__, 'placementclient.'):
+        if not module.name.startswith('placementclient.direct.'):
+            importlib.import_module(module.name)
+    found = {kind for kind in kinds() if kind.__module__.startswith('placementclient')}
+    assert len(found) > 30
+    for kind in found:
+        # However it is made: of another process it comes without having been.
+        said = str(kind.__new__(kind, *arguments)).strip()
+        assert said, kind
+        if not issubclass(kind, errors.HTTPError):
+            assert said.startswith(kind.__name__)
+
+
+def test_what_nobody_foresaw_says_its_class() -> None:
+    assert str(errors.Unexpected(StopIteration())) == 'StopIteration'
+    assert str(errors.Unexpected(KeyError('x'))) == "KeyError: 'x'"

@@ -12,18 +12,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from placementclient import errors, files
 from placementclient.codec import plans
+from placementclient.codec.documents import json_text, yaml_text
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import specification
+from placementclient.planner.spec import documents, specification
 from placementclient.planner.spec.assignments import Row
 from tests.documents import document
+from tests.fuzzing import examples
 from tests.unit.planner.clouds import cloud, uuid_of
 
 ROOT, SERVER = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7', '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
@@ -310,3 +314,60 @@ def test_a_link_that_others_may_have_made_is_not_followed(
         files.write_snapshot(str(tmp_path / 'link'), snapshot)
     assert (tmp_path / 'precious').read_text() == 'precious'
     files.write_snapshot(str(tmp_path / 'cloud.json'), snapshot)
+
+
+#: Texts that YAML folds, refuses, or takes for something else where they are not quoted.
+HOSTILE = [
+    'a\x85b', '\x85', '\u2028a', '\u2029', '\ufeffa', 'a\ufeff', '\ud800', '\udfffa', ' a',
+    'a ', '\t', 'a\nb', 'a\r\nb',
+    '\n', '\x00', '\x1b', '\x7f', '\x9f', '\xa0', '\ufffe', '\U0001f600',
+    '\U000e0001',
+    'yes', 'null', '1e3', '0x1f', '012', '1_0', '1:30', '.inf', '2026-01-01', '=', '~', '<<', '!a',
+    '&a', '*a', '# a', 'a #b', 'a: b', '- a', '?', '|', '>', '%a', '@a', '`a', "'", '"', '{a}', ',',
+    '\\u0041', 'a  ' * 100, 'a' * 3000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize('name', ['out.yaml', 'out.json'])
+@pytest.mark.parametrize('text', HOSTILE, ids=ascii)
+def test_a_document_is_read_back_as_it_was(tmp_path: Path, name: str, text: str) -> None:
+    path = str(tmp_path / name)
+    meant = [{'name': text, 'traits': [text], 'key': {'ratio': 1.5, 'total': 1}}]
+    files.write_document(path, meant)
+    assert documents.read(files.read_text(path), path).value == meant
+
+
+@examples(300)
+@given(st.text() | st.text('\x85\u2028\ufeff \n\t-:#a"\'\\'))
+def test_so_is_any_text(text: str) -> None:
+    for written in (yaml_text([text]), json_text([text])):
+        assert documents.read(written, '').value == [text]
+
+
+@pytest.mark.parametrize('name', ['out.yaml', 'out.json'])
+def test_what_could_not_be_read_is_not_written(tmp_path: Path, name: str) -> None:
+    path, deep = str(tmp_path / name), []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(errors.BadFile, match=r'nested too deeply$'):
+        files.write_document(path, deep)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ('read', 'said'),
+    [
+        (lambda text, path: text.strip(), 'names in it would be read back as others'),
+        (lambda text, path: files.read_assignments(path), 'could not be read again: No such file'),
+    ],
+)
+def test_what_says_something_else_is_not_written(
+    tmp_path: Path, read: Callable[[str, str], Any], said: str
+) -> None:
+    path = tmp_path / 'out'
+    path.write_text('before')
+    with pytest.raises(errors.BadFile, match=said):
+        files.write_compared(str(tmp_path / 'no' if 'No' in said else path), ' a', ' a', read)
+    assert path.read_text() == 'before'
+    files.write_compared(str(path), ' a', ' a', lambda text, path: text)
+    assert path.read_text() == ' a'

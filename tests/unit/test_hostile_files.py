@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -157,3 +158,18 @@ def test_a_name_that_no_file_can_have(kind: str) -> None:
 def test_nothing_is_written_to_a_name_that_no_file_can_have() -> None:
     with pytest.raises(errors.BadFile, match='NUL byte'):
         files.write_text('a\0b', 'x')
+
+
+@pytest.mark.parametrize(
+    ('content', 'said'),
+    [
+        (b'[\n' + b'{"ID": "a", "Name": "b"},\n' * 200_000, r'file:20000\d: not JSON, or not com'),
+        (b'[' + b'[],' * 2_000_000 + b'[]]', 'has more than 2000000 objects and lists'),
+    ],
+)
+def test_a_large_document_is_refused_at_once(content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / 'file').write_bytes(content)
+    started = time.process_time()
+    with pytest.raises(errors.BadFile, match=said):
+        files.read_document(str(tmp_path / 'file'))
+    assert time.process_time() - started < 5

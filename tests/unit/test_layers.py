@@ -25,13 +25,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     'model': {'errors', 'wording'},
     'endpoints': {'microversion'},
     'answers': {'endpoints'},
-    'unreachable': set(),
+    'unreachable': {'wording'},
     'retries': {'errors'},
     'decoding': {'answers'},
     'http': {'decoding', 'model', 'retries', 'unreachable'},
     'api': {'http', 'model'},
     'nova': {'http', 'model'},
-    'nova.records': {'model'},
+    'nova.schema': {'codec.decoding'},
+    'nova.records': {'model', 'nova.schema'},
     'nova.resource_request': {'model'},
     'serving': {'errors'},
     'direct': {'model'},
@@ -47,11 +48,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     'insight.capacity': {'insight.topology', 'optimize'},
     'insight.candidates': {'insight.topology'},
     'insight.healing': {'model', 'nova.resource_request'},
-    'insight.audit': {'insight.topology', 'insight.healing'},
+    'insight.owners': {'model'},
+    'insight.audit': {'insight.topology', 'insight.healing', 'insight.owners'},
     'insight': {'insight.capacity', 'insight.healing', 'nova.resource_request'},
-    'codec': {'planner.plan'},
+    'codec.decoding': {'errors'},
+    'codec': {'planner.plan', 'codec.decoding'},
     'files': {'codec', 'render.printable'},
-    'hosts': {'model'},
+    'hosts': {'codec.decoding', 'model', 'nova.schema'},
     'snapshot': {'api'},
     'reshape': {'snapshot', 'planner', 'files', 'direct'},
     'declaration': {'planner.spec'},
@@ -82,7 +85,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         'plugin',
         'completion',
     },
-    'cli': {'plugin', 'cli.command_help', 'cli.entry_points', 'render.printable'},
+    'cli': {'plugin', 'files', 'cli.command_help', 'cli.entry_points', 'render.printable'},
     'cli.command_help': set(),
     'cli.entry_points': set(),
     '__main__': {'cli', 'completion'},
@@ -90,7 +93,10 @@ MAY_IMPORT: dict[str, set[str]] = {
 #: The demo types commands and shows what they print.
 TYPES_COMMANDS = 'placementclient.commands.demo'
 #: What must be testable without a service, and so usable on a file.
-PURE = ('planner', 'codec', 'insight', 'nova.records', 'nova.resource_request', 'render', 'model')
+PURE = (
+    *('planner', 'codec', 'insight', 'nova.schema', 'nova.records', 'nova.resource_request'),
+    *('render', 'model'),
+)
 #: What would be I/O, a clock or chance there.
 IMPURE = {'requests', 'keystoneauth1', 'openstack', 'random', 'secrets', 'socket', 'subprocess'}
 IMPURE |= {'time', 'datetime', 'urllib', 'os', 'pathlib', 'sqlite3', 'logging', 'sys', 'threading'}

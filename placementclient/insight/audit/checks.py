@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import replace
+from typing import NamedTuple
 
-from placementclient.insight.audit import consumers, inventories, providers, servers
+from placementclient.insight.audit import (
+    completeness,
+    consumers,
+    inventories,
+    providers,
+    servers,
+)
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Check, Finding, Severity
+from placementclient.insight.audit.completeness import Shortfall
+from placementclient.insight.audit.findings import Check, Fault, Finding, Severity
+from placementclient.model.repairs import FreeAllocations
 
+#: Why nothing is deleted by such lists; the command says on stderr what they lack.
+INCOMPLETE = 'the list of {} does not look complete'
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 CHECKS = (
@@ -44,6 +57,10 @@ CHECKS = (
         consumers.left_by_evacuation,
     ),
     Check(
+        'left-by-shelving', _ERROR, 'what servers hold that are shelved and on no host',
+        consumers.left_by_shelving,
+    ),
+    Check(
         'left-by-migration', _WARNING, 'what migrations hold that are over',
         consumers.left_by_migration,
     ),
@@ -59,6 +76,14 @@ CHECKS = (
     Check(
         'without-allocations', _ERROR, 'servers on a host, and whether they hold anything',
         servers.without_allocations,
+    ),
+    Check(
+        'wrong-host', _ERROR, 'the host of each server, here and in Nova',
+        servers.wrong_host,
+    ),
+    Check(
+        'wrong-amount', _ERROR, 'what each server holds on its host, and what its flavor says',
+        servers.wrong_amount,
     ),
     Check(
         'foreign-owner', _WARNING, 'the project and the user of each server, here and in Nova',
@@ -89,23 +114,55 @@ CHECKS = (
         providers.many_siblings,
     ),
     Check(
-        'missing-owner', _WARNING, 'OWNER_NOVA of children, where their root has it',
+        'missing-owner', _WARNING,
+        'OWNER_NOVA of hosts, where other hosts have it, and of children, where their root has it',
         providers.missing_owner,
     ),
 )  # fmt: skip
 
 
+class Audit(NamedTuple):
+    """What an audit has found.
+
+    :param findings: check by check
+    :param passed_over: the number of servers that nothing is said of, by the reason
+    :param shortfall: what the lists of Nova lack; ``None`` if they look complete
+    """
+
+    findings: list[Finding]
+    passed_over: Counter[str]
+    shortfall: Shortfall | None
+
+
 def audit(
-    cloud: Cloud, roots: Collection[str] = (), ignored: Collection[str] = ()
-) -> Iterator[Finding]:
-    """Everything that is wrong, check by check.
+    cloud: Cloud,
+    roots: Collection[str] = (),
+    ignored: Collection[str] = (),
+    subjects: Collection[str] = (),
+) -> Audit:
+    """Return everything that is wrong.
 
     :param roots: only what concerns the trees of these roots, by UUID; none: all
     :param ignored: the ids of checks to leave out
+    :param subjects: only what is found of these, as of :class:`Fault`; none: all
     """
+    shortfall = completeness.shortfall(cloud)
+    findings, passed_over = [], {}
     for check in CHECKS:
-        if check.id in ignored:
-            continue
-        for fault in check.find(cloud):
-            if not roots or set(fault.roots) & set(roots):
-                yield Finding(check, fault)
+        for fault in check.find(cloud) if check.id not in ignored else ():
+            is_chosen = not roots or set(fault.roots) & set(roots)
+            if not is_chosen or (subjects and fault.subject not in subjects):
+                continue
+            if fault.passed_over:
+                passed_over[fault.subject] = fault.passed_over
+            else:
+                findings.append(Finding(check, _judged(fault, shortfall)))
+    return Audit(findings, Counter(passed_over.values()), shortfall)
+
+
+def _judged(fault: Fault, shortfall: Shortfall | None) -> Fault:
+    """A fault of which the remedy is not safe where it deletes by lists that lack something."""
+    if shortfall is None or fault.reason or not isinstance(fault.remedy, FreeAllocations):
+        return fault
+    lacking = 'servers' if shortfall.is_of_servers else 'migrations'
+    return replace(fault, reason=INCOMPLETE.format(lacking))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from placementclient.insight import healing
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Server, ServerMigration, same_host
 from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: Why a server is passed over that may be new, or just be moving.
+CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
 
 
 class Cloud:
@@ -28,11 +32,15 @@ class Cloud:
         self.snapshot = snapshot
         self.topology = Topology(snapshot)
         self.servers, self.migrations = servers, migrations
-        self.migrating = {m.server_uuid for m in migrations or () if not m.is_over} | {*unsettled}
+        self.migrating = {m.server_uuid for m in migrations or () if not m.is_over}
+        self._unsettled = frozenset(unsettled)
         self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
         self._migrations_of: dict[str, list[ServerMigration]] = {}
         for migration in migrations or ():
             self._migrations_of.setdefault(migration.server_uuid, []).append(migration)
+        self._roots_by_short: dict[str, list[str]] = {}
+        for uuid in self.topology.trees:
+            self._roots_by_short.setdefault(self.name(uuid).partition('.')[0], []).append(uuid)
 
     def states(self) -> Iterator[ProviderState]:
         """All providers, tree by tree."""
@@ -64,6 +72,21 @@ class Cloud:
     def migrations_of(self, server_uuid: str) -> list[ServerMigration]:
         """The migrations of a server."""
         return self._migrations_of.get(server_uuid, [])
+
+    def host_roots(self, names: Sequence[str]) -> list[str]:
+        """The roots of all trees that have one of a host's names, as :meth:`named`."""
+        shorts = dict.fromkeys(name.partition('.')[0] for name in names)
+        return self.named([u for s in shorts for u in self._roots_by_short.get(s, ())], names)
+
+    def passed_over(self, server: Server) -> str:
+        """Why nothing can be said of a server at this moment; empty if nothing is in the way."""
+        if server.uuid in self._unsettled:
+            return CHANGED
+        if server.detail is not None:
+            return healing.under_way(server.detail, self.migrating)
+        if server.task is not None:
+            return f'it is under way: {server.task}'
+        return 'a migration is not over' if server.uuid in self.migrating else ''
 
     def named(self, root_uuids: Sequence[str], names: Sequence[str]) -> list[str]:
         """The roots that have one of a host's names; where one has it exactly, no other."""

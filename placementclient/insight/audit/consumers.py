@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
@@ -16,9 +16,10 @@ from placementclient.model.servers import ServerMigration
 
 _EVACUATION = 'evacuation'
 #: Why something is not freed that seems to be superfluous.
-_NEEDED = 'a migration may still need it'
-_MIGRATION = 'nothing is taken from a migration'
-DOUBTFUL = 'the list of servers has fewer of the consumers than it lacks'
+_NEEDED = 'a migration may still need it: openstack server migration list --server has its state'
+_MIGRATION = (
+    'nothing is taken from a migration: see with openstack server migration list that it is over'
+)
 
 
 class Situation(enum.Enum):
@@ -26,6 +27,8 @@ class Situation(enum.Enum):
 
     #: Nova knows neither a server nor a migration of that UUID.
     ORPHAN = enum.auto()
+    #: The server is shelved and on no host, and nothing is done with it.
+    LEFT_BY_SHELVING = enum.auto()
     #: It is a migration's, which is over.
     LEFT_BY_MIGRATION = enum.auto()
     #: On several hosts, while a migration is under way.
@@ -59,6 +62,12 @@ class _Case:
     def server(self) -> str:
         """The UUID of the server that it is, or that its migration moves."""
         return self.migration.server_uuid if self.migration else self.consumer.uuid
+
+    @property
+    def is_offloaded(self) -> bool:
+        """True if it is a server that is shelved and on no host."""
+        server = (self.cloud.servers or {}).get(self.consumer.uuid)
+        return server is not None and server.is_offloaded
 
     @property
     def hosts(self) -> dict[str, list[str]]:
@@ -96,6 +105,8 @@ def situation(cloud: Cloud, consumer: Consumer) -> Situation | None:
         return Situation.LEFT_BY_MIGRATION if case.migration.is_over else None
     if _is_orphan(case):
         return Situation.ORPHAN
+    if case.is_offloaded:
+        return Situation.LEFT_BY_SHELVING
     if len(case.hosts) < 2:
         return None
     if any(not migration.is_over for migration in case.migrations):
@@ -119,7 +130,6 @@ def _is_orphan(case: _Case) -> bool:
 
 def orphan(cloud: Cloud) -> Iterator[Fault]:
     """A consumer of which the compute service knows nothing."""
-    consumers = cloud.snapshot.consumers.values()
 
     def doubt(case: _Case) -> str:
         if case.consumer.type == MIGRATION:
@@ -127,14 +137,20 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
         if case.migrations:
             return _NEEDED
         if case.consumer.type != INSTANCE and cloud.migrations is None:
-            return 'it may be a migration, and no list of migrations was given'
-        return DOUBTFUL if doubtful else ''
-
-    unknown = sum(situation(cloud, each) is Situation.ORPHAN for each in consumers)
-    # Such a list is rather one of a single project, or of another cloud, or cut off.
-    doubtful = unknown > sum(each.uuid in (cloud.servers or ()) for each in consumers)
+            return 'it may be a migration: give the list of migrations too, with --migrations'
+        return ''
 
     return _in(cloud, Situation.ORPHAN, lambda case: list(case.consumer.allocations), doubt)
+
+
+def left_by_shelving(cloud: Cloud) -> Iterator[Fault]:
+    """A server that is shelved and on no host, and still holds what it had on one."""
+    servers = cloud.servers or {}
+    faults = _in(
+        cloud, Situation.LEFT_BY_SHELVING, lambda case: list(case.consumer.allocations), _unsettled
+    )
+    for fault in faults:
+        yield replace(fault, passed_over=cloud.passed_over(servers[fault.subject]))
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
@@ -173,7 +189,7 @@ def _elsewhere(case: _Case) -> list[str]:
 
 
 def _unsettled(case: _Case) -> str:
-    """Whether a migration can still need what the server has elsewhere."""
+    """Why a migration may still need what the server has elsewhere."""
     return _NEEDED if any(m.has_failed or not m.is_over for m in case.migrations) else ''
 
 
@@ -186,7 +202,7 @@ def _in(
     """The consumers in a situation.
 
     :param superfluous: the providers that a consumer should hold nothing of
-    :param doubt: why that cannot be taken from it without asking; empty: it can
+    :param doubt: why it is not safe to take that from it; empty: it is safe
     """
     for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
         if situation(cloud, consumer) is not sought:
@@ -200,8 +216,7 @@ def _in(
             FreeAllocations(consumer, tuple(providers))
             if providers
             else LookAtMigrations(case.server),
-            bool(providers) and not reason,
-            reason,
+            reason if providers else '',
         )
 
 

@@ -18,7 +18,7 @@ class Severity(enum.Enum):
     ERROR = 'error'
     #: It works, but not as somebody meant it to, or not for long.
     WARNING = 'warning'
-    #: Worth knowing; time or nobody mends it.
+    #: Worth knowing; time or nobody fixes it.
     INFO = 'info'
 
 
@@ -29,22 +29,23 @@ class Fault:
     :param subject: the name of a provider, or the UUID of a consumer or of an aggregate
     :param roots: the UUIDs of the roots of the trees that it concerns
     :param evidence: the facts that show it
-    :param remedy: what mends it
-    :param is_safe: whether that can be done at once, without asking
-    :param doubt: why it cannot, where it could be otherwise
+    :param remedy: what fixes it; ``None`` where only the operator can know that
+    :param reason: why the remedy is not safe to carry out as it is; empty: it is safe
+    :param passed_over: why it may be none at this moment, so that it is counted only; empty: it is
+        one
     """
 
     subject: str
     roots: tuple[str, ...]
     evidence: Mapping[str, Any]
-    remedy: Remedy
-    is_safe: bool = False
-    doubt: str = ''
+    remedy: Remedy | None
+    reason: str = ''
+    passed_over: str = ''
 
     @property
     def repair(self) -> Repair | None:
-        """The remedy, where it can be carried out at once."""
-        return self.remedy if self.is_safe and isinstance(self.remedy, Repair) else None
+        """The remedy, where ``--fix`` carries it out."""
+        return self.remedy if isinstance(self.remedy, Repair) and not self.reason else None
 
 
 @dataclass(frozen=True, slots=True)

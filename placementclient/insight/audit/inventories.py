@@ -11,18 +11,22 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import Administration, AmendInventory, LowerReserved
 from placementclient.model.snapshots import ProviderState
 
+#: The classes that a ratio can promise more of than there is; all others are devices and the like.
+_SHAREABLE = ('VCPU', 'MEMORY_MB', 'DISK_GB')
+
 
 def over_capacity(cloud: Cloud) -> Iterator[Fault]:
     """More is used than there is.
 
-    What is reserved as a whole is no fault: so a device for one use is kept from being used again,
-    and a host from being filled.
+    An inventory that is reserved as a whole is no fault: operators do so to keep a device from
+    being used again, or a host from being filled.
     """
     for state, resource_class, inventory in _inventories(cloud):
         used = state.used(resource_class)
         unreserved = inventory.total - inventory.reserved
         if unreserved > 0 and inventory.allocation_ratio > 0 and used > inventory.capacity:
             ratio = math.ceil(used / unreserved * 1000) / 1000
+            can_share = resource_class in _SHAREABLE
             yield Fault(
                 state.name,
                 (cloud.root_of(state),),
@@ -31,7 +35,15 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
                     'used': used,
                     'capacity': inventory.capacity,
                 },
-                AmendInventory(state.name, resource_class, {'allocation_ratio': ratio}),
+                AmendInventory(state.reference, resource_class, {'allocation_ratio': ratio})
+                if can_share
+                else None,
+                ''
+                if can_share
+                else (
+                    f'{resource_class} cannot be shared, so no ratio helps: see who holds it with '
+                    f'resource provider allocation list {state.uuid}, and move servers away'
+                ),
             )
 
 
@@ -64,7 +76,9 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
                             'amount': amount,
                             **{field: getattr(inventory, field) for field in wanted},
                         },
-                        AmendInventory(state.name, resource_class, wanted),
+                        AmendInventory(state.reference, resource_class, wanted),
+                        'new servers would be granted such amounts too, and nova-compute may set '
+                        'the fields back. If that is no harm',
                     )
 
 
@@ -80,8 +94,7 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
                     'reserved': inventory.reserved,
                     'total': inventory.total,
                 },
-                LowerReserved(state.uuid, state.name, resource_class, inventory.total),
-                is_safe=True,
+                LowerReserved(state.uuid, state.reference, resource_class, inventory.total),
             )
 
 
@@ -97,7 +110,8 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
                     'allocation_ratio': inventory.allocation_ratio,
                     'total': inventory.total,
                 },
-                AmendInventory(state.name, resource_class, {'allocation_ratio': 1.0}),
+                AmendInventory(state.reference, resource_class, {'allocation_ratio': 1.0}),
+                'the ratio may keep servers away on purpose. If not',
             )
 
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from placementclient.insight import owners
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA, OWNER_PREFIX
-from placementclient.model.repairs import (
-    AddTrait,
-    Administration,
-    JoinAggregate,
-    LeaveAggregate,
-    PurgeProvider,
-    Rename,
-)
+from placementclient.model.repairs import AddTrait, LeaveAggregate, Rename
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
 
@@ -44,7 +38,9 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
                 state.name,
                 (cloud.root_of(state),),
                 {'aggregates': [], 'resource_classes': sorted(state.inventories)},
-                JoinAggregate(state.name, None),
+                None,
+                'only you know which hosts are to use it: resource provider aggregate add with an '
+                'aggregate of theirs',
             )
 
 
@@ -57,7 +53,9 @@ def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
                 state.name,
                 (cloud.root_of(state),),
                 {'aggregates': aggregates, 'resource_classes': sorted(state.inventories)},
-                JoinAggregate(None, aggregates[0]),
+                None,
+                'only you know which hosts are to use it: resource provider aggregate add for each '
+                'of them',
             )
 
 
@@ -69,7 +67,8 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
                 aggregate,
                 (cloud.root_of(members[0]),),
                 {'provider': members[0].name},
-                LeaveAggregate(members[0].name, aggregate),
+                LeaveAggregate(members[0].reference, aggregate),
+                'an availability zone may have one host. If nothing needs the aggregate',
             )
 
 
@@ -85,7 +84,9 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
                     child.name,
                     (root_uuid,),
                     {'root': root_name, 'siblings': [sibling.name for sibling in alike]},
-                    Rename(child.name, f'{root_name}_{child.name}'),
+                    Rename(child.reference, f'{root_name}_{child.name}'),
+                    'whoever reports the child makes another one where it does not find the name '
+                    'that it gives. If the host has been renamed',
                 )
 
 
@@ -99,23 +100,27 @@ def many_siblings(cloud: Cloud) -> Iterator[Fault]:
                 parent.name,
                 (cloud.root_of(parent),),
                 {'siblings': many},
-                Administration.LIMIT_CANDIDATES,
+                None,
+                'set allocation_candidates_generation_strategy = breadth-first and '
+                'max_allocation_candidates in [placement] of placement.conf',
             )
 
 
 def missing_owner(cloud: Cloud) -> Iterator[Fault]:
-    """A child without the mark that its root has: Nova does not schedule to it."""
+    """A host without the mark that others have, or a child without that of its root.
+
+    The scheduler of Nova 34 and later does not choose them.
+    """
+    hosts = {root.uuid for root in owners.unowned(cloud.snapshot)}
     for root in cloud.snapshot.roots():
-        if OWNER_NOVA not in root.traits:
-            continue
         for state in cloud.topology.trees[root.uuid]:
-            if OWNER_NOVA not in state.traits and not _is_others(cloud, state):
+            is_childs = OWNER_NOVA in root.traits and OWNER_NOVA not in state.traits
+            if state.uuid in hosts or (is_childs and not _is_others(cloud, state)):
                 yield Fault(
                     state.name,
                     (root.uuid,),
                     {'root': root.name, 'missing': OWNER_NOVA},
-                    AddTrait(state.uuid, state.name, OWNER_NOVA),
-                    is_safe=True,
+                    AddTrait(state.uuid, state.reference, OWNER_NOVA),
                 )
 
 
@@ -146,11 +151,12 @@ def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Fault:
         )
         for root in (short, full)
     }
-    # The one that nobody uses is most likely the one that was left.
-    superfluous = min((full, short), key=lambda root: consumers[root.name])
     return Fault(
         short.name,
         (short.uuid, full.uuid),
         {'short': short.uuid, 'full': full.uuid, 'full_name': full.name, 'consumers': consumers},
-        PurgeProvider(superfluous.name),
+        None,
+        'it is not known which of the two is alive, and after a renaming it is the empty one: '
+        'openstack compute service list --service nova-compute and openstack hypervisor list say '
+        'what nova-compute calls itself',
     )

@@ -9,16 +9,24 @@ from placementclient.planner.infeasibility.amounts import (
     Packing,
     SharedShortage,
     Shortfall,
+    StillInUse,
     TooLarge,
     Unacceptable,
 )
 from placementclient.planner.infeasibility.cause import Cause, SpecFault
-from placementclient.planner.infeasibility.search import OpenRow, Refused, Slack, Undetermined
+from placementclient.planner.infeasibility.search import (
+    OpenRow,
+    Refused,
+    Slack,
+    Undecidable,
+    Undetermined,
+)
 from placementclient.planner.infeasibility.specification import (
     BadRow,
     ForeignTarget,
     HasAlready,
     LongName,
+    NamedTwice,
     NoConsumer,
     NoInventory,
     NoParent,
@@ -41,6 +49,7 @@ __all__ = [
     'HasAlready',
     'HiddenAllocations',
     'LongName',
+    'NamedTwice',
     'NoConsumer',
     'NoInventory',
     'NoParent',
@@ -57,9 +66,11 @@ __all__ = [
     'Shortfall',
     'Slack',
     'SpecFault',
+    'StillInUse',
     'TooLarge',
     'TooMuch',
     'Unacceptable',
+    'Undecidable',
     'Undetermined',
     'WrongParent',
 ]

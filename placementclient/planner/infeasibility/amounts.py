@@ -195,6 +195,30 @@ class Changed(Cause):
         return f'{self.tree}: {self.resource_class} of {self.provider} is not what the plan made it'
 
 
+@dataclass(frozen=True, slots=True)
+class StillInUse(Cause):
+    """On the way back: others use what the plan of one tree brought to a target that they share.
+
+    :param used: by others, in units of the class
+    :param room: what the target has without that
+    :param trees: those of the plan that moved there
+    """
+
+    provider: str
+    resource_class: str
+    used: int
+    room: int
+    trees: tuple[str, ...]
+
+    def __str__(self) -> str:
+        options = ' '.join(f'--tree {tree}' for tree in (self.tree, *self.trees))
+        return (
+            f'{self.tree}: without it {self.provider} has room for {self.room} '
+            f'{self.resource_class}, of which consumers of other trees hold {self.used}'
+            + (f': roll these trees back together ({options})' if self.trees else '')
+        )
+
+
 def _counted(amounts: tuple[int, ...]) -> str:
     """``(2, 2, 2, 1)`` as ``3 times 2 and 1``."""
     sizes = sorted(set(amounts), reverse=True)

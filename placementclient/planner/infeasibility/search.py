@@ -33,6 +33,25 @@ class Undetermined(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class Undecidable(Cause):
+    """The planner has no method to decide it, however long it searches.
+
+    :param reason: a sentence without its full stop
+    :param unproved: if there is an assignment, of how many of its rows it is not known whether
+        they could go elsewhere
+    """
+
+    reason: str
+    unproved: int = 0
+
+    def __str__(self) -> str:
+        if self.unproved:
+            rows = counted(self.unproved, 'row')
+            return f'{self.tree}: {self.reason}, so that {rows} might go elsewhere'
+        return f'{self.tree}: {self.reason}'
+
+
+@dataclass(frozen=True, slots=True)
 class Slack:
     """What a place had room for when the search ended.
 

@@ -133,6 +133,23 @@ class HasAlready(SpecFault):
 
 
 @dataclass(frozen=True, slots=True)
+class NamedTwice(SpecFault):
+    """Two entries are about one provider.
+
+    :param section: the list that the other entry is in
+    :param other: how that one spells it
+    """
+
+    provider: str
+    section: str
+    other: str
+
+    def __str__(self) -> str:
+        spelled = '' if self.other == self.provider else f', as {self.other}'
+        return f'{self.tree}: {self.provider} is under {self.section} too{spelled}'
+
+
+@dataclass(frozen=True, slots=True)
 class NoConsumer(SpecFault):
     """Something is to be added to a consumer that holds nothing."""
 

@@ -53,6 +53,12 @@ class ProviderChange:
         """What it has before: nothing, if it is to be created."""
         return self.before if self.before is not None else _NOTHING
 
+    @property
+    def changed_classes(self) -> set[str]:
+        """The classes whose inventory changes."""
+        before, after = self.content_before.inventories, self.after.inventories
+        return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerChange:

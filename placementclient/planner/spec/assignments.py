@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from placementclient import errors
 from placementclient.model.inventories import UNLIMITED
 from placementclient.planner.spec.documents import Cursor, Faults, read
-from placementclient.wording import counted
+from placementclient.wording import counted, lines_of
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 #: The column for targets that get a class under several names.
@@ -69,7 +69,7 @@ def parse(text: str, path: str) -> list[Row]:
     :param path: the file that the text came from
     :raises errors.BadFile: if it is none, or has a row twice; with all faults and their lines
     """
-    written = next((line for line in text.splitlines() if _is_written(line)), '')
+    written = next((line for line in lines_of(text) if _is_written(line)), '')
     if not written:
         raise errors.BadFile(path, f'is empty: at least the header {",".join(COLUMNS)} is expected')
     for character, name in (';', 'semicolons'), ('\t', 'tabs'):
@@ -110,12 +110,17 @@ def skeleton(undecided: Iterable[Open]) -> str:
     for row in rows:
         if (row.choices, row.classes) != choices:
             choices = (row.choices, row.classes)
-            out.write(f'# to_provider is one of: {" | ".join(row.choices)}\n')
+            out.write(f'# to_provider is one of: {_in_a_line(row.choices)}\n')
             if row.classes:
-                out.write(f'# {TO_CLASS} is one of: {" | ".join(row.classes)}\n')
+                out.write(f'# {TO_CLASS} is one of: {_in_a_line(row.classes)}\n')
         cells = (row.consumer_uuid, row.resource_class, row.amount, '', '')
         writer.writerow((*cells, '') if is_named else cells)
     return out.getvalue()
+
+
+def _in_a_line(names: Iterable[str]) -> str:
+    """Names in a comment, which one with a line break would end."""
+    return ' | '.join(name if name.isprintable() else ascii(name) for name in names)
 
 
 def _is_written(line: str) -> bool:
@@ -124,7 +129,8 @@ def _is_written(line: str) -> bool:
 
 def _from_csv(text: str, path: str, faults: Faults) -> Iterator[Mapping[str, Cursor]]:
     header: list[str] | None = None
-    lines = (line if _is_written(line) else '\n' for line in text.lstrip('\ufeff').splitlines(True))
+    written = lines_of(text.lstrip('\ufeff'))
+    lines = (f'{line}\n' if _is_written(line) else '\n' for line in written)
     reader = csv.reader(lines, strict=True)
     try:
         for cells in reader:

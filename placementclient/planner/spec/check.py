@@ -36,6 +36,11 @@ def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator
     yield from _additions(spec, snapshot)
 
 
+def is_known(name: str) -> bool:
+    """Whether a name is one of the standard resource classes or traits."""
+    return name in STANDARDS or name in os_traits.get_traits()
+
+
 def _unknown(
     spec: Spec, names: Iterator[tuple[str, Keys]], there: Collection[str], needed: bool, what: str
 ) -> Iterator[errors.BadFile]:

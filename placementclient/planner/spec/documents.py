@@ -193,6 +193,20 @@ class Cursor:
             inside[key] = cursor
         return inside
 
+    def mappings(self) -> dict[str, Cursor]:
+        """The values of a mapping with free keys, or of a list of such mappings; null has none."""
+        if self.value is None:
+            return {}
+        if not isinstance(self.value, list | tuple):
+            return self.mapping()
+        inside: dict[str, Cursor] = {}
+        for item in self.items():
+            for key, cursor in item.mapping().items():
+                if key in inside:
+                    raise cursor.error(f'{key} is there twice')
+                inside[key] = cursor
+        return inside
+
     def items(self) -> Iterator[Cursor]:
         """The items of a sequence."""
         if not isinstance(self.value, list | tuple):
@@ -209,10 +223,15 @@ class Cursor:
         faults.raise_any()
         return tuple(result)
 
-    def entries(self, read: Callable[[Cursor], _T]) -> dict[str, _T]:
-        """What a reader makes of the values of a mapping whose keys are resource classes."""
+    def entries(
+        self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
+    ) -> dict[str, _T]:
+        """Return what a reader makes of the values of a mapping whose keys are resource classes.
+
+        :param inside: the values, if this is no mapping itself
+        """
         faults, result = Faults(), {}
-        for name, item in self.mapping().items():
+        for name, item in (self.mapping() if inside is None else inside).items():
             with faults.collected():
                 result[replace(item, value=name).symbol()] = read(item)
         faults.raise_any()
@@ -222,6 +241,10 @@ class Cursor:
         """The value that some keys lead to, or what is nearest to it."""
         if not keys:
             return self
+        if isinstance(self.value, list) and isinstance(keys[0], str):
+            for item in self.items():  # a list of mappings stands for one mapping
+                if isinstance(item.value, Mapping) and keys[0] in item.value:
+                    return item.inside(*keys)
         try:
             value = self.value[keys[0]]
         except (KeyError, IndexError, TypeError):

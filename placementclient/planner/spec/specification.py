@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
+from placementclient.model.providers import normalized
 from placementclient.planner.spec.documents import Cursor, Faults, read
 from placementclient.planner.spec.values import (
     PLACEHOLDER,
@@ -109,7 +110,7 @@ def _additions(cursor: Cursor) -> tuple[Addition, ...]:
     def addition(item: Cursor) -> Addition:
         given = item.fields(
             {
-                'resource_provider': lambda at: _template(at, ('root',)),
+                'resource_provider': lambda at: normalized(_template(at, ('root',))),
                 'parent': lambda at: _template(at, ('root',)),
                 'inventories': lambda at: at.entries(inventory_fields),
                 'traits': Cursor.symbols,
@@ -159,7 +160,7 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
         {
             'from_resource_provider': lambda at: _template(at, placeholders),
             'to_resource_provider': lambda at: _template(at, (*placeholders, 'source')),
-            resources: lambda at: at.entries(_moved),
+            resources: lambda at: at.entries(_moved, at.mappings()),
             'as': lambda at: {name: item.symbol() for name, item in at.mapping().items()},
             'moved_traits': Cursor.symbols,
             'consumers': Cursor.mapping,
@@ -168,7 +169,7 @@ def _move(cursor: Cursor, placeholders: Collection[str]) -> Move:
     )
     moved, renamed, traits = given[resources], given.get('as', {}), given.get('moved_traits', ())
     faults = Faults()
-    if not moved and not traits:
+    if cursor.value[resources] == {} and not traits:
         faults.found.append(cursor.inside(resources).error('is empty'))
     faults.found += [
         cursor.inside('as', name).error(f'{name} is not in {resources}')

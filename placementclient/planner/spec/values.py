@@ -71,6 +71,11 @@ class Move:
     traits: tuple[str, ...] = ()
     consumers: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
 
+    @property
+    def moves_anything(self) -> bool:
+        """Whether it names a class or a trait."""
+        return bool(self.resources or self.traits)
+
     def name_at_target(self, resource_class: str) -> str:
         """What a class of the source is called on the target."""
         return self.renamed.get(resource_class, resource_class)
@@ -202,6 +207,23 @@ class SpecIndex:
                 found.update(new)
                 pending += (entries.names[index] for index in new)
         return TreeScope(*(tuple(sorted(found)) for found in (moves, providers, additions)))
+
+    def mentioned(self, root: str, names: Collection[str]) -> set[str]:
+        """Names and UUIDs of the targets, and of the providers to make or to change, in one tree.
+
+        :param root: the name of its root
+        :param names: names and UUIDs of all its providers
+        """
+        moves, providers, additions = self.scope(root, names)
+        templates = {self._spec.moves[index].target for index in moves}
+        entries = [self._spec.providers[index] for index in providers]
+        for entry in (*entries, *(self._spec.additions[index] for index in additions)):
+            templates.update(filter(None, (entry.name, entry.parent)))
+        return {
+            filled(template, root=root, source=source)
+            for template in templates
+            for source in (names if '{source}' in template else ('',))
+        }
 
 
 class _Entries:

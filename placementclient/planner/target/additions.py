@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from placementclient.model.consumers import Consumer
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause
 from placementclient.planner.plan.plan import Label, PlannedRow
@@ -16,16 +17,11 @@ def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Ca
     """Why the service would refuse the additions: it judges capacity, and all that is written."""
     tree = target_state.root.name
     needs: dict[Where, int] = {}
+    for consumer_uuid in {**target_state.added, **target_state.removed}:
+        yield from _kept(overlay, target_state, overlay.consumer(consumer_uuid))
     for consumer_uuid, amounts in target_state.added.items():
         for where, amount in amounts.items():
             needs[where] = needs.get(where, 0) + amount
-        for provider_uuid, resources in overlay.consumer(consumer_uuid).allocations.items():
-            state = target_state.providers.get(provider_uuid) or overlay.state(provider_uuid)
-            for name, amount in resources.items():
-                inventory = state.inventories.get(name) if state else None
-                if state and inventory and not inventory.admits(amount):
-                    yield infeasibility.Unacceptable(tree, consumer_uuid, state.name, name, amount)
-        for where, amount in amounts.items():
             target = target_state.providers[where.provider_uuid]
             inventory = target.inventories[where.resource_class]
             if not inventory.admits(amount):
@@ -43,6 +39,26 @@ def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Ca
             yield infeasibility.Shortfall(
                 tree, (target.name,), where.resource_class, need, room, mapped=True
             )
+
+
+def _kept(
+    overlay: SnapshotOverlay, target_state: TargetState, consumer: Consumer
+) -> Iterator[Cause]:
+    """What a consumer keeps of which nothing may move; of others, the search sees to it."""
+    held = [
+        (Where(provider_uuid, name), amount)
+        for provider_uuid, resources in consumer.allocations.items()
+        for name, amount in resources.items()
+    ]
+    if any(target_state.may_move(where, consumer.uuid) for where, _ in held):
+        return
+    for where, amount in held:
+        provider_uuid, name = where
+        state = target_state.providers.get(provider_uuid) or overlay.state(provider_uuid)
+        inventory = state.inventories.get(name) if state else None
+        if state and inventory and not inventory.admits(amount):
+            tree = target_state.root.name
+            yield infeasibility.Unacceptable(tree, consumer.uuid, state.name, name, amount)
 
 
 def assign(target_state: TargetState, assignment: Assignment) -> None:

@@ -116,6 +116,8 @@ class AssignmentProblem:
                     for row in rows
                 ]
         choices = self._open_choices(source, tuple(open_amounts))
+        if self._target_state.is_return and len(targets) > 1:
+            targets.clear()  # they go back to where they were, wherever that was
         if targets:
             together = frozenset[str]().union(*targets)
             choices = tuple(places for places in choices if {places[0].provider_uuid} == together)
@@ -135,27 +137,28 @@ class AssignmentProblem:
         own_of: dict[str, list[int]] = {}
         for index, consumer_item in enumerate(self.consumer_items):
             own_of.setdefault(consumer_item.consumer.uuid, []).append(index)
-        for owner, own in enumerate(own_of.values()):
+        for owner, (consumer_uuid, own) in enumerate(own_of.items()):
+            is_written = self._target_state.is_written(consumer_uuid)
             refused = list(self._refused(own))
             if refused:
-                self._respect(items, own, refused)
-            if refused or len(own) > 1:
-                self._tie(items, own, owner)
+                self._respect(items, own, refused, is_written=is_written)
+            if refused or is_written or len(own) > 1:
+                self._tie(items, own, owner, is_written=is_written)
         return items
 
     def overfull(self) -> Iterator[infeasibility.Overfull]:
         """Inventories that change, and have too little room for what stays out of the plan."""
-        places = self._target_state.places
-        moved = {where.resource_class for where in places}
-        moved.update(place.resource_class for own in places.values() for place in own)
+        moved = self._spec.names.moved
         for provider in self._target_state.providers.values():
             before = provider.before.inventories if provider.before else {}
             for name, inventory in provider.inventories.items():
                 if inventory == before.get(name):
                     continue
-                used, room = self.static(Where(provider.uuid, name)), inventory.capacity
+                where = Where(provider.uuid, name)
+                used, room = self.static(where), inventory.capacity
                 was = before[name].capacity if name in before else 0
-                is_short = name in moved and used > room + max(0, used - was)
+                excess = max(0, used - was, self._target_state.overcommitted.get(where, 0))
+                is_short = name in moved and used > room + excess
                 if is_short or room < 0:
                     yield infeasibility.Overfull(
                         self._target_state.root.name, provider.name, name, used, room
@@ -263,6 +266,8 @@ class AssignmentProblem:
         """What stays on a source may stay over-committed, no more than it was: units of it."""
         if where not in self._target_state.places:
             return 0
+        if where in self._target_state.overcommitted:
+            return self._target_state.overcommitted[where]
         before = self._target_state.providers[where.provider_uuid].before
         if before is None or where.resource_class not in before.inventories:
             return 0
@@ -297,9 +302,13 @@ class AssignmentProblem:
         items: list[Item],
         own: Sequence[int],
         refused: Sequence[infeasibility.Unacceptable],
+        *,
+        is_written: bool,
     ) -> None:
         """Where a consumer keeps what the units refuse, nothing of it moves, unless what comes to
         it makes that right.
+
+        :param is_written: whether it is written even if nothing of it moves
         """
         reached = {
             demand.bin
@@ -319,6 +328,9 @@ class AssignmentProblem:
             for index in own:
                 items[index] = replace(items[index], refused=demands)
             return
+        if is_written:
+            self.causes += refused
+            return
         for index in own:
             choices = tuple(
                 places
@@ -337,11 +349,15 @@ class AssignmentProblem:
         """The name of the provider of a bin."""
         return self._target_state.providers[self.wheres[number].provider_uuid].name
 
-    def _tie(self, items: list[Item], own: Sequence[int], owner: int) -> None:
+    def _tie(self, items: list[Item], own: Sequence[int], owner: int, *, is_written: bool) -> None:
         """Units count for all that a consumer gets in a bin, and for what stays of it if anything
         moves. Where none of its items has a choice, both are known; else the search sees to it.
+
+        :param is_written: whether what stays counts even if nothing moves
         """
-        moves = any(not any(option[0].stays for option in items[index].options) for index in own)
+        moves = is_written or any(
+            not any(option[0].stays for option in items[index].options) for index in own
+        )
         refused = items[own[0]].refused
         if moves or (not refused and all(self._may_stay(items[index]) for index in own)):
             for index in own:

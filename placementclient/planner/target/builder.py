@@ -75,6 +75,7 @@ class _Builder:
         moves = [
             (index, source)
             for index in self._providers.moves
+            if self._spec.moves[index].moves_anything
             for source in self._providers.sources(self._spec.moves[index])
         ]
         taken = self._explicit(moves)

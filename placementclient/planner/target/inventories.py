@@ -11,6 +11,7 @@ from placementclient.planner.infeasibility import Cause
 from placementclient.planner.target.target_state import (
     InventoryFlow,
     Place,
+    TargetProvider,
     TargetState,
     Where,
 )
@@ -120,8 +121,19 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 there = Inventory(int(stated['total']))
             if there is None:
                 yield infeasibility.NoTotal(target_state.root.name, target.name, name)
-            else:
-                target.inventories[name] = there.with_fields(stated)
+                continue
+            target.inventories[name] = there.with_fields(stated)
+            if Where(target.uuid, name) not in target_state.places:
+                yield from _overfull(target_state.root.name, target, name)
+
+
+def _overfull(tree: str, target: TargetProvider, name: str) -> Iterator[Cause]:
+    """An inventory that is made smaller than what is in use, of which nothing moves."""
+    before = target.before.inventories.get(name) if target.before else None
+    if target.before and before:
+        used, room = target.before.used(name), target.inventories[name].capacity
+        if room < min(used, before.capacity):
+            yield infeasibility.Overfull(tree, target.name, name, used, room)
 
 
 def _check_reserved(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.target.target_state import TargetState
 
 
 class SnapshotOverlay:
     """What there is when a tree's turn comes.
 
-    Trees are planned one after the other. A sharing provider or a consumer that several of them
-    change is, for each, what those before it have made of it.
+    Trees are planned one after the other. For each, the providers and consumers are what those
+    before it have made of them: it may change them too, and the service judges all that a consumer
+    of it holds, also in other trees.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -24,6 +27,8 @@ class SnapshotOverlay:
         self._consumers: dict[str, Consumer] = {}
         self._created: dict[str, str] = {}
         self._changed_by: dict[str, str] = {}
+        #: by provider, the consumers that hold something there only since
+        self._arrived: dict[str, set[str]] = {}
 
     def state(self, provider_uuid: str) -> ProviderState | None:
         """A provider, or ``None`` if the snapshot has none of this UUID."""
@@ -55,21 +60,49 @@ class SnapshotOverlay:
         consumers = self.snapshot.consumers_on(provider_uuid)
         if not self._consumers:
             return consumers
-        return [self._consumers.get(consumer.uuid, consumer) for consumer in consumers]
+        current = [self._consumers.get(consumer.uuid, consumer) for consumer in consumers]
+        staying = [consumer for consumer in current if provider_uuid in consumer.allocations]
+        arrived = self._arrived.get(provider_uuid)
+        if not arrived:
+            return staying
+        present = {consumer.uuid: consumer for consumer in staying}
+        present |= {uuid: self._consumers[uuid] for uuid in arrived}
+        return [
+            present[uuid] for uuid in sorted(present) if provider_uuid in present[uuid].allocations
+        ]
 
     def followed(self, tree: TreePlan) -> tuple[str, ...]:
-        """The roots of the trees that were planned before and change what this one changes."""
-        concerned = [change.uuid for change in tree.providers]
-        concerned += [change.uuid for change in tree.consumers]
+        """The roots of the trees that were planned before and change what this one changes, or
+        what decides whether the service writes its consumers.
+        """
+        own = [change.uuid for change in tree.providers]
+        concerned = [*own, *(change.uuid for change in tree.consumers)]
+        concerned += {
+            provider_uuid
+            for change in tree.consumers
+            for provider_uuid, resources in change.before.items()
+            if provider_uuid in self._changed_by and self._is_judged_anew(provider_uuid, resources)
+        }
         return tuple(
             dict.fromkeys(self._changed_by[uuid] for uuid in concerned if uuid in self._changed_by)
         )
+
+    def _is_judged_anew(self, provider_uuid: str, resources: Resources) -> bool:
+        """Whether plans change which of some amounts the units of a provider admit."""
+        before = self.snapshot.providers[provider_uuid].inventories
+        after = self._states[provider_uuid].inventories
+        for name, amount in resources.items():
+            was, now = before.get(name), after.get(name)
+            if was and now and was.admits(amount) != now.admits(amount):
+                return True
+        return False
 
     def fork(self) -> SnapshotOverlay:
         """The same, which can be changed without changing this one."""
         fork = SnapshotOverlay(self.snapshot)
         fork._states, fork._consumers = dict(self._states), dict(self._consumers)
         fork._created, fork._changed_by = dict(self._created), dict(self._changed_by)
+        fork._arrived = {uuid: set(arrived) for uuid, arrived in self._arrived.items()}
         return fork
 
     def expect(self, target_state: TargetState) -> None:
@@ -87,47 +120,46 @@ class SnapshotOverlay:
                 )
 
     def commit(self, tree: TreePlan) -> None:
-        """Take a tree's plan as done, as far as other trees can see it."""
-        own = {change.uuid for change in self.snapshot.tree(tree.root_provider_uuid)}
+        """Take a tree's plan as done."""
         for change in tree.created():
             self._created[change.name] = tree.root_provider_name
-        for consumer in tree.consumers:
-            if not own.issuperset(consumer.before):
-                self._consumers[consumer.uuid] = Consumer(
-                    consumer.uuid,
-                    consumer.after,
-                    consumer.project_id,
-                    consumer.user_id,
-                    consumer.generation,
-                    consumer.type,
-                )
-                self._changed_by[consumer.uuid] = tree.root_provider_uuid
-        self._commit_to_others(tree)
-
-    def _commit_to_others(self, tree: TreePlan) -> None:
-        """Take as done what a tree's plan changes on providers of other trees."""
-        root_uuid = tree.root_provider_uuid
-        foreign = [change for change in tree.providers if change.root_provider_uuid != root_uuid]
         gained: Counter[tuple[str, str]] = Counter()
-        for consumer in tree.consumers if foreign else ():
+        for consumer in tree.consumers:
+            self._consumers[consumer.uuid] = Consumer(
+                consumer.uuid,
+                consumer.after,
+                consumer.project_id,
+                consumer.user_id,
+                consumer.generation,
+                consumer.type,
+            )
+            self._changed_by[consumer.uuid] = tree.root_provider_uuid
+            for provider_uuid in consumer.after.keys() - consumer.before.keys():
+                if provider_uuid in self.snapshot.providers:
+                    self._arrived.setdefault(provider_uuid, set()).add(consumer.uuid)
             _count(gained, consumer.after, 1)
             _count(gained, consumer.before, -1)
-        for change in foreign:
-            state = self.state(change.uuid)
-            assert state is not None
-            usages = dict(state.usages)
-            for (provider_uuid, name), amount in gained.items():
-                if provider_uuid == change.uuid:
-                    usages[name] = usages.get(name, 0) + amount
-            self._states[change.uuid] = replace(
-                state,
-                inventories=change.after.inventories,
-                traits=change.after.traits,
-                aggregates=change.after.aggregates,
-                usages=usages,
-            )
-            if change.content_before.inventories != change.after.inventories:
-                self._changed_by[change.uuid] = root_uuid
+        for change in tree.providers:
+            if not change.is_created:  # no other tree changes what this one makes
+                self._commit_provider(change, tree.root_provider_uuid, gained)
+
+    def _commit_provider(
+        self, change: ProviderChange, root_uuid: str, gained: Mapping[tuple[str, str], int]
+    ) -> None:
+        state = self.state(change.uuid)
+        assert state is not None
+        usages = dict(state.usages)
+        for name in {*change.content_before.inventories, *change.after.inventories}:
+            usages[name] = usages.get(name, 0) + gained.get((change.uuid, name), 0)
+        self._states[change.uuid] = replace(
+            state,
+            inventories=change.after.inventories,
+            traits=change.after.traits,
+            aggregates=change.after.aggregates,
+            usages=usages,
+        )
+        if change.content_before.inventories != change.after.inventories:
+            self._changed_by[change.uuid] = root_uuid
 
 
 def _count(sums: Counter[tuple[str, str]], allocations: Allocations, sign: int) -> None:

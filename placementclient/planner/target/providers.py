@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState
@@ -17,6 +17,7 @@ from placementclient.planner.spec.values import (
     Move,
     ProviderSpec,
     Spec,
+    TreeScope,
     filled,
     has_placeholder,
     is_pattern,
@@ -54,16 +55,32 @@ class TargetProviders:
         scope = spec.index.scope(self._root.name, names)
         #: the indexes of the moves that may be about this tree
         self.moves = scope.moves
-        #: the indexes of what the specification says of providers, by their names in this tree
-        self.indexes = {
-            name: index
-            for index in scope.providers
-            if self._is_of_tree(name := self.named(spec.providers[index].name), planned)
-        }
-        #: the entries themselves
-        self.entries = {name: spec.providers[index] for name, index in self.indexes.items()}
-        #: the additions of this tree, by their indexes; they are entries like the others
+        #: the indexes of what the specification says of providers, by their keys in this tree:
+        #: the UUID of a provider that is there, else the name
+        self.indexes: dict[str, int] = {}
+        #: the entries themselves, those of additions among them
+        self.entries: dict[str, ProviderSpec] = {}
+        self._find_entries(spec, scope, planned)
+        #: the additions of this tree, by their indexes
         self.additions = dict(self._own_additions(spec, scope.additions))
+        self._by_source = [key for key in self.entries if has_placeholder(key)]
+
+    def _find_entries(self, spec: Spec, scope: TreeScope, planned: Collection[str] | None) -> None:
+        """Find the entries of ``providers`` that are about this tree."""
+        targets = {self.named(spec.moves[index].target) for index in scope.moves}
+        entries = {index: spec.providers[index] for index in scope.providers}
+        parents = {
+            name: self.named(entry.parent)
+            for entry in entries.values()
+            if (name := self.named(entry.name)) not in targets and entry.parent is not None
+        }
+        for index, entry in entries.items():
+            name = self.named(entry.name)
+            if not self._is_of_tree(name, planned) or self._is_below_other(name, parents):
+                continue
+            key = self._key(name)
+            if self._is_first(key, entry, 'providers', index, 'name'):
+                self.indexes[key], self.entries[key] = index, entry
 
     def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
         """Whether a provider may be in this tree, or is one that shares with it.
@@ -75,6 +92,19 @@ class TargetProviders:
             return planned is None or has_placeholder(name) or name in planned
         return there.uuid in self._members or SHARING_TRAIT in there.traits
 
+    def _is_below_other(self, name: str, parents: Mapping[str, str]) -> bool:
+        """Whether a provider is to be made below one that another tree has.
+
+        :param parents: of the providers that no move leads to
+        """
+        there, seen = self._overlay.find(name), {name}
+        while there is None and (parent := parents.get(name)) is not None and parent not in seen:
+            name, there = parent, self._overlay.find(parent)
+            seen.add(name)
+            if there is not None:
+                return there.uuid not in self._members
+        return False
+
     def _own_additions(self, spec: Spec, indexes: Iterable[int]) -> Iterator[tuple[int, Addition]]:
         for index in indexes:
             addition = spec.additions[index]
@@ -82,8 +112,36 @@ class TargetProviders:
             parent = self.named(addition.parent or ROOT)
             there = self._overlay.find(name) or self._overlay.find(parent)
             if there.uuid in self._members if there else parent in self.entries:
-                self.entries[name] = addition
+                key = self._key(name)
+                if self._is_first(key, addition, 'additions', index, 'resource_provider'):
+                    self.entries[key] = addition
                 yield index, addition
+
+    def _key(self, name: str) -> str:
+        there = self._overlay.find(name)
+        return there.uuid if there else name
+
+    def _is_first(self, key: str, entry: ProviderSpec, *keys: str | int) -> bool:
+        """Whether no entry before is about the same provider, in another spelling; refuse it else.
+
+        :param key: the provider's
+        :param keys: what leads to the entry's name in the specification
+        """
+        other = self.entries.get(key)
+        if other is None:
+            return True
+        if other.name != entry.name:  # else it is a fault of the file alone
+            self._refuse_twice(key, other, *keys)
+        return False
+
+    def _refuse_twice(self, key: str, other: ProviderSpec, *keys: str | int) -> None:
+        there = self._overlay.find(key)
+        section = 'additions' if isinstance(other, Addition) else 'providers'
+        self._causes.append(
+            infeasibility.NamedTwice(
+                self._root.name, keys, there.name if there else key, section, other.name
+            )
+        )
 
     def named(self, template: str, source: ProviderState | None = None) -> str:
         """The name or UUID that a template means; a root may be named like another's UUID.
@@ -154,14 +212,16 @@ class TargetProviders:
         self, name: str, there: ProviderState | None, source: ProviderState | None
     ) -> ProviderSpec | None:
         """What the specification says of a provider, by its UUID or its name."""
-        for own in (there.uuid, there.name) if there else (name,):
-            if own in self.entries:
-                return self.entries[own]
-            if source is not None:
-                for template, entry in self.entries.items():
-                    if self.named(template, source) == own:
-                        return entry
-        return None
+        key = there.uuid if there else name
+        found = [self.entries[key]] if key in self.entries else []
+        if source is not None:
+            for template in self._by_source:
+                if self.named(template, source) in ((there.uuid, there.name) if there else (name,)):
+                    found.append(self.entries[template])
+                    if len(found) > 1:
+                        index = self.indexes[template]
+                        self._refuse_twice(key, found[0], 'providers', index, 'name')
+        return found[0] if found else None
 
     def _existing(self, state: ProviderState, entry: ProviderSpec | None) -> TargetProvider | None:
         if state.uuid in self._members:

@@ -117,6 +117,9 @@ class TargetState:
     :param entries: which of the specification's ``providers`` are of use here, by their names there
     :param added: what consumers get that Placement never had, by consumer UUID
     :param removed: on the way back, what they lose again
+    :param is_return: whether this is the way back
+    :param overcommitted: on the way back, by how much places were over-committed before, and may
+        be again
     """
 
     root: ProviderState
@@ -127,6 +130,18 @@ class TargetState:
     entries: set[str] = field(default_factory=set)
     added: dict[str, dict[Where, int]] = field(default_factory=dict)
     removed: dict[str, dict[Where, int]] = field(default_factory=dict)
+    is_return: bool = False
+    overcommitted: dict[Where, int] = field(default_factory=dict)
+
+    def may_move(self, where: Where, consumer_uuid: str) -> bool:
+        """Whether something that a consumer has at a place may move."""
+        if where in self.limited:
+            return bool(self.limited[where].get(consumer_uuid))
+        return where in self.places
+
+    def is_written(self, consumer_uuid: str) -> bool:
+        """Whether a consumer is written wherever it stays: it gets or loses something."""
+        return consumer_uuid in self.added or consumer_uuid in self.removed
 
 
 def content_of(state: ProviderState) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.model.inventories import Inventory
@@ -22,7 +22,7 @@ from placementclient.planner.target.target_state import (
 
 
 def lay_out_return(
-    overlay: SnapshotOverlay, tree: TreePlan, root: ProviderState
+    overlay: SnapshotOverlay, tree: TreePlan, root: ProviderState, others: Sequence[TreePlan] = ()
 ) -> tuple[TargetState, dict[HoldingKey, list[Known]]]:
     """Lay out the way back of a tree.
 
@@ -32,9 +32,10 @@ def lay_out_return(
     :param overlay: the tree as it is now, and all that its consumers hold
     :param tree: as it was planned, and applied
     :param root: of the tree, as it is now
+    :param others: the other trees of the plan
     :raises Refused: if a provider is gone, or what the plan made of one is not there any more
     """
-    layout = _Layout(overlay, tree, root)
+    layout = _Layout(overlay, tree, root, others)
     layout.build()
     if layout.causes:
         raise Refused(layout.causes)
@@ -42,10 +43,16 @@ def lay_out_return(
 
 
 class _Layout:
-    def __init__(self, overlay: SnapshotOverlay, tree: TreePlan, root: ProviderState) -> None:
-        self._overlay, self._tree = overlay, tree
+    def __init__(
+        self,
+        overlay: SnapshotOverlay,
+        tree: TreePlan,
+        root: ProviderState,
+        others: Sequence[TreePlan],
+    ) -> None:
+        self._overlay, self._tree, self._others = overlay, tree, others
         self.causes: list[Cause] = []
-        self.target_state = TargetState(root)
+        self.target_state = TargetState(root, is_return=True)
         self._rows = rows_by_key(tree, backwards=True)
 
     def build(self) -> None:
@@ -57,10 +64,54 @@ class _Layout:
                 self.target_state.providers[change.uuid] = self._provider(change, state)
         if not self.causes:
             self._find_places()
+            self._tolerate()
             self._take_back()
+            self._keep_room_for_others()
 
     def _refuse(self, reason: str) -> None:
         self.causes.append(BadRow(self._tree.root_provider_name, reason))
+
+    def _tolerate(self) -> None:
+        """What was over-committed before, and gets nothing back, may be so again."""
+        reached = {
+            place.where
+            for places in self.target_state.places.values()
+            for place in places
+            if not place.stays
+        }
+        for change in self._tree.providers:
+            for name, was in change.content_before.inventories.items():
+                excess = change.usages.get(name, 0) - was.capacity
+                where = Where(change.uuid, name)
+                if excess > 0 and where not in reached:
+                    self.target_state.overcommitted[where] = excess
+
+    def _keep_room_for_others(self) -> None:
+        """Refuse to take from a target of several trees what others use."""
+        for target in self.target_state.providers.values():
+            if target.before is None or target.root_provider_uuid == self.target_state.root.uuid:
+                continue
+            for name, used in target.before.usages.items():
+                where = Where(target.uuid, name)
+                now, then = target.before.inventories.get(name), target.inventories.get(name)
+                used -= sum(self.target_state.limited.get(where, {}).values())
+                room = then.capacity if then else 0
+                excess = self.target_state.overcommitted.get(where, 0)
+                if now != then and used > room + excess:
+                    trees = tuple(self._holding(where, target.name))
+                    self.causes.append(
+                        infeasibility.StillInUse(
+                            self._tree.root_provider_name, target.name, name, used, room, trees
+                        )
+                    )
+
+    def _holding(self, where: Where, name: str) -> Iterator[str]:
+        """The other trees of the plan whose consumers hold what they moved there."""
+        place = (name, where.resource_class)
+        for other in self._others:
+            rows = (row for row in other.rows if (row.to_provider, row.to_resource_class) == place)
+            if any(held(self._overlay, HoldingKey(row.consumer_uuid, *where)) for row in rows):
+                yield other.root_provider_name
 
     def _take_back(self) -> None:
         """Of what providers got without a move, consumers lose exactly what the plan gave them."""
@@ -161,6 +212,7 @@ class _Layout:
 
     def known(self) -> Iterator[tuple[HoldingKey, list[Known]]]:
         planned = {change.uuid: change.after for change in self._tree.consumers}
+        kept = self._kept()
         for where, places in self.target_state.places.items():
             provider_uuid, name = where
             by_name = {(place.provider, place.resource_class): place for place in places}
@@ -170,7 +222,10 @@ class _Layout:
                 rows = self._rows.get(key, [])
                 moved = sum(row.amount for row in rows)
                 now = consumer.amount(provider_uuid, name)
-                expected = planned.get(consumer.uuid, {}).get(provider_uuid, {}).get(name, 0)
+                if consumer.uuid in planned:
+                    expected = planned[consumer.uuid].get(provider_uuid, {}).get(name, 0)
+                else:
+                    expected = kept.get(key, 0)
                 if where in self.target_state.limited:
                     now = expected = min(now, moved)
                 known = [
@@ -182,9 +237,21 @@ class _Layout:
                     )
                     for row in rows
                 ]
-                if rows and now == expected and moved <= now:
+                if (rows or key in kept) and now == expected and moved <= now:
                     if moved < now and stays:
                         known.append(Known(stays[0], now - moved))
                     yield key, known
                 elif not rows and stays and consumer.uuid in self._tree.residents:
                     yield key, [Known(stays[0], now)]
+
+    def _kept(self) -> dict[HoldingKey, int]:
+        """What the rows of the plan leave where it was."""
+        uuids = {change.name: change.uuid for change in self._tree.providers}
+        kept: dict[HoldingKey, int] = {}
+        for row in self._tree.rows:
+            place = (row.to_provider, row.to_resource_class)
+            if row.from_provider and place == (row.from_provider, row.resource_class):
+                uuid = uuids[row.from_provider]
+                key = HoldingKey(row.consumer_uuid, uuid, row.resource_class)
+                kept[key] = kept.get(key, 0) + row.amount
+        return kept

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Finding
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import Line
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.render import style
+from placementclient.render.repairs import Invocation
 
 #: Trees are counted by how full they are in so many steps: below 10 %, below 20 %, …
 STEPS = 10
@@ -23,23 +24,21 @@ class Report:
     """What a report is made of.
 
     :param cloud: what was read, and the lists of servers and migrations that were given
-    :param findings: what the audit found
+    :param audit: what the audit found
     :param plan: a plan to show before and after of
     :param source: the name of the snapshot's file; none: it was read just now
     :param made_at: when the report was made, UTC, as ISO 8601
     :param made_by: name and version of the program that made it
-    :param program: the name under which its commands are typed
-    :param lists: the files of servers and of migrations, by the option of a command for each
+    :param invocation: what its commands repeat
     """
 
     cloud: Cloud
-    findings: Sequence[Finding]
+    audit: Audit
     plan: Plan | None
     source: str
     made_at: str
     made_by: str
-    program: str
-    lists: Mapping[str, str] = field(default_factory=dict)
+    invocation: Invocation
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,12 +324,13 @@
   const severity = (written) => element('span', { class: `severity ${written}` }, written);
   listing('findings', records.findings, {
     size: 10,
-    cells: ([kind, check, subject, evidence, command]) => {
+    cells: ([kind, check, subject, evidence, command, reason]) => {
       const button = element('button', { type: 'button', class: 'link' }, name(subject));
       button.addEventListener('click', () => findTree(subject));
       return [
         header(text(check)), cell(severity(text(kind)), 'Severity'), cell(button, 'Subject'),
         cell(name(evidence), 'Evidence'), cell(element('code', {}, name(command)), 'Command'),
+        cell(name(reason), 'Reason'),
       ];
     },
     found: ([kind, check, subject, evidence]) => [text(check), subject, text(kind), evidence],

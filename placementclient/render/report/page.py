@@ -157,6 +157,7 @@ def _values(report: Report) -> Mapping[str, Any]:
         'found': list(_found(report)),
         'unfounded': findings.nothing(len(CHECKS), cloud, ()),
         'unknown': findings.unknown(cloud),
+        'remarks': list(findings.remarks(report.audit)),
         'plan': plan,
         'planned': plans.summary(plan) if plan else {},
         'changed': contents.changed(plan) if plan else [],
@@ -166,7 +167,7 @@ def _values(report: Report) -> Mapping[str, Any]:
 
 def _found(report: Report) -> Iterator[tuple[Check, int]]:
     """The checks that found something, the worst first, and how much."""
-    counts = Counter(finding.id for finding in report.findings)
+    counts = Counter(finding.id for finding in report.audit.findings)
     worst_first = list(Severity)
     for check in sorted(CHECKS, key=lambda check: worst_first.index(check.severity)):
         if counts[check.id]:

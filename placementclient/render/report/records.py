@@ -18,7 +18,7 @@ from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.render import facts
 from placementclient.render.printable import printable
-from placementclient.render.repairs import command
+from placementclient.render.repairs import next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amounts, Report
 
@@ -69,7 +69,7 @@ class Records:
         ]
         records = {
             'trees': trees,
-            'findings': [self._finding(each) for each in _worst_first(self._report.findings)],
+            'findings': [self._finding(each) for each in _worst_first(self._report.audit.findings)],
             'plan': [self._planned(tree) for tree in plan.trees] if plan else [],
             'consumers': [self._consumer(uuid, plan) for uuid in self._consumers],
             'inventories': list(self._inventories),
@@ -127,13 +127,14 @@ class Records:
         return [printable(uuid), self._text(found.project_id), self._text(found.type)]
 
     def _finding(self, finding: Finding) -> list[Any]:
-        report = self._report
+        step = next_step(finding, self._report.invocation)
         return [
             self._text(finding.severity),
             self._text(finding.id),
             printable(finding.fault.subject),
             printable(facts.text(finding.fault.evidence)),
-            printable(command(finding.fault.remedy, report.program, report.lists)),
+            printable(step.command),
+            printable(step.reason),
         ]
 
     def _planned(self, tree: TreePlan) -> list[Any]:

@@ -137,7 +137,8 @@ clouds:
     api_timeout: 12
 """
     )
-    monkeypatch.chdir(tmp_path)
+    # The SDK looks for files in the folder where it was loaded.
+    monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(tmp_path / 'clouds.yaml'))
 
 
 @pytest.mark.usefixtures('clouds')

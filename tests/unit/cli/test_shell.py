@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import stat
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from keystoneauth1.session import Session
+from openstackclient.shell import OpenStackShell
 from requests import exceptions
 
 from placementclient.cli import shell
@@ -80,6 +83,12 @@ HOSTILE = {
     'an unauthorized token': (
         fault(401, 'The request you have made requires authentication.'),
         'The request you have made requires authentication. (HTTP 401) [req-1]',
+    ),
+    'a token that is not renewed': (
+        Reply(401, {'error': {'message': 'Unauthorized', 'code': 401}}, reason='Unauthorized'),
+        'Unauthorized: the service does not accept the token, which may have expired: get a new '
+        'one (openstack token issue), or authenticate with a password or an application credential '
+        '(HTTP 401)',
     ),
     'an error of the service': (
         fault(409, 'Taken.', 'placement.duplicate_name'),
@@ -297,3 +306,68 @@ def test_the_arguments_are_those_of_the_process_if_none_are_given(
         shell.main()
     assert exit.value.code == 0
     assert capsys.readouterr().out.endswith(f' {version(shell.DISTRIBUTION)}\n')
+
+
+SECRET = 'http://admin:PASS%40WORD@cloud.test/placement'
+
+
+@pytest.fixture
+def _is_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what logs in production does."""
+    monkeypatch.setattr(logging.getLogger('requests_mock.adapter'), 'disabled', True)
+
+
+@pytest.mark.usefixtures('_is_real')
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('option', ['--debug', '--timing', '--debug --log-file {folder}/log'])
+@pytest.mark.parametrize('is_reached', [True, False])
+def test_nothing_prints_the_password_of_a_url(
+    service: Service,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    program: str,
+    option: str,
+    is_reached: bool,
+) -> None:
+    if (program, option) == ('openstack', '--timing'):
+        option = '--debug'  # what OpenStackClient prints of it is its own
+    monkeypatch.setenv('OS_AUTH_TYPE', 'none')
+    monkeypatch.setenv('OS_ENDPOINT', SECRET)
+    if is_reached:
+        service.answer(Reply(500))
+    else:
+        service.fail(exceptions.ConnectionError(f'no way to {SECRET}'))
+    run = shell.main if program == 'placement' else OpenStackShell().run
+    options = option.format(folder=tmp_path).split()
+    assert run([*options, 'trait', 'create', 'CUSTOM_A']) == 1
+    printed = ''.join(capsys.readouterr())
+    printed += (tmp_path / 'log').read_text() if len(options) > 1 else ''
+    assert 'cloud.test' in printed
+    assert 'PASS' not in printed
+
+
+@pytest.mark.usefixtures('_is_real')
+def test_a_log_is_its_owners_alone(service: Service, session: Session, tmp_path: Path) -> None:
+    service.always({'traits': []})
+    log = tmp_path / 'log'
+    for _ in range(2):
+        shell.main(['--debug', '--log-file', str(log), 'trait', 'list'], session=session)
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert log.read_text().count('GET http') == 2
+
+
+def test_a_log_is_no_link_of_somebody_else(
+    service: Service, session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.always({'traits': []})
+    shared = tmp_path / 'shared'
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / 'log').symlink_to(tmp_path / 'victim')
+    argv = ['--log-file', str(shared / 'log'), 'trait', 'list']
+    assert shell.main(argv, session=session) == 1
+    assert capsys.readouterr().err == (
+        f'{shared}/log: is a symbolic link, in a folder where others may write\n'
+    )
+    assert not (tmp_path / 'victim').exists()

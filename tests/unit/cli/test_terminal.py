@@ -32,7 +32,7 @@ def test_a_table_has_nothing_that_steers(
 
 
 @pytest.mark.parametrize('format', ['json', 'yaml', 'csv', 'value'])
-def test_data_stays_as_it_is(placement: Placement, service: Service, format: str) -> None:
+def test_data_in_a_pipe_stays_as_it_is(placement: Placement, service: Service, format: str) -> None:
     service.answer(LIST)
     printed = placement(f'resource provider list -c name -f {format}').stdout
     if format == 'json':
@@ -41,6 +41,22 @@ def test_data_stays_as_it_is(placement: Placement, service: Service, format: str
         assert printed == '- name: "a\\e]0;title\\ab\\x9B2Jc\\rd"\n'
     else:
         assert HOSTILE in printed
+
+
+@pytest.mark.parametrize('format', ['json', 'yaml', 'csv', 'value', 'table'])
+@pytest.mark.parametrize('name', [HOSTILE, 'a\u202eb', 'a\x85b'])
+def test_data_on_a_terminal_has_nothing_that_steers(
+    placement: Placement,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    format: str,
+    name: str,
+) -> None:
+    service.answer(get('/resource_providers', {'resource_providers': [provider(name=name)]}))
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    printed = placement(f'resource provider list -c name -f {format}').stdout
+    assert 'a' in printed
+    assert not set(printed) & set('\x1b\x07\x9b\r\u202e\x85')
 
 
 def test_an_error_has_nothing_that_steers(placement: Placement, service: Service) -> None:

@@ -89,7 +89,6 @@ def consumer(**fields: Any) -> Damage:
     return lambda content: content['consumers'][CONSUMER2].update(fields)
 
 
-LOST = 'damaged snapshot: numa0 is not in the tree of its root'
 FAULTS: dict[str, tuple[Damage, str]] = {
     'format': (lambda content: content.update(format='other'), 'not a snapshot'),
     'version': (lambda content: content.update(version=2), 'snapshot version 2 is not known'),
@@ -103,11 +102,28 @@ FAULTS: dict[str, tuple[Damage, str]] = {
     ),
     'twice': (
         lambda content: content['providers'].append(content['providers'][0]),
-        'damaged snapshot: a provider is there twice',
+        f'damaged snapshot: two providers have the UUID {ROOT}',
     ),
-    'no parent': (provider(parent_provider_uuid=CONSUMER), LOST),
-    'own parent': (provider(parent_provider_uuid=RP), LOST),
-    'other root': (provider(root_provider_uuid=RP), LOST),
+    'one name': (
+        provider(name='host'),
+        f"damaged snapshot: two providers have the name 'host': {ROOT} and {RP}",
+    ),
+    'no parent': (
+        provider(parent_provider_uuid=CONSUMER),
+        f"damaged snapshot: the parent of 'numa0' ({RP}), {CONSUMER}, is missing",
+    ),
+    'own parent': (
+        provider(parent_provider_uuid=RP),
+        f"damaged snapshot: 'numa0' ({RP}) is its own parent",
+    ),
+    'a circle': (
+        lambda content: content['providers'][0].update(parent_provider_uuid=RP),
+        f"damaged snapshot: the parents of 'host' ({ROOT}) are a circle",
+    ),
+    'other root': (
+        provider(root_provider_uuid=RP),
+        f"damaged snapshot: 'numa0' ({RP}) is not in the tree of its root, {RP}",
+    ),
 }
 ITEMS: dict[str, tuple[Damage, str]] = {
     'text for a number': (
@@ -121,6 +137,14 @@ ITEMS: dict[str, tuple[Damage, str]] = {
     'list for a mapping': (
         provider(usages=[]),
         'providers[1].usages: expected object, got array',
+    ),
+    'long number': (
+        provider(usages={'VCPU': 10**400}),
+        'providers[1].usages[...]: expected int <= 9223372036854775807',
+    ),
+    'large number': (
+        provider(generation=2**63),
+        'providers[1].generation: expected int <= 9223372036854775807',
     ),
     'no amount': (
         consumer(allocations={RP: {'VCPU': 0}}),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ import requests
 
 from placementclient.http import Client
 from placementclient.insight.audit.checks import CHECKS
+from placementclient.model.inventories import Inventory
 from placementclient.model.origin import Origin
 from placementclient.nova import service as compute
 from tests.unit.commands.clouds import save, small
@@ -20,7 +24,6 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 
 AUDIT = 'resource provider audit --snapshot {} '
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
-UNSET = 'placement resource provider allocation unset s --provider host2'
 
 
 def listing(folder: Path) -> str:
@@ -46,7 +49,9 @@ def test_findings_are_a_table_and_exit_status_3(
 
 def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
     lists = listing(tmp_path)
-    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'-f json {lists}')
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(AUDIT.format(file) + f'-f json {lists}')
+    assert result.stderr == ''
     assert json.loads(result.stdout) == [
         {
             'id': 'doubled',
@@ -57,21 +62,66 @@ def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
                 'holds': {'host1': {'VCPU': 2}, 'host2': {'VCPU': 1}, 'nfs': {'DISK_GB': 40}},
                 'host': 'host1',
             },
-            'command': UNSET,
+            'command': f'placement resource provider audit --snapshot {file} {lists} --id doubled '
+            '--subject s --fix --yes',
+            'reason': '',
         }
     ]
 
 
-def test_a_list_that_is_rather_of_something_else_is_told(
-    placement: Placement, tmp_path: Path
-) -> None:
+def test_a_list_that_is_not_complete_is_told(placement: Placement, tmp_path: Path) -> None:
     cloud = save(tmp_path, 'cloud.json', small())
     nobody = save(tmp_path, 'nobody.json', [])
     found = placement(AUDIT.format(cloud) + f'--servers {nobody} --migrations {nobody} -f json')
-    assert [each['id'] for each in json.loads(found.stdout)] == ['orphan']
+    [row] = json.loads(found.stdout)
+    assert (row['id'], row['command']) == ('orphan', '')
+    assert row['reason'] == 'the list of servers does not look complete'
     assert found.stderr == (
-        '1 finding may be none: the list of servers has fewer of the consumers than it lacks\n'
+        'The list of servers does not look complete: it lacks 1 of 1 consumer, and all of host1, '
+        'host2. Nothing is deleted by it: list the servers of all projects and cells. If it is '
+        'complete, check each consumer with openstack server show, and delete what it holds with '
+        'resource provider allocation delete\n'
     )
+    lists = f'--servers {nobody} --migrations {nobody}'
+    fixed = placement(AUDIT.format(cloud) + f'{lists} --fix --yes -f json')
+    assert (fixed.status, fixed.stderr) == (3, found.stderr)
+    assert [row['fix'] for row in json.loads(fixed.stdout)] == [f'left to you: {row["reason"]}']
+
+
+def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(
+    placement: Placement, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / 'pipe')
+    migrations, file = save(tmp_path, 'm.json', []), save(tmp_path, 'cloud.json', small())
+    writer = threading.Thread(target=(tmp_path / 'pipe').write_text, args=[json.dumps(SERVERS)])
+    writer.start()
+    lists = f'--servers {tmp_path / "pipe"} --migrations {migrations}'
+    [row] = json.loads(placement(AUDIT.format(file) + f'{lists} -f json').stdout)
+    writer.join()
+    assert (row['id'], row['command']) == ('doubled', '')
+    assert row['reason'] == (
+        'what came through a pipe cannot be read again: save it to a file, or use --fix'
+    )
+
+
+def test_one_check_and_one_subject_can_be_chosen(placement: Placement, tmp_path: Path) -> None:
+    there = cloud(
+        [provider(name, VCPU=Inventory(8, reserved=9)) for name in ('a host', 'b')],
+        [consumer('s', **{'a host': {'PCPU': 1}, 'b': {'PCPU': 1}})],
+    )
+    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f value -c id -c subject '
+    found = [
+        ('', 'reserved-above-total a host\nreserved-above-total b\non-several-trees s\n'),
+        ('--id on-several-trees', 'on-several-trees s\n'),
+        ("--id on-several-trees --subject 'a host'", ''),
+        ("--subject 'a host'", 'reserved-above-total a host\n'),
+        ('--subject b --subject s', 'reserved-above-total b\non-several-trees s\n'),
+        ('--id on-several-trees --ignore on-several-trees', ''),
+    ]
+    for options, printed in found:
+        assert placement(command + options).stdout == printed, options
+    nothing = placement(command.split('-f')[0] + '--id on-several-trees --subject b')
+    assert (nothing.status, nothing.stderr[:23]) == (0, 'Nothing found: 1 check ')
 
 
 def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
@@ -93,8 +143,9 @@ def test_nothing_is_said_with_what_was_looked_at(placement: Placement, tmp_path:
     assert f'{made} checks of 1 tree with 1 provider and 1 consumer' in one.stderr
 
 
-def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path) -> None:
-    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore what')
+@pytest.mark.parametrize('option', ['--ignore', '--id'])
+def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path, option: str) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} what')
     assert result.status == 2
     for check in CHECKS:
         assert check.id in result.stderr
@@ -123,7 +174,7 @@ def test_to_mend_takes_a_yes(placement: Placement, service: Service, tmp_path: P
     lists = listing(tmp_path)
     result = placement(AUDIT.format(file) + f'{lists} --fix')
     assert (result.status, result.stdout) == (2, '')
-    assert f'Run 1 command?\n  {UNSET}\n' in result.stderr
+    assert 'Make 1 change?\n  free what consumer s holds on host2\n' in result.stderr
     assert service.requests == []
 
 
@@ -257,6 +308,20 @@ def test_servers_that_may_be_new_are_left_out(
     assert len(json.loads(placement(command).stdout)) == count
 
 
+def test_those_that_are_passed_over_are_counted(placement: Placement, tmp_path: Path) -> None:
+    there = small()
+    there.origin = Origin('2026-11-02T09:05:00+00:00')
+    fresh = [DETAILED | {'id': f'lost{n:02}'} for n in range(11)]
+    fresh.append(DETAILED | {'id': 'busy', 'updated': '', 'OS-EXT-STS:task_state': 'rebuilding'})
+    lists = f'--servers {save(tmp_path, "s.json", fresh)}'
+    result = placement(WITHOUT.format(save(tmp_path, 'cloud.json', there)) + lists)
+    assert (result.status, result.stdout) == (0, '[]\n')
+    assert result.stderr.splitlines()[-1] == (
+        'Passed over, so audit again later: 11 servers (changed by Nova less than 10 minutes '
+        'before the snapshot, or since), 1 server (it is under way: rebuilding)'
+    )
+
+
 @pytest.mark.parametrize(
     ('changed_at', 'count'),
     [('2026-11-02T09:00:00', 0), ('2026-11-02T08:49:00', 1), ('yesterday', 1), ('', 1)],
@@ -269,3 +334,34 @@ def test_a_time_that_is_none_leaves_nobody_out(
     servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
     command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
     assert len(json.loads(placement(command).stdout)) == count
+
+
+ODD = [
+    '-x',
+    '--all',
+    'a\nplacement resource provider purge b --yes\n',
+    '\x1b[2J',
+    '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',
+]
+
+
+@pytest.mark.parametrize('name', ODD)
+def test_a_name_steers_no_command(placement: Placement, tmp_path: Path, name: str) -> None:
+    """The commands may be typed, or run by placement batch, line by line."""
+    host = provider('host', traits=['OWNER_NOVA'])
+    child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))
+    child = replace(child, provider=child.provider._replace(name=name))
+    there = cloud([host, child], [consumer('s', u={'VCPU': 9})])
+    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f json'
+    rows = {row['id']: row for row in json.loads(placement(command).stdout)}
+    assert rows['missing-owner']['command'] == (
+        'placement resource provider trait add u OWNER_NOVA'
+    )
+    assert rows['over-capacity']['command'] == (
+        'placement resource provider inventory set u --amend --resource VCPU:allocation_ratio=1.125'
+    )
+    again = rows['reserved-above-total']
+    assert again['command'] == ('' if name in ODD[:4] else again['command'])
+    assert bool(again['command']) != bool(again['reason'])
+    for row in rows.values():
+        assert row['command'].isprintable()

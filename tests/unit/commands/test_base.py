@@ -70,7 +70,7 @@ class Ending(base.Command):
 
 def ending(**app: Any) -> base.Command:
     options = SimpleNamespace(debug=False)
-    return Ending(SimpleNamespace(options=options, **app), options)
+    return Ending(SimpleNamespace(options=options, stdout=io.StringIO(), **app), options)
 
 
 @pytest.mark.parametrize('status', ExitStatus)

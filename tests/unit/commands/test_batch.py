@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 
 from placementclient.cli import shell
+from placementclient.commands import command_lines
 from placementclient.commands.batch import WORSE, Line, _badness
 from placementclient.decoding import Answer
 from placementclient.endpoints import Endpoint
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
+from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import Exchange, Reply, fault, get, unacceptable, version_document
 
@@ -26,6 +29,16 @@ NONE = get('/resource_classes', {'resource_classes': []})
 GONE = Exchange('GET /traits/CUSTOM_X', fault(404, 'No such trait.'))
 LIST = 'resource class list -f value'
 SHOW = 'trait show CUSTOM_X'
+CREATE = 'resource class create CUSTOM_A'
+DELETE = 'resource class delete CUSTOM_B'
+#: What str.splitlines() and universal newlines end a line at, and others.
+CONTROLS = [
+    *((chr(number), rf'\x{number:02x}') for number in (0, 0x0B, 0x0C, 0x1B, *range(0x1C, 0x20))),
+    ('\x7f', r'\x7f'),
+    ('\x85', r'\x85'),
+    ('\u2028', r'\u2028'),
+    ('\u2029', r'\u2029'),
+]
 SENTENCE = 'No such trait. (HTTP 404) [req-1]\n'
 
 Batch = Callable[..., Result]
@@ -128,6 +141,99 @@ def test_quotes_are_those_of_a_shell(batch: Batch, service: Service) -> None:
     ]
 
 
+@pytest.mark.parametrize('source', ['file', 'stdin'])
+@pytest.mark.parametrize(
+    ('line', 'control', 'column'),
+    [
+        (f'{CREATE} # for x\r{DELETE}', r'\r', 39),
+        (f"resource provider create 'x\r{DELETE}\r'", r'\r', 28),
+        *((f'{CREATE} {character} {DELETE}', name, 32) for character, name in CONTROLS),
+        (f'# a comment\r{DELETE}', r'\r', 12),
+    ],
+)
+def test_a_control_character_is_an_error_and_ends_no_line(
+    placement: Placement,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    control: str,
+    column: int,
+    source: str,
+) -> None:
+    service.answer(CLASSES)
+    content = f'{line}\n{LIST}\n'.encode()
+    path = str(tmp_path / 'commands') if source == 'file' else '-'
+    (tmp_path / 'commands').write_bytes(content)
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(content)))
+    result = placement('batch', path, '--keep-going', '--json-lines')
+    refused, listed = (json.loads(line) for line in result.stdout.splitlines())
+    assert (refused['line'], refused['status'], refused['command']) == (1, 2, line)
+    assert refused['stderr'] == f'{path}:1: control character {control} at column {column}\n'
+    assert (listed['line'], listed['status']) == (2, 0)
+    assert [request.line for request in service.requests] == ['GET /resource_classes']
+
+
+@pytest.mark.parametrize('source', ['file', 'stdin'])
+def test_a_carriage_return_before_the_line_feed_belongs_to_the_end(
+    placement: Placement,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+) -> None:
+    service.answer(CLASSES, CLASSES)
+    content = f'\ufeff{LIST}\r\n\r\n{LIST}\r\r\n\t{LIST}\t\r\n'.encode()
+    (tmp_path / 'commands').write_bytes(content)
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(content)))
+    path = str(tmp_path / 'commands') if source == 'file' else '-'
+    result = placement('batch', path, '--keep-going', '--json-lines')
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(each['line'], each['status']) for each in told] == [(1, 0), (3, 2), (4, 0)]
+
+
+def test_a_number_sign_in_a_word_begins_no_comment(batch: Batch, service: Service) -> None:
+    service.answer(NONE, NONE)
+    assert batch(["trait show CUSTOM#1# # don't", 'trait show "#x"#']).status == 0
+    assert [request.line for request in service.requests] == [
+        'GET /traits/CUSTOM%231%23',
+        'GET /traits/%23x%23',
+    ]
+
+
+def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch: Batch, service: Service) -> None:
+    service.answer(CLASSES, CLASSES)
+    longest = LIST.ljust(command_lines.LONGEST)
+    result = batch([f'{longest}\r', f'{longest} ', 'x' * (40 << 20), LIST], '--keep-going')
+    assert result.status == 2
+    assert [line for line in result.stderr.splitlines() if ' KiB' in line] == [
+        f'{result.stderr.partition(":")[0]}:{number}: the line is longer than 128 KiB'
+        for number in (2, 3)
+    ]
+    assert f'# line 3, exit status 2: {"x" * 60}…\n' in result.stdout
+    assert result.stdout.endswith(f'# line 4, exit status 0: {LIST}\nVCPU\n')
+
+
+FORGED = 'x\n# line 2, exit status 0: trait list\r# line 3, exit status 0: trait list'
+
+
+def test_no_name_looks_like_the_head_of_a_command(batch: Batch, service: Service) -> None:
+    service.answer(get('/resource_classes', {'resource_classes': [{'name': FORGED}]}))
+    assert batch([LIST]).stdout == (
+        f'# line 1, exit status 0: {LIST}\n'
+        'x\n # line 2, exit status 0: trait list\r # line 3, exit status 0: trait list\n'
+    )
+
+
+def test_on_a_terminal_nothing_steers(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.answer(*[get('/resource_classes', {'resource_classes': [{'name': 'a\x1b[1m'}]})] * 2)
+    assert 'a\x1b[1m\n' in batch([LIST]).stdout
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    assert 'a\\x1b[1m\n' in batch([LIST]).stdout
+
+
 def test_a_line_may_have_a_version_of_its_own(batch: Batch, service: Service) -> None:
     service.answer(CLASSES, CLASSES, CLASSES)
     option = '--os-placement-api-version'
@@ -169,7 +275,7 @@ def test_commands_come_from_stdin_but_no_command_reads_there(
 ) -> None:
     service.answer(CLASSES, CLASSES)
     lines = f'{LIST}\nresource provider reshape submit --file -\n{LIST}\n'
-    monkeypatch.setattr('sys.stdin', io.StringIO(lines))
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(lines.encode())))
     result = placement('batch', '--keep-going')
     assert result.stdout.count('VCPU\n') == 2
     assert '-: is empty' in result.stderr
@@ -203,7 +309,7 @@ def test_a_line_that_is_not_utf_8_is_refused(
     assert placement('batch', str(file)) == Result(
         2,
         '# line 1, exit status 2: resource provider create caf\\xe9\n',
-        'The line is not UTF-8\n',
+        f'{file}:1: the line is not UTF-8\n',
     )
     assert service.requests == []
 
@@ -268,7 +374,6 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
     return beside
 
 
-CREATE = 'resource class create CUSTOM_A'
 CREATED = Exchange('POST /resource_classes', Reply(201))
 
 
@@ -332,6 +437,22 @@ def test_a_failure_beside_others_ends_the_batch_where_it_stands(
         1,
         f'# line 1, exit status 0: {LIST}\nVCPU\n# line 2, exit status 1: {SHOW}\n',
         SENTENCE,
+    )
+
+
+@pytest.mark.parametrize(
+    'command', [name for name, arguments in ARGUMENTS.items() if arguments != '--file -']
+)
+def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
+    placement: Placement, batch: Batch, service: Service, command: str
+) -> None:
+    service.always(everything('compute1') | version_document('1.39').reply.body)
+    alone = placement(typed(command))
+    result = json.loads(batch([typed(command)], '--json-lines').stdout)
+    assert (result['status'], result['stdout'], result['stderr']) == (
+        alone.status,
+        alone.stdout,
+        alone.stderr,
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 from placementclient.model.snapshots import Snapshot
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
+from tests.unit.insight.clouds import cloud, provider
 
 ELSEWHERE = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
 SHOW = 'resource capacity show --snapshot {file} '
@@ -193,7 +194,9 @@ def test_flavors_of_a_file(placement: Placement, service: Service, tmp_path: Pat
     result = placement(SHOW.format(file=file) + f'--flavors {flavors}')
     assert (result.status, result.stdout) == (0, OF_FLAVORS)
     assert result.stderr == (
-        'flavor gpu: not counted: pci_passthrough:alias\nflavor nothing: asks for nothing\n'
+        'flavor gpu: not counted: pci_passthrough:alias\n'
+        'flavor fast: No resource provider has the trait CUSTOM_FAST\n'
+        'flavor nothing: asks for nothing\n'
     )
     assert service.requests == []
 
@@ -249,3 +252,62 @@ def test_what_cannot_be_asked(
 ) -> None:
     file = save(tmp_path, 'cloud.json', small())
     assert placement(SHOW.format(file=file) + options) == Result(status, '', f'{said}\n')
+
+
+@pytest.mark.parametrize(
+    ('specs', 'said'),
+    [
+        (
+            {'resources:CUSTOM_GPUU': '1'},
+            'No resource provider has inventory of CUSTOM_GPUU, did you mean CUSTOM_GPU?',
+        ),
+        ({'resources1:FPGA': '1'}, 'No resource provider has inventory of FPGA'),
+        (
+            {'trait:CUSTOM_SSDD': 'required'},
+            'No resource provider has the trait CUSTOM_SSDD, did you mean CUSTOM_SSD?',
+        ),
+        ({'trait2:HW_CPU_X86_AVX2': 'required', 'resources2:CUSTOM_GPU': '1'},
+         'No resource provider has the trait HW_CPU_X86_AVX2'),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize('command', ['show', 'export'])
+def test_a_flavor_that_asks_for_what_nobody_has_is_named(
+    placement: Placement, tmp_path: Path, command: str, specs: dict[str, str], said: str
+) -> None:
+    there = cloud([provider('host', traits=['CUSTOM_SSD'], VCPU=8, DISK_GB=99, CUSTOM_GPU=1)])
+    files = save(tmp_path, 'c.json', there), save(tmp_path, 'f.json', [flavor('odd', **specs)])
+    result = placement('resource capacity {} --snapshot {} --flavors {}'.format(command, *files))
+    assert (result.status, result.stderr) == (0, f'flavor odd: {said}\n')
+
+
+UNOWNED = (
+    'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts have: b. '
+    'Before every nova-compute is of 34 it does not; resource provider audit --id missing-owner '
+    'has the command that adds it\n'
+)
+
+
+@pytest.mark.parametrize(
+    ('traits', 'fitting', 'said'),
+    [
+        (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'COMPUTE_NODE'}), {'a', '(all)'}, UNOWNED),
+        (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'OWNER_CYBORG'}), {'a', '(all)'}, ''),
+        (({'COMPUTE_NODE'}, {'COMPUTE_NODE'}), {'a', 'b', '(all)'}, ''),
+        (({'OWNER_NOVA'}, ()), {'a', 'b', '(all)'}, ''),
+    ],
+)
+def test_nova_wants_its_mark_on_the_host(
+    placement: Placement,
+    tmp_path: Path,
+    traits: tuple[set[str], set[str]],
+    fitting: set[str],
+    said: str,
+) -> None:
+    there = cloud(
+        provider(name, traits=own, VCPU=8, DISK_GB=99)
+        for name, own in zip('ab', traits, strict=True)
+    )
+    files = save(tmp_path, 'c.json', there), save(tmp_path, 'f.json', [flavor('small')])
+    result = placement('resource capacity show -f json --snapshot {} --flavors {}'.format(*files))
+    assert {row['tree'] for row in json.loads(result.stdout)} == fitting
+    assert (result.status, result.stderr) == (0, said)

@@ -8,22 +8,25 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
+from requests_mock import ANY
 
-from placementclient import errors
+from placementclient import errors, serving
 from placementclient.commands import capacity_export
 from placementclient.http import Client
 from placementclient.model.inventories import Inventory
 from placementclient.nova import service
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_capacity import FLAVORS
-from tests.unit.conftest import Placement, Result
+from tests.unit.conftest import Placement, Result, Service
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 EXPORT = 'resource capacity export --snapshot {} --flavors {}'
@@ -235,6 +238,57 @@ def evaluation(folder: Path, samples: list[Any]) -> Path:
     return path
 
 
+class Clock:
+    """A clock that stands still."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return self.now + 5000
+
+
+def paged(read: Callable[[object], Any], interval: int = 10) -> capacity_export._Page:
+    """The page of a command that reads so."""
+    command = SimpleNamespace(_read=read, log=logging.getLogger('told'))
+    arguments = SimpleNamespace(interval=interval)
+    return capacity_export._Page(command, arguments)  # type: ignore[arg-type]
+
+
+def is_up(page: capacity_export._Page) -> bool:
+    return figures(page.page().decode())['openstack_placement_up'][()] == 1
+
+
+def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, readings = Clock(), [True, False, True]
+
+    def read(parsed_args: object) -> Sequence[Any]:
+        if not readings.pop(0):
+            raise errors.PlacementError('away')
+        return []
+
+    monkeypatch.setattr(capacity_export, 'time', clock)
+    page = paged(read)
+    assert not is_up(page)
+    page.read()
+    assert is_up(page)
+    read_at = {'openstack_placement_capacity_last_read_timestamp_seconds': {(): clock.time()}}
+    clock.now += 29
+    page.read()
+    assert is_up(page)
+    assert figures(page.page().decode()).items() >= read_at.items()
+    # Nothing is read meanwhile: it is computed when it is asked.
+    clock.now += 1
+    assert not is_up(page)
+    page.read()
+    assert is_up(page)
+
+
 def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     away = errors.PlacementError('away')
     readings: list[Sequence[Any] | Exception] = [[], away, away, [], away]
@@ -245,12 +299,70 @@ def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -
             raise reading
         return reading
 
-    command = SimpleNamespace(_read=read, log=logging.getLogger('told'))
-    page = capacity_export._Page(command, None)  # type: ignore[arg-type]
-    up = [figures(page.make())['openstack_placement_up'][()] for _ in range(5)]
-    assert up == [1, 0, 0, 1, 0]
+    page = paged(read)
+    for _ in range(5):
+        page.read()
     gone = 'The figures stay as they are: away'
     assert caplog.messages == [gone, 'The figures are read again', gone]
+
+
+@pytest.mark.parametrize(
+    ('failure', 'said'),
+    [
+        (OverflowError('long'), 'OverflowError: long'),
+        (StopIteration(), 'StopIteration'),
+        (RecursionError(), 'RecursionError'),
+        (MemoryError(), 'MemoryError'),
+        (OSError(24, 'Too many open files'), 'OSError: [Errno 24] Too many open files'),
+    ],
+)
+def test_a_reading_may_fail_as_it_likes(
+    caplog: pytest.LogCaptureFixture, failure: Exception, said: str
+) -> None:
+    def read(parsed_args: object) -> Sequence[Any]:
+        raise failure
+
+    page = paged(read)
+    page.read()
+    assert not is_up(page)
+    assert caplog.messages == [f'The figures stay as they are: {said}']
+
+
+def test_so_may_what_is_made_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    page = paged(lambda parsed_args: [GaugeMetricFamily('x', 'X.', value=10**400)])
+    page.read()
+    assert not is_up(page)
+    assert caplog.messages[0].startswith('The figures stay as they are: OverflowError: ')
+
+
+def test_a_reading_has_one_deadline(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each request waits no longer than the reading may last, and none is sent after it."""
+    clock = Clock()
+    said: list[str] = []
+
+    def fail(request: Any, context: Any) -> Any:
+        clock.now += request.timeout
+        raise requests.exceptions.ReadTimeout
+
+    def serve(where: object, page: capacity_export._Page, *arguments: object) -> None:
+        page.read()
+        said.append(page.page().decode())
+
+    monkeypatch.setattr(capacity_export, 'time', clock)
+    monkeypatch.setattr(serving, 'time', clock)
+    monkeypatch.setattr(serving, 'serve', serve)
+    service._mocker.request(ANY, ANY, json=fail)
+    result = placement(
+        '--os-placement-timeout 50 resource capacity export --serve :0 --interval 30'
+    )
+    assert (result.status, [request.timeout for request in service.history]) == (0, [50, 40])
+    assert result.stderr == (
+        'The figures stay as they are: The reading was not over after 90 s: '
+        'a service hangs, or is too slow for the --interval\n'
+    )
+    assert figures(said[0])['openstack_placement_capacity_read_duration_seconds'] == {(): 90}
 
 
 def test_what_is_reserved_is_taken_off_before_the_ratio_counts(

@@ -24,7 +24,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where values are kept; nothing is started and nothing waited for."""
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
     monkeypatch.setattr('sys.stdin', io.StringIO())
-    monkeypatch.setattr(values, 'TIMEOUT', 0)
+    monkeypatch.setattr(values, 'KEY_PRESS_TIMEOUT', 0)
     monkeypatch.setattr(os, 'environ', dict(os.environ))
     monkeypatch.setattr(values.Kept, 'renew_elsewhere', lambda kept: None)
     return tmp_path / 'cache' / 'placementclient'

@@ -57,12 +57,20 @@ def test_with_lists_the_audit_knows_of_orphans(placement: Placement, tmp_path: P
         tmp_path, 'servers.json', [{'ID': 'other', 'Name': 'n', 'Status': 'ACTIVE', 'Host': 'h'}]
     )
     migrations = save(tmp_path, 'migrations.json', [])
-    found = []
+    found, said = [], ''
     for lists in ('', f'--servers {servers} --migrations {migrations}'):
-        records = embedded(placement(f'{REPORT} --snapshot {cloud} {lists}').stdout)
+        result = placement(f'{REPORT} --snapshot {cloud} {lists}')
+        records, said = embedded(result.stdout), result.stderr.strip()
         found.append({records['texts'][check] for _, check, *_ in records['findings']})
     assert 'orphan' not in found[0]
     assert 'orphan' in found[1]
+    # By a list that lacks servers the page, as the command audit, advises no deletion.
+    assert said.startswith('The list of servers does not look complete: ')
+    assert f'<bdi>{said}</bdi>' in result.stdout
+    [(*_, command, reason)] = [
+        each for each in records['findings'] if records['texts'][each[1]] == 'orphan'
+    ]
+    assert (command, reason) == ('', 'the list of servers does not look complete')
 
 
 def test_a_file_that_is_no_plan_is_refused_and_nothing_is_written(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import pty
 import signal
+from argparse import Namespace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from placementclient.commands import watching as watched
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement
 from tests.unit.insight.clouds import cloud, provider
@@ -72,6 +78,31 @@ def test_what_cannot_be_read_at_all_is_an_error(tmp_path: Path) -> None:
         watch.wait_for('cloud.json: No such file')
         assert watch.process.wait(TIMEOUT) == 1
         assert ENTER not in watch.written
+
+
+class Failing(watched.Lister):
+    """Fail as nobody foresaw."""
+
+    auth_required = False
+
+    def take_action(self, parsed_args: Namespace) -> Any:
+        raise KeyError('x')
+
+
+def test_no_reading_ends_it() -> None:
+    stderr = io.StringIO()
+    handler = logging.StreamHandler(stderr)
+    app = SimpleNamespace(
+        options=SimpleNamespace(debug=False),
+        stdout=io.StringIO(),
+        stderr=stderr,
+        formatters=lambda namespace: {'table': SimpleNamespace(obj=True)},
+    )
+    logging.getLogger().addHandler(handler)
+    reading = Failing(app, None)._read(Namespace(formatter='table'))
+    assert reading == (1, '', "KeyError: 'x'\n")
+    assert reading.has_failed
+    assert stderr.getvalue() == ''
 
 
 def test_without_a_terminal_it_is_wrong_usage(placement: Placement, tmp_path: Path) -> None:

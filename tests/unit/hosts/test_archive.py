@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ FILES = {
     f'domains/{SERVERS[0]}.xml': domain(SERVERS[0], MDEVS[0]),
     'nodedevs/mdev.xml': nodedev(MDEVS[0], GPU0),
     'mdevctl.json': mdevctl(('0000:84:00.0', MDEVS[0])),
+    'count': 'domains 1\nnodedevs 1\n',
 }
 
 
@@ -108,3 +111,109 @@ def test_a_truncated_archive(tmp_path: Path) -> None:
             archive.read(str(path))
     with pytest.raises(errors.BadFile, match='No such file'):
         archive.read(str(tmp_path / 'gone.tar'))
+
+
+def without(name: str) -> dict[str, str]:
+    return {member: text for member, text in FILES.items() if member != name}
+
+
+@pytest.mark.parametrize('form', ['tar', 'folder'])
+@pytest.mark.parametrize(
+    ('files', 'said'),
+    [
+        (without('count'), 'has no file "count": the collector did not end'),
+        (without('nodedevs/mdev.xml'), 'has 1 domains and 0 node devices, and the host had 1 '),
+        (without(f'domains/{SERVERS[0]}.xml'), 'has 0 domains and 1 node devices, and the host '),
+        (FILES | {'count': 'domains 0\nnodedevs 1\n'}, 'and the host had 0 domains'),
+        (FILES | {'count': 'domains 1\n'}, 'does not say "domains N" and "nodedevs N"'),
+        (FILES | {'count': ''}, 'does not say "domains N" and "nodedevs N"'),
+        ({'count': 'domains 0\nnodedevs 0\n'}, 'has no file "hostname"'),
+    ],
+)  # fmt: skip
+def test_facts_that_are_not_all_there(
+    form: str, files: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    path = tar(tmp_path / 'f.tar', files) if form == 'tar' else folder(tmp_path / 'f', files)
+    with pytest.raises(errors.BadFile) as caught:
+        archive.read(path)
+    assert str(caught.value).startswith(path)
+    assert said in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_read_is_no_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder(tmp_path / 'f', FILES | {'count': 'domains 0\nnodedevs 1\n'})
+    scandir = os.scandir
+
+    def refused(name: str) -> object:
+        if str(name).endswith('domains'):
+            raise PermissionError(13, 'Permission denied')
+        return scandir(name)
+
+    monkeypatch.setattr(os, 'scandir', refused)
+    with pytest.raises(errors.BadFile, match='Permission denied'):
+        archive.read(path)
+
+
+@pytest.mark.parametrize('name', ['hostname', './hostname', f'domains/./{SERVERS[0]}.xml'])
+def test_a_file_that_is_there_twice(name: str, tmp_path: Path) -> None:
+    path = tar(tmp_path / 'f.tar', FILES, entry(name))
+    with pytest.raises(errors.BadFile, match='is there twice: run the script of'):
+        archive.read(path)
+
+
+def test_a_server_that_is_there_twice(tmp_path: Path) -> None:
+    again = {'domains/again.xml': domain(SERVERS[0]), 'count': 'domains 2\nnodedevs 1\n'}
+    path = tar(tmp_path / 'f.tar', FILES | again)
+    with pytest.raises(errors.BadFile) as caught:
+        archive.read(path)
+    assert f'domains/again.xml: is of server {SERVERS[0]}, as {path}: domains' in str(caught.value)
+
+
+def test_a_host_that_is_given_twice(tmp_path: Path) -> None:
+    """Not servers on several hosts, as in a migration."""
+    one, other = tar(tmp_path / 'one.tar', FILES), folder(tmp_path / 'other', FILES)
+    with pytest.raises(errors.BadFile) as caught:
+        archive.read_all([one, other])
+    assert str(caught.value) == f'{other}: is of host gpu1, as {one} is: give one of the two'
+    assert [facts.path for facts in archive.read_all([one])] == [one]
+
+
+def bomb(path: Path, kind: bytes, name: str, size: int) -> str:
+    """An archive whose first member has so many zeros, compressed."""
+    with gzip.open(path, 'wb') as stream:
+        stream.write(entry(name, kind, size).tobuf())
+        for _ in range(size >> 20):
+            stream.write(bytes(1 << 20))
+        stream.write(bytes(2 * tarfile.BLOCKSIZE))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    'kind', [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.REGTYPE]
+)
+def test_a_small_archive_of_much_takes_no_memory(kind: bytes, tmp_path: Path) -> None:
+    path = bomb(tmp_path / 'f.tar', kind, 'domains/x.xml', 100 << 20)
+    tracemalloc.start()
+    with pytest.raises(errors.BadFile):
+        archive.read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50 << 20
+
+
+@pytest.mark.parametrize('kind', [tarfile.DIRTYPE, tarfile.REGTYPE])
+def test_an_archive_of_much_is_not_read_on(
+    kind: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    members = [entry(f'x{number}', kind) for number in range(60)]
+    path = tar(tmp_path / 'f.tar', FILES, *members)
+    assert archive.read(path).hostname == 'gpu1'
+    monkeypatch.setattr(archive, 'MOST_MEMBERS', 50)
+    with pytest.raises(errors.BadFile, match='has more than a host can have'):
+        archive.read(path)
+    monkeypatch.undo()
+    monkeypatch.setattr(archive, 'LARGEST_ARCHIVE', 20_000)
+    with pytest.raises(errors.BadFile, match='has more than a host can have'):
+        archive.read(path)

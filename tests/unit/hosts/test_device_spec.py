@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from typing import Any
 
 import pytest
@@ -61,6 +63,49 @@ def test_the_first_that_matches_wins() -> None:
     assert found.tags == {'a': '1'}
 
 
+#: Regular expressions of a hundred bytes or less that take a minute or more, as Nova would match.
+ENDLESS = [
+    '(' * 24 + '.*' + ')*' * 24 + 'x',
+    '(|)' * 30 + 'x',
+    '(0|0)*' * 16 + 'x',
+    '(?:.?){99}' * 9 + 'x',
+    '((0?){9}){9}((0?){9}){9}((0?){9}){9}x',
+    '(?=(0|0)*)' * 9 + 'x',
+    '(.*)(.*)\\1\\2' * 7 + 'x',
+    '.*' * 49 + 'x',
+]
+
+
+@pytest.mark.parametrize('pattern', ENDLESS)
+@pytest.mark.parametrize('part', ['domain', 'bus', 'slot', 'function'])
+def test_a_pattern_that_can_take_too_long_is_refused(part: str, pattern: str) -> None:
+    with pytest.raises(errors.BadFile, match='can take too long: use at most 64 characters'):
+        spec(address={part: pattern})
+
+
+@pytest.mark.parametrize(
+    'pattern',
+    [
+        '.*', '^81$', '8[1-3]|9[0-9a-f]', '(81|82)', '(?:0[1-7])|(1[0-9])', '0?[0-9a-f]{1,2}',
+        r'\d{2}', '[^0]', '[]0-9]', '8.', '(81)',
+    ],
+)  # fmt: skip
+def test_a_pattern_that_people_write_is_matched_as_nova_does(pattern: str) -> None:
+    for bus in ('81', '82', '9a', '00', '07', '13'):
+        found = spec(address={'bus': pattern}).matches(device(f'0000:{bus}:00.1'), NONE)
+        assert found is bool(re.match(pattern, bus))
+
+
+def test_the_slowest_pattern_that_is_allowed_is_fast() -> None:
+    """All the patterns that have the most ways to match, in the space that there is."""
+    slow = ['.*' * 31, '.?' * 31, '(.*|.*)' * 9, '(.?|.?|.?)' * 6, '(^|^|^)' * 9, '(.?.?|.?)' * 7]
+    started = time.process_time()
+    for pattern in slow:
+        tight = spec(address={'domain': pattern[:63] + 'x'})
+        assert not tight.matches(device('0000:81:00.1'), NONE)
+    assert time.process_time() - started < 5
+
+
 NOVA = """[DEFAULT]
 device_spec = {"address": "not this one"}
 [pci]
@@ -86,16 +131,28 @@ def test_nova_conf(before: str) -> None:
     [
         ('[pci]\n\ndevice_spec = {"devname": "eth0"}', 'nova.conf:3: devname: only the host knows'),
         ('[pci]\ndevice_spec = {', 'nova.conf:2: not JSON: {'),
-        ('[pci]\ndevice_spec = 7', 'nova.conf:2: an entry is no object'),
+        ('[pci]\ndevice_spec = 7', 'nova.conf:2: not an entry, nor a list: expected object'),
         ('{"address": "0:1:2:3:4"}', "nova.conf:1: '0:1:2:3:4' is not an address"),
         ('{"address": "0000:81:00.9"}', "nova.conf:1: function '9' is not from 0 to 7"),
         ('{"address": {"bus": "["}}', "nova.conf:1: '[' is no regular expression"),
         ('{"vendor_id": "xyz"}', "nova.conf:1: vendor_id 'xyz' is not from 0 to ffff"),
         ('{"address": 7}', 'nova.conf:1: 7 is not an address'),
         ('{}\n{', 'nova.conf:2: not JSON'),
+        ('{}\n\n{}\n{}{', 'nova.conf:4: not JSON'),
+        ('{"vendor_id": ["8086"]}', 'nova.conf:1: not an entry, nor a list: [...]: expected'),
+        ('{"traits": {"a": "b"}}', 'nova.conf:1: traits is an object: a text is expected'),
+        ('{"address": {"bus": 81}}', 'nova.conf:1: not an entry, nor a list: [...][...]: expected'),
+        ('[{"a": [[]]}]', 'nova.conf:1: not an entry, nor a list: [0][...]: expected'),
+        ('{}' * 1001, 'nova.conf:1: has more than 1000 entries'),
     ],
 )
 def test_what_nova_refuses(text: str, said: str) -> None:
     with pytest.raises(errors.BadFile) as caught:
         device_spec.parse(text, 'nova.conf')
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(('end', 'found'), [('\r', 1), ('\x0b', 0), ('\x85', 0), ('\u2028', 0)])
+def test_a_line_of_a_configuration_ends_where_nova_ends_it(end: str, found: int) -> None:
+    text = f'[pci]\n# of old{end}device_spec = {{"vendor_id": "8086"}}\n'
+    assert len(device_spec.parse(text, 'nova.conf')) == found

@@ -83,11 +83,13 @@ def test_what_batch_escapes() -> None:
         (CSV.replace(SERVER, 'x'), "pci:2: 'x' is no instance_uuid"),
         (CSV + ','.join(VALUES), 'pci:3: gpu1 0000:81:00.1: is there twice'),
         (CSV + 'a,b\n', 'pci:3: 2 fields, the header has 8'),
-        ('[', 'pci: not JSON: '),
-        ('[1]', 'pci: not a list of objects'),
+        ('[', 'pci: not a JSON list of devices: input data was truncated'),
+        ('[1]', 'pci: not a JSON list of devices: [0]: expected object'),
         ('<a>', 'pci:1: not XML, or not complete'),
         ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', 'pci: declares entities or a document type'),
-        ('[' * 100_000, 'pci: nested too deeply'),
+        ('[' * 100_000, 'pci: not a JSON list of devices: [0]: expected object'),
+        ('[{"address": ["0000:81:00.1"]}]', 'pci: not a JSON list of devices: [0][...]: expected'),
+        ('<r>' * 65 + '</r>' * 65, 'pci: nested too deeply'),
     ],
 )
 def test_what_is_wrong_is_one_line(text: str, said: str) -> None:
@@ -95,3 +97,12 @@ def test_what_is_wrong_is_one_line(text: str, said: str) -> None:
         devices.parse(text, 'pci')
     assert str(caught.value).startswith(said)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
+@pytest.mark.parametrize(('text', 'separator'), [(CSV, ','), (BATCH, '\t')], ids=['csv', 'batch'])
+def test_no_character_but_a_line_feed_begins_a_row(text: str, separator: str, control: str) -> None:
+    second = separator.join(VALUES).replace('81:00.1', '82:00.1')
+    with pytest.raises(errors.BadFile) as refused:
+        devices.parse(f'{text.rstrip()}{control}{second}\n', 'pci')
+    assert refused.value.line == 2

@@ -53,3 +53,23 @@ def test_what_is_no_list_of_servers(document: Any) -> None:
     with pytest.raises(errors.BadFile) as caught:
         pinned.of_servers(document, 's.json', snapshot())
     assert str(caught.value).startswith('s.json: ')
+
+
+@pytest.mark.parametrize(
+    ('changes', 'said'),
+    [
+        ({'flavor': {'extra_specs': {'hw:cpu_policy': ['dedicated']}}}, 'servers[0].extraspecs'),
+        ({'image': {'properties': {'hw_cpu_policy': ['dedicated']}}}, 'servers[0].image.prop'),
+        ({'id': [SERVERS[0]]}, 'servers[0].id'),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_told(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(errors.BadFile) as caught:
+        pinned.of_servers([server(0) | changes], 's.json', snapshot())
+    assert str(caught.value).startswith(f's.json: {said}')
+
+
+def test_a_server_that_is_there_twice_is_an_error() -> None:
+    twice = [server(0, flavor='dedicated'), server(0)]
+    with pytest.raises(errors.BadFile, match=r'servers\[1\]: .* is there twice'):
+        pinned.of_servers(twice, 's.json', snapshot(s0={'VCPU': 4}))

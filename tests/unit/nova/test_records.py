@@ -24,7 +24,8 @@ from placementclient.nova import records
 )
 def test_a_server_in_any_form(record: dict[str, Any]) -> None:
     for document in ([record], {'servers': [record]}):
-        assert records.servers(document, 'x.json') == {'ab': Server('ab', ('h1',))}
+        status = 'active' if 'Status' in record else None
+        assert records.servers(document, 'x.json') == {'ab': Server('ab', ('h1',), status=status)}
 
 
 def test_a_server_with_all_that_the_api_says() -> None:
@@ -36,7 +37,7 @@ def test_a_server_with_all_that_the_api_says() -> None:
     }  # fmt: skip
     detail = ServerDetail('s', 'h.a', Flavor('m', 1, 64), 'p', 'u', True, 'rebuilding')
     found = records.servers([record], 'x.json')
-    expected = Server('s', ('h', 'h.a'), 'rebuilding', '2026-11-02T09:00:00Z', detail)
+    expected = Server('s', ('h', 'h.a'), 'rebuilding', '2026-11-02T09:00:00Z', detail, 'active')
     assert found == {'s': expected}
 
 
@@ -139,9 +140,9 @@ def test_what_a_flavor_has_nothing_of() -> None:
     [
         ({'name': 'a', 'vcpus': 1}, "flavor 'a' has no extra specs: list flavors with --long"),
         ({'name': 'a', 'Properties': "a='b'"}, "flavor 'a' has no extra specs"),
-        ({'name': 'a', 'extra_specs': {}, 'vcpus': 'x'}, "flavor 'a': 'x' is not an amount"),
-        ({'name': 'a', 'extra_specs': {}, 'ram': -1}, "flavor 'a': -1 is not an amount"),
-        ({'name': 'a', 'extra_specs': {}, 'disk': [1]}, r"flavor 'a': \[1\] is not an amount"),
+        ({'name': 'a', 'extra_specs': {}, 'vcpus': 'x'}, r'flavors\[0\].vcpus: expected int'),
+        ({'name': 'a', 'extra_specs': {}, 'ram': -1}, r'flavors\[0\].ram: expected int >= 0'),
+        ({'name': 'a', 'extra_specs': {}, 'disk': [1]}, r'flavors\[0\].disk: .* got array'),
         ({'vcpus': 1}, "no column 'Name'"),
     ],
 )
@@ -244,7 +245,7 @@ def test_what_the_metadata_of_an_aggregate_say(
 
 def test_metadata_that_are_none_are_told() -> None:
     record = {'uuid': 'A', 'name': 'n', 'hosts': [], 'metadata': 'x'}
-    with pytest.raises(errors.BadFile, match='its metadata is no object'):
+    with pytest.raises(errors.BadFile, match=r'aggregates\[0\]\.metadata: expected object'):
         records.aggregates([record], 'x.json')
 
 
@@ -268,3 +269,140 @@ def test_quotas_in_any_form(record: dict[str, Any]) -> None:
 
 def test_a_quota_that_is_not_told_is_not_guessed() -> None:
     assert records.quotas([{'id': 'a', 'cores': None}], 'x.json') == {'a': {}}
+
+
+HUGE = 10**400
+SPECIFIED = {'name': 'a', 'extra_specs': {}}
+
+
+@pytest.mark.parametrize(
+    ('parse', 'record', 'place'),
+    [
+        (records.flavors, SPECIFIED | {'vcpus': HUGE}, 'flavors[0].vcpus'),
+        (records.flavors, SPECIFIED | {'swap': str(HUGE)}, 'flavors[0].swap'),
+        (records.flavors, SPECIFIED | {'ram': 2**31}, 'flavors[0].ram'),
+        (records.flavors, {'name': ['a'], 'extra_specs': {}}, 'flavors[0].name'),
+        (records.flavors, SPECIFIED | {'extra_specs': {'a': [1]}}, 'flavors[0].extraspecs[...]'),
+        (records.quotas, {'id': 'a', 'cores': HUGE}, 'quotas[0].cores'),
+        (records.quotas, {'id': 'a', 'ram': [20]}, 'quotas[0].ram'),
+        (records.quotas, {'id': 'a', 'ram': -2}, 'quotas[0].ram'),
+        (records.projects, {'id': 'a', 'name': ['x']}, 'projects[0].name'),
+        (records.servers, {'id': 'a', 'Host': ['h']}, 'servers[0].host'),
+        (records.servers, {'id': 'a' * 256}, 'servers[0].id'),
+        (records.migrations, {'Server UUID': 's', 'Status': ['done']}, 'migrations[0].status'),
+        (records.aggregates, {'uuid': 'a', 'name': 'n', 'hosts': [['h']]}, 'aggregates[0].hosts'),
+        (records.aggregates, {'uuid': 'a', 'name': 'n', 'hosts': 'h'}, 'aggregates[0].hosts'),
+    ],
+)
+def test_a_value_of_another_type_is_told_with_its_place(
+    parse: Any, record: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(errors.BadFile) as caught:
+        parse([record], 'x.json')
+    assert str(caught.value).startswith(f'x.json: {place}')
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ('field', 'value'),
+    [
+        ('OS-EXT-SRV-ATTR:hypervisor_hostname', ['host1']),
+        ('OS-EXT-STS:task_state', ['migrating']),
+        ('OS-EXT-STS:vm_state', {'a': 1}),
+        ('tenant_id', ['p']),
+        ('user_id', 5),
+        ('image', ['i']),
+        ('flavor', {'original_name': 'm', 'vcpus': HUGE, 'extra_specs': {}}),
+    ],
+)
+def test_a_detail_of_another_type_is_told_with_its_place(field: str, value: Any) -> None:
+    with pytest.raises(errors.BadFile, match=r's\.json: servers\[0\]\.'):
+        records.server_details([DETAIL | {field: value}], 's.json', {})
+
+
+AGGREGATE = {'uuid': 'A', 'name': 'n', 'hosts': ['h1']}
+
+
+@pytest.mark.parametrize(
+    ('parse', 'one', 'other', 'said'),
+    [
+        (records.servers, {'ID': 'A'}, {'id': 'a'}, 'servers[1]: a is there twice, first as'),
+        (records.servers, DETAIL, DETAIL, 'servers[1]: s1 is there twice'),
+        (
+            lambda document, path: records.server_details(document, path, {}),
+            DETAIL,
+            DETAIL | {'id': 's1'},
+            'servers[1]: s1 is there twice, first as servers[0]',
+        ),
+        (
+            records.migrations,
+            {'uuid': 'M', 'Server UUID': 's', 'Status': 'done'},
+            {'uuid': 'm', 'Server UUID': 's', 'Status': 'error'},
+            'migrations[1]: m is there twice',
+        ),
+        # Either of the two, alone, says that the host of the other has to go.
+        (
+            records.aggregates,
+            AGGREGATE,
+            AGGREGATE | {'uuid': 'a', 'hosts': ['h2']},
+            'aggregates[1]: a is there twice',
+        ),
+        (
+            records.aggregates,
+            AGGREGATE,
+            AGGREGATE | {'uuid': 'b', 'hosts': ['h2', 'h2']},
+            'aggregates[1]: has a host twice',
+        ),
+        (records.flavors, SPECIFIED, SPECIFIED, 'flavors[1]: a is there twice'),
+        (
+            records.flavors,
+            SPECIFIED | {'id': '1'},
+            SPECIFIED | {'id': '1', 'name': 'b'},
+            'flavors[1]: 1 is there twice',
+        ),
+        (
+            records.flavors_by_id,
+            SPECIFIED | {'id': '1'},
+            SPECIFIED | {'id': '1', 'name': 'b'},
+            'flavors[1]: 1 is there twice',
+        ),
+        (
+            records.projects,
+            {'id': 'a', 'name': 'x'},
+            {'id': 'a', 'name': 'y'},
+            'projects[1]: a is there twice',
+        ),
+        (
+            records.quotas,
+            {'id': 'a', 'cores': 1},
+            {'id': 'a', 'cores': 2},
+            'quotas[1]: a is there twice',
+        ),
+    ],
+)
+def test_a_record_that_is_there_twice_is_an_error(
+    parse: Any, one: dict[str, Any], other: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(errors.BadFile) as caught:
+        parse([one, other], 'x.json')
+    assert str(caught.value).startswith(f'x.json: {said}')
+
+
+def test_a_flavor_of_the_same_name_as_the_id_of_another_is_another() -> None:
+    listed = [SPECIFIED | {'id': 'b'}, SPECIFIED | {'id': 'a', 'name': 'b'}]
+    assert [flavor.name for flavor in records.flavors(listed, 'x.json')] == ['a', 'b']
+
+
+def test_migrations_of_an_old_release_are_no_duplicates() -> None:
+    record = {'Server UUID': 's', 'Status': 'done'}
+    assert len(records.migrations([record, record], 'x.json')) == 2
+
+
+@pytest.mark.parametrize(
+    'state', [{'Status': 'SHELVED_OFFLOADED'}, {'OS-EXT-STS:vm_state': 'shelved_offloaded'}]
+)
+def test_a_server_that_is_shelved_and_on_no_host(state: dict[str, Any]) -> None:
+    for host, is_offloaded in ((None, True), ('', True), ('h', False)):
+        record = {'ID': 'a', 'OS-EXT-SRV-ATTR:host': host, **state}
+        assert records.servers([record], 'x.json')['a'].is_offloaded == is_offloaded
+    assert not records.servers([{'ID': 'a', 'Status': 'SHELVED'}], 'x.json')['a'].is_offloaded

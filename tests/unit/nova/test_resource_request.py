@@ -114,7 +114,21 @@ def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted() -> Non
     assert unmodelled(flavor()) == []
 
 
+def test_nova_34_wants_its_mark_on_the_root() -> None:
+    assert request(flavor()).root_required == ()
+    assert request(flavor(), is_owned=True).root_required == ('OWNER_NOVA',)
+    found = request(flavor(**{'accel:device_profile': 'fpga'}), is_owned=True)
+    assert found.root_required == ('COMPUTE_ACCELERATORS', 'OWNER_NOVA')
+
+
 def test_what_the_scheduler_passes_over_is_named() -> None:
     specs = {'resources:VPGU': '1', 'resources1:VGPU': 'x', 'resources:CUSTOM_A': '1'}
     found = flavor(**specs)
     assert unmodelled(found) == ['resources:VPGU=1, did you mean VGPU?', 'resources1:VGPU=x']
+
+
+@pytest.mark.parametrize('amount', ['2147483648', '9' * 11, '9' * 400, '9' * 5000])
+def test_an_amount_that_placement_does_not_know_is_named(amount: str) -> None:
+    asked = flavor(**{'resources:VGPU': amount})
+    assert 'VGPU' not in request(asked).common.resources
+    assert unmodelled(asked) == [f'resources:VGPU={amount}']

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from itertools import count
 from typing import Any
 
 import pytest
@@ -16,7 +18,9 @@ class Answer:
 
     def __init__(self, body: Any) -> None:
         self.status_code, self.reason = (body, 'No') if isinstance(body, int) else (200, 'OK')
-        self.json = lambda: body
+        self.content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        # What a client of before asked it.
+        self.json = lambda: json.loads(self.content)
 
 
 class Session:
@@ -61,11 +65,71 @@ def test_a_list_that_comes_back_to_a_page_is_no_list() -> None:
     def page(marker: str) -> dict[str, Any]:
         return {'servers': [], 'servers_links': [{'rel': 'next', 'href': f'?marker={marker}'}]}
 
-    session = Session(page('a'), page('b'), page('a'), page('b'))
-    with pytest.raises(service.NoCompute, match='does not end: it comes back to a page'):
+    session = Session(*(page(marker) | {'servers': [{'id': marker}]} for marker in 'abab'))
+    with pytest.raises(service.NoCompute, match='does not end: none of 3 pages is the last'):
         service.servers(Client(session))
     markers = [url.partition('marker=')[2] for url, _ in session.requests]
     assert markers == ['', 'a', 'b']
+
+
+class Endless(Session):
+    """A session whose lists never end: each page leads to another.
+
+    :param record: the record of a page, by its number
+    """
+
+    def __init__(self, record: Any) -> None:
+        super().__init__()
+        self._numbers, self._record = count(), record
+
+    def get(self, url: str, **settings: Any) -> Answer:
+        self.requests.append((url, {}))
+        number = next(self._numbers)
+        link = {'rel': 'next', 'href': f'?marker={number}'}
+        return Answer({'migrations': self._record(number), 'migrations_links': [link]})
+
+
+@pytest.mark.parametrize(
+    ('record', 'pages'),
+    [
+        # Nova adds the link to a page that is full.
+        (lambda number: [], 1),
+        (lambda number: [{'uuid': 'always the same'}], 2),
+        (lambda number: [{'uuid': str(number)}], 40),
+    ],
+)
+def test_a_list_that_never_ends_is_no_list(
+    record: Any, pages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, 'MOST_PAGES', 40, raising=False)
+    session = Endless(record)
+    with pytest.raises(service.NoCompute, match='The list of migrations does not end'):
+        service.migrations(Client(session))
+    assert len(session.requests) == pages
+
+
+@pytest.mark.parametrize(
+    'content', [b'[' * 100_000, b'{"servers":' * 100_000, b'{"servers": [' + b'9' * 5000 + b']}']
+)
+def test_an_answer_that_nothing_can_hold_is_told(content: bytes) -> None:
+    with pytest.raises(service.NoCompute, match='not a compute service'):
+        service.servers(Client(Session(content)))
+
+
+def test_an_answer_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, 'LARGEST_PAGE', 100, raising=False)
+    with pytest.raises(service.NoCompute, match='more than 100 bytes'):
+        service.servers(Client(Session(b'{"servers": []}' + b' ' * 100)))
+
+
+def test_one_server_is_asked_for() -> None:
+    session = Session({'server': {'id': 'a'}}, 404, 403)
+    client = Client(session)
+    assert service.server(client, 'a') == [{'id': 'a'}]
+    assert service.server(client, 'a') == []
+    with pytest.raises(service.NoCompute, match='HTTP 403'):
+        service.server(client, 'a')
+    assert {url for url, _ in session.requests} == {'/servers/a'}
 
 
 def test_migrations_are_asked_for() -> None:

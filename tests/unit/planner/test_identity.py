@@ -91,4 +91,5 @@ def test_two_entries_of_one_provider() -> None:
     )
     with pytest.raises(errors.BadFile) as error:
         plan_of(text)
-    assert str(error.value) == 'spec.yaml:3: providers[0]: nothing uses card'
+    said = 'spec.yaml:4: providers[1].name: gpu1: card is under providers too'
+    assert str(error.value) == said

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from placementclient import errors
+from placementclient.model.providers import Provider
 from placementclient.planner import planner
-from placementclient.planner.spec import specification
+from placementclient.planner.spec import assignments, specification
 from placementclient.render import failures
 from tests.unit.planner.clouds import cloud, uuid_of
 
@@ -142,6 +143,15 @@ def test_sources_that_are_not_there() -> None:
     ]
 
 
+def test_a_source_that_no_provider_matches() -> None:
+    move = '- {from_resource_provider: "%s", to_resource_provider: b, moved_resources: {VGPU: 1}}'
+    text = '\n'.join(move % name for name in ('gpu0*', 'pgu0*'))
+    said = 'spec.yaml:2: [1].from_resource_provider: "pgu0*" matches no provider. Did you mean '
+    assert faults_of(text) == [said + '"gpu0*"?']
+    spec = specification.parse(text, 'spec.yaml')
+    assert planner.make(cloud({'gpu01': HOSTS['gpu01']}, {}), spec, trees=['gpu01']).trees
+
+
 def test_equal_reasons_of_trees_are_one_line() -> None:
     text = """\
 trees: {}
@@ -179,19 +189,109 @@ def test_a_uuid_in_capitals_is_one() -> None:
     assert plan.tree(root) == plan.selected([root])[0] == plan.trees[0]
 
 
+MOVE = '{from_resource_provider: "{root}", to_resource_provider: b, moved_resources: {VGPU: 1}}'
+
+
+def selecting(trees: str) -> str:
+    return f'moves: [{MOVE}]\ntrees:\n  {trees}\n'
+
+
 @pytest.mark.parametrize(
-    ('trees', 'key', 'reason'),
+    ('trees', 'reason'),
     [
-        ('name: [gpu-1]', '.name', 'is called gpu-1, did you mean gpu01?'),
-        ('class: [VGPU, PCPU]', '.class', 'has inventory of VGPU and PCPU'),
-        ('name: [gpu*], trait: [COMPUTE_NODE]', '.trait', 'has the trait COMPUTE_NODE'),
-        (f'name: [gpu01], uuid: [{uuid_of("gpu02")}]', '', 'meets all conditions'),
+        ('name: [gpu-1, gpu02]', 'name[0]: "gpu-1" matches no provider. Did you mean "gpu01"?'),
+        ('name: ["gpu0*", "pgu0*"]', 'name[1]: "pgu0*" matches no provider. Did you mean "gpu0*"?'),
+        ('name: ["gpu0[12]", "zzz"]', 'name[1]: "zzz" matches no provider'),
+        ('name: [gpu01, gpu0l]', 'name[1]: "gpu0l" matches no provider. Did you mean "gpu03"?'),
+        (
+            'name: [gpu01, gpu02_card]',
+            'name[1]: "gpu02_card" matches no root, but gpu02_card below gpu02. '
+            'Did you mean "gpu02"?',
+        ),
+        (
+            f'uuid: [{uuid_of("gpu02")}, {uuid_of("gpu03")[:-1]}f]',
+            f'uuid[1]: no root has the UUID {uuid_of("gpu03")[:-1]}f. '
+            f'Did you mean "{uuid_of("gpu03")}"?',
+        ),
+        (
+            f'uuid: [{uuid_of("gpu02_card")}]',
+            f'uuid[0]: {uuid_of("gpu02_card")} is gpu02_card, which is no root. '
+            f'Did you mean "{uuid_of("gpu02")}"?',
+        ),
+        ('class: [VGPU, PCPU]', 'class[1]: no root has inventory of PCPU'),
+        ('class: [VCPU]', 'class[0]: no root has inventory of VCPU. Did you mean "VGPU"?'),
+        (
+            'name: [gpu*], trait: [COMPUTE_NODE, OWNER_NOVA]',
+            'trait[0]: no root has the trait COMPUTE_NODE',
+        ),
+        ('name: [gpu*], trait: [CUSTOM_CARD]', 'trait[0]: no root has the trait CUSTOM_CARD'),
     ],
 )
-def test_what_selects_no_tree(trees: str, key: str, reason: str) -> None:
-    move = '{from_resource_provider: "{root}", to_resource_provider: b, moved_resources: {VGPU: 1}}'
-    said = faults_of(f'moves: [{move}]\ntrees: {{{trees}}}\n')
-    assert said[-1] == f'spec.yaml:2: trees{key}: selects no tree: no root {reason}'
+def test_an_entry_that_selects_nothing(trees: str, reason: str) -> None:
+    card = {'inventories': {'VCPU': {'total': 1}}, 'traits': ['CUSTOM_CARD']}
+    snapshot = cloud(HOSTS | {'gpu02': {**HOSTS['gpu02'], 'children': {'gpu02_card': card}}}, {})
+    spec = specification.parse(selecting('{' + trees + '}'), 'spec.yaml')
+    for options in ({}, {'trees': ['gpu02']}, {'trees': ['gpu02'], 'skip_infeasible': True}):
+        with pytest.raises(errors.BadFile) as error:
+            planner.make(snapshot, spec, **options)  # type: ignore[arg-type]
+        assert str(error.value) == f'spec.yaml:3: trees.{reason}'
+
+
+def test_every_entry_that_selects_nothing() -> None:
+    said = faults_of(selecting('name: ["pgu*", gpu01, ""]').replace(', ""', ', gpu04'))
+    assert said == [
+        'spec.yaml:3: trees.name[0]: "pgu*" matches no provider. Did you mean "gpu*"?',
+        'spec.yaml:3: trees.name[2]: "gpu04" matches no provider. Did you mean "gpu03"?',
+    ]
+
+
+def test_conditions_that_nobody_meets_together() -> None:
+    said = faults_of(selecting(f'{{name: [gpu01], uuid: [{uuid_of("gpu02")}]}}'))
+    assert said == ['spec.yaml:2: trees: selects no tree: no root meets all conditions']
+
+
+def test_an_entry_that_selects_nothing_is_no_fault_of_the_rows() -> None:
+    consumers = {f'c{number}': {f'gpu0{number}': {'VGPU': 1}} for number in range(1, 4)}
+    spec = specification.parse(selecting('name: [gpu01, "pgu0[23]"]'), 'spec.yaml')
+    rows = 'consumer_uuid,resource_class,amount,to_provider,evidence\n' + ''.join(
+        f'{uuid_of(name)},VGPU,,b,\n' for name in consumers
+    )
+    with pytest.raises(errors.BadFile) as error:
+        planner.make(cloud(HOSTS, consumers), spec, assignments.parse(rows, 'rows.csv'))
+    assert list(failures.lines(error.value)) == [
+        'spec.yaml:3: trees.name[1]: "pgu0[23]" matches no provider. Did you mean "gpu0[23]"?'
+    ]
+
+
+def test_a_part_of_a_cloud_tells_nothing_of_the_rest() -> None:
+    text = selecting('{name: [gpu01, gpu09], trait: [OWNER_NOVA], class: [VGPU]}')
+    spec = specification.parse(text, 'spec.yaml')
+    part = cloud({'gpu01': HOSTS['gpu01']}, {})
+    (tree,) = planner.make(part, spec, trees=['gpu01']).trees
+    assert tree.root_provider_name == 'gpu01'
+    elsewhere = Provider(uuid_of('gpu09'), 'gpu09', 0, None, uuid_of('gpu09'))
+    listed = [state.provider for state in part.providers.values()]
+    with pytest.raises(errors.BadFile, match='"gpu09" matches no provider'):
+        planner.make(part, spec, trees=['gpu01'], listed=listed)
+    assert planner.make(part, spec, trees=['gpu01'], listed=[*listed, elsewhere]).trees == (tree,)
+
+
+@pytest.mark.parametrize(
+    ('name', 'error', 'reason'),
+    [
+        ('gpu02', errors.BadFile, 'spec.yaml:2: trees: does not select the tree gpu02'),
+        (
+            'gpu0l',
+            errors.NoSuchProvider,
+            'No resource provider is called gpu0l. Did you mean "gpu03"?',
+        ),
+    ],
+)
+def test_a_tree_that_is_not_selected(name: str, error: type[Exception], reason: str) -> None:
+    spec = specification.parse(selecting('name: [gpu01, gpu03]'), 'spec.yaml')
+    with pytest.raises(error) as raised:
+        planner.make(cloud(HOSTS, {}), spec, trees=[name])
+    assert str(raised.value) == reason
 
 
 def test_it_is_told_which_tree_is_next() -> None:

@@ -13,7 +13,7 @@ def test_searches_that_did_not_end_are_one_line() -> None:
         'Undetermined:',
         '  gpu01 and 2 others: no assignment was found in 60 seconds, and no proof that there is '
         'none',
-        errors.Undetermined.ADVICE,
+        undetermined.advice,
     ]
 
 

@@ -1,21 +1,40 @@
-"""The command lines that make faults good: of the program that is running."""
+"""The command lines that fix what was found, and what is said where there is none."""
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
+from placementclient.insight.audit.checks import CHECKS
+from placementclient.insight.audit.findings import Fault, Finding
 from placementclient.model.consumers import Consumer
 from placementclient.model.repairs import (
     AddTrait,
     Administration,
+    AmendInventory,
     FreeAllocations,
-    JoinAggregate,
+    HealServer,
+    LeaveAggregate,
     LookAtMigrations,
+    LowerReserved,
     Remedy,
+    Rename,
+    Repair,
 )
 from placementclient.render import repairs
+from placementclient.render.repairs import Invocation, NextStep
 
 HELD = Consumer('c', {'a': {'VCPU': 1}, 'b': {'VCPU': 1}})
+FILES = {'--snapshot': 'my cloud.json', '--servers': 's.json'}
+AGAIN = "audit --snapshot 'my cloud.json' --servers s.json --id over-capacity --subject 'a b'"
+
+
+def next_step(
+    remedy: Remedy | None, reason: str = '', invocation: Invocation | None = None
+) -> NextStep:
+    finding = Finding(CHECKS[0], Fault('a b', (), {}, remedy, reason))
+    return repairs.next_step(finding, invocation or Invocation('openstack'))
 
 
 @pytest.mark.parametrize('program', ['openstack', 'placement'])
@@ -23,18 +42,69 @@ HELD = Consumer('c', {'a': {'VCPU': 1}, 'b': {'VCPU': 1}})
     ('remedy', 'typed'),
     [
         (AddTrait('u', 'a host', 'OWNER_NOVA'), "trait add 'a host' OWNER_NOVA"),
-        (FreeAllocations(HELD, ('a', 'b')), 'allocation delete c'),
-        (FreeAllocations(HELD, ('b',)), 'allocation unset c --provider b'),
-        (JoinAggregate(None, 'agg'), 'aggregate add <host> agg'),
-        (JoinAggregate('nfs', None), 'aggregate add nfs <aggregate of its hosts>'),
+        (FreeAllocations(HELD, ('a', 'b')), f'{AGAIN} --fix --yes'),
+        (FreeAllocations(HELD, ('b',)), f'{AGAIN} --fix --yes'),
+        (LowerReserved('u', 'a', 'VCPU', 8), f'{AGAIN} --fix --yes'),
+        (HealServer('s'), "allocation heal --server s --servers 'my list.json'"),
+        (
+            AmendInventory('a', 'VCPU', {'allocation_ratio': 1.5}),
+            'inventory set a --amend --resource VCPU:allocation_ratio=1.5',
+        ),
     ],
 )
 def test_a_command_names_the_program(remedy: Remedy, typed: str, program: str) -> None:
-    assert repairs.command(remedy, program) == f'{program} resource provider {typed}'
+    invocation = Invocation(program, FILES, {'--servers': 'my list.json'})
+    assert next_step(remedy, invocation=invocation) == (
+        f'{program} resource provider {typed}', ''
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize('remedy', [AddTrait('u', 'a', 'T'), FreeAllocations(HELD, ('a',)), None])
+def test_what_is_not_safe_has_a_reason_and_no_command(remedy: Remedy | None) -> None:
+    assert next_step(remedy, 'not now') == ('', 'not now')
+
+
+@pytest.mark.parametrize(
+    ('remedy', 'typed'),
+    [
+        (AmendInventory('a b', 'VCPU', {'min_unit': 1}),
+         "inventory set 'a b' --amend --resource VCPU:min_unit=1"),
+        (LeaveAggregate('a b', 'agg'), "aggregate remove 'a b' agg"),
+        (Rename('a b', 'c d'), "set 'a b' --name 'c d'"),
+    ],
+)  # fmt: skip
+def test_a_decision_has_its_command_in_the_reason(remedy: Remedy, typed: str) -> None:
+    assert next_step(remedy, 'If so') == ('', f'If so: openstack resource provider {typed}')
+
+
+def test_what_came_through_a_pipe_cannot_be_read_again() -> None:
+    piped = Invocation('openstack', None)
+    step = next_step(FreeAllocations(HELD, ('a',)), invocation=piped)
+    assert (step.command, 'pipe' in step.reason) == ('', True)
+    assert next_step(AddTrait('u', 'a', 'T'), invocation=piped).command
 
 
 def test_what_is_no_command_of_ours_is_typed_as_it_is() -> None:
-    nova = repairs.command(LookAtMigrations('s'), 'placement')
-    assert nova == 'openstack server migration list --server s'
+    looked = next_step(LookAtMigrations('s'), invocation=Invocation('placement'))
+    assert looked == ('openstack server migration list --server s', '')
     for remedy in Administration:
-        assert 'placement resource' not in repairs.command(remedy, 'placement')
+        step = next_step(remedy, invocation=Invocation('placement'))
+        assert 'placement resource' not in step.command
+
+
+@pytest.mark.parametrize(
+    ('repair', 'text'),
+    [
+        (AddTrait('u', 'a', 'T'), 'add the trait T to a'),
+        (LowerReserved('u', 'a', 'VCPU', 8), 'set reserved of VCPU of a to 8'),
+        (FreeAllocations(HELD, ('a', 'b')), 'delete the allocations of consumer c'),
+        (FreeAllocations(HELD, ('b',)), 'free what consumer c holds on b'),
+    ],
+)
+def test_a_question_says_what_a_repair_does(repair: Repair, text: str) -> None:
+    assert repairs.change(repair) == text
+
+
+def test_a_subject_stays_one_word() -> None:
+    [*_, option, subject, _, _] = shlex.split(next_step(LowerReserved('u', 'a', 'V', 1)).command)
+    assert (option, subject) == ('--subject', 'a b')

@@ -12,7 +12,7 @@ from placementclient.model.servers import ServerDetail
 from placementclient.workflows import heal
 from placementclient.workflows.run import Run
 from tests.unit.conftest import Service
-from tests.unit.dialogue import CONSUMER, RP, fault, get, put
+from tests.unit.dialogue import CONSUMER, NOTHING, RP, fault, get, put
 
 PATH = f'/allocations/{CONSUMER}'
 SERVER = ServerDetail(CONSUMER, 'host', None, 'p', 'u')
@@ -48,3 +48,20 @@ def test_an_outcome_that_is_not_known_is_said(client: Client, service: Service) 
         State.FAILED,
         'Broken (HTTP 500) [req-1]; whether it was done is not known',
     )
+
+
+def test_nova_is_asked_just_before_the_write(client: Client, service: Service) -> None:
+    asked: list[ServerDetail] = []
+
+    def is_current(server: ServerDetail) -> bool:
+        asked.append(server)
+        return len(asked) > 1
+
+    read = get(PATH, {'allocations': {}})
+    service.answer(read, read, put(PATH, answer=NOTHING))
+    ended = list(heal.carry_out(client, [PLANNED, PLANNED], Run(), is_current))
+    assert [(each.state, each.reason) for each in ended] == [
+        (State.FAILED, 'Nova has deleted or changed the server since the list'),
+        (State.HEALED, ''),
+    ]
+    assert asked == [SERVER, SERVER]

@@ -44,6 +44,37 @@ def test_hosts_by_their_full_and_short_names(
     assert (found.state, found.provider_uuid) == (state, name)
 
 
+@pytest.mark.parametrize(
+    ('hosts', 'expected'),
+    [
+        (('a',), [('c', State.REMOVE), ('b.x.y', State.REMOVE)]),
+        (
+            ('a', 'gone'),
+            [('gone', State.UNKNOWN), ('c', State.LEFT_ALONE), ('b.x.y', State.LEFT_ALONE)],
+        ),
+        # One of two providers is meant: nobody knows that it is not the one that would have to go.
+        (('a', 'd'), [('d', State.UNKNOWN), ('c', State.LEFT_ALONE), ('b.x.y', State.LEFT_ALONE)]),
+        ((), [('a', State.REMOVE), ('c', State.REMOVE), ('b.x.y', State.REMOVE)]),
+    ],
+)  # fmt: skip
+def test_nothing_is_taken_out_where_a_host_is_not_known(
+    client: Client, service: Service, hosts: tuple[str, ...], expected: list[tuple[str, State]]
+) -> None:
+    records = [{'uuid': name, 'name': name, 'generation': 1} for name in ROOTS]
+    within = [each for name in ('a', 'c', 'b.x.y') for each in records if each['name'] == name]
+    service.answer(
+        get('/resource_providers', {'resource_providers': records}),
+        get('/resource_providers', {'resource_providers': within}),
+    )
+    found = list(host_aggregates.plan(client, [HostAggregate(AGG, 'az', hosts)], remove=True))
+    assert [(change.host, change.state) for change in found] == expected
+    left = [change for change in found if change.state is State.LEFT_ALONE]
+    for change in left:
+        assert change.reason.startswith('every host of the aggregate has to be known first: ')
+    ended = list(host_aggregates.carry_out(client, left, Run()))
+    assert (ended, len(service.history)) == (left, 2)
+
+
 def test_a_service_that_is_away_is_not_waited_for_again(client: Client, service: Service) -> None:
     service.fail(requests.ConnectionError('away'))
     aggregate = HostAggregate(AGG, 'az', ())

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from placementclient.insight.audit.checks import audit
+from placementclient.insight.audit.checks import Audit, audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Finding
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import ProviderState
 from placementclient.nova import records
 from placementclient.render import repairs
+from placementclient.render.repairs import Invocation
 from tests.unit.insight.clouds import cloud
 
 States = list[ProviderState]
@@ -28,13 +30,23 @@ def findings(
     :param servers: their hosts by UUID
     """
     listed = None if servers is None else [{'ID': k, 'Host': v} for k, v in servers.items()]
-    return list(
-        audit(
-            Cloud(
-                cloud(states, consumers),
-                None if listed is None else records.servers(listed, ''),
-                None if migrations is None else records.migrations(migrations, ''),
-            )
+    return audited(states, consumers, listed, migrations).findings
+
+
+def audited(
+    states: States,
+    consumers: list[Consumer],
+    servers: list[dict[str, Any]] | None = None,
+    migrations: list[dict[str, Any]] | None = None,
+    unsettled: Collection[str] = (),
+) -> Audit:
+    """An audit with lists as Nova has them."""
+    return audit(
+        Cloud(
+            cloud(states, consumers),
+            None if servers is None else records.servers(servers, ''),
+            None if migrations is None else records.migrations(migrations, ''),
+            unsettled,
         )
     )
 
@@ -50,7 +62,12 @@ def only(*args: Any) -> Finding:
 
 def typed(finding: Finding) -> str:
     """What an operator types against it."""
-    return repairs.command(finding.fault.remedy, 'openstack')
+    return repairs.next_step(finding, Invocation('openstack')).command
+
+
+def reason(finding: Finding) -> str:
+    """Why there is no such command."""
+    return repairs.next_step(finding, Invocation('openstack')).reason
 
 
 def migration(kind: str, status: str, source: str = 'a', server: str = 's') -> dict[str, Any]:

@@ -10,7 +10,7 @@ from placementclient.insight.audit.checks import CHECKS, audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, LowerReserved
-from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only, typed
+from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only, reason, typed
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
@@ -44,6 +44,14 @@ def test_over_capacity() -> None:
     assert mended.capacity == 10
 
 
+@pytest.mark.parametrize('name', ['VGPU', 'PCPU', 'CUSTOM_PCI_10DE_20B0', 'PGPU', 'SRIOV_NET_VF'])
+def test_no_ratio_makes_more_devices(name: str) -> None:
+    found = only([provider('host', **{name: 2})], [consumer('s', host={name: 3})])
+    assert (found.id, typed(found), found.fault.repair) == ('over-capacity', '', None)
+    assert 'ratio=' not in reason(found)
+    assert 'resource provider allocation list host' in reason(found)
+
+
 def test_a_capacity_that_is_rounded_to_nothing_is_over_too() -> None:
     host = provider('host', VCPU=Inventory(1, allocation_ratio=0.5))
     found = only([host], [consumer('s', host={'VCPU': 1})])
@@ -75,7 +83,10 @@ def test_broken_units(inventory: Inventory, amount: int, fields: str) -> None:
     held = consumer('s', **{'a host': {'VGPU': amount}})
     found = only([provider('a host', VGPU=inventory)], [held])
     assert (found.id, found.fault.subject) == ('broken-units', 's')
-    assert typed(found) == (f"{PREFIX} inventory set 'a host' --amend --resource VGPU:{fields}")
+    assert typed(found) == ''
+    assert reason(found).endswith(
+        f": {PREFIX} inventory set 'a host' --amend --resource VGPU:{fields}"
+    )
     assert found.fault.evidence['amount'] == amount
 
 
@@ -83,7 +94,7 @@ def test_reserved_above_total() -> None:
     found = only([provider('host', VCPU=Inventory(8, reserved=9))], [])
     assert found.id == 'reserved-above-total'
     assert found.fault.repair == LowerReserved('host', 'host', 'VCPU', 8)
-    assert typed(found) == f'{PREFIX} inventory set host --amend --resource VCPU:reserved=8'
+    assert typed(found) == (f'{PREFIX} audit --id reserved-above-total --subject host --fix --yes')
     assert findings([provider('host', VCPU=Inventory(8, reserved=8))]) == []
 
 
@@ -108,11 +119,14 @@ def test_doubled_hosts(names: list[str], found: list[str]) -> None:
     ]
 
 
-def test_of_a_doubled_host_the_one_goes_that_nobody_uses() -> None:
+@pytest.mark.parametrize('used', ['host', 'host.example.com', None])
+def test_of_a_doubled_host_nothing_is_deleted(used: str | None) -> None:
+    """After a renaming the empty one is alive."""
     states = [provider('host', VCPU=1), provider('host.example.com', VCPU=1)]
-    for used, other in (('host', 'host.example.com'), ('host.example.com', 'host')):
-        found = only(states, [consumer('s', **{used: {'VCPU': 1}})])
-        assert typed(found) == f'{PREFIX} purge {other} --dry-run'
+    found = only(states, [consumer('s', **{used: {'VCPU': 1}})] if used else [])
+    assert (typed(found), found.fault.repair) == ('', None)
+    assert 'openstack compute service list' in reason(found)
+    assert 'openstack hypervisor list' in reason(found)
 
 
 def test_sharing_providers_that_share_with_nobody() -> None:
@@ -157,6 +171,25 @@ def test_missing_owner() -> None:
     assert typed(found) == f'{PREFIX} trait add host_gpu OWNER_NOVA'
 
 
+@pytest.mark.parametrize(
+    ('traits', 'found'),
+    [
+        (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'COMPUTE_NODE'}), ['b']),
+        (({'COMPUTE_NODE', 'OWNER_NOVA'}, {'COMPUTE_NODE', 'OWNER_ZUN'}), []),
+        (({'COMPUTE_NODE', 'OWNER_NOVA'}, ()), []),
+        (({'COMPUTE_NODE'}, {'COMPUTE_NODE'}), []),
+        (({'OWNER_NOVA'}, {'COMPUTE_NODE'}), []),
+    ],
+)
+def test_a_host_without_the_mark_that_others_have(
+    traits: tuple[set[str], set[str]], found: list[str]
+) -> None:
+    states = [provider(name, traits=own) for name, own in zip('ab', traits, strict=True)]
+    assert ids(states) == [('missing-owner', name) for name in found]
+    for finding in findings(states):
+        assert finding.fault.repair == AddTrait('b', 'b', 'OWNER_NOVA')
+
+
 def test_what_is_not_novas_needs_no_mark_of_its() -> None:
     host = provider('host', traits=['OWNER_NOVA'])
     states = [
@@ -172,5 +205,6 @@ def test_what_is_not_novas_needs_no_mark_of_its() -> None:
 def test_a_tree_and_a_check_can_be_chosen() -> None:
     states = [provider(n, VCPU=Inventory(8, allocation_ratio=0)) for n in 'ab']
     seen = Cloud(cloud(states))
-    assert [f.fault.subject for f in audit(seen, ['b'])] == ['b']
-    assert list(audit(seen, ignored=['ratio-without-room'])) == []
+    assert [f.fault.subject for f in audit(seen, ['b']).findings] == ['b']
+    assert [f.fault.subject for f in audit(seen, subjects=['a']).findings] == ['a']
+    assert audit(seen, ignored=['ratio-without-room']).findings == []

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from placementclient.insight.audit.checks import audit
+from placementclient.insight.audit.checks import Audit, audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Finding
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import Server, ServerDetail, ServerMigration
 from placementclient.render import repairs
-from tests.unit.insight.clouds import cloud, provider
+from placementclient.render.repairs import Invocation
+from tests.unit.insight.audit.auditing import reason, typed
+from tests.unit.insight.clouds import cloud, pool, provider
 
 DETAIL = ServerDetail('s', 'a', Flavor('m', 4, 2048), 'p', 'u')
 HOSTS = [provider('a', VCPU=8, MEMORY_MB=4096), provider('b', VCPU=8)]
@@ -28,7 +30,16 @@ def findings(
     migrations: list[ServerMigration] | None = None,
     unsettled: tuple[str, ...] = (),
 ) -> list[Finding]:
-    return list(audit(Cloud(cloud(HOSTS, [*held]), {'s': server}, migrations, unsettled)))
+    return audited(server, *held, migrations=migrations, unsettled=unsettled).findings
+
+
+def audited(
+    server: Server,
+    *held: Consumer,
+    migrations: list[ServerMigration] | None = None,
+    unsettled: tuple[str, ...] = (),
+) -> Audit:
+    return audit(Cloud(cloud(HOSTS, [*held]), {'s': server}, migrations, unsettled))
 
 
 def detailed(**changes: Any) -> Server:
@@ -56,7 +67,7 @@ def test_a_server_that_holds_nothing(
     [found] = findings(server, *held)
     assert (found.id, found.severity, found.fault.subject) == ('without-allocations', 'error', 's')
     assert (found.fault.roots, found.fault.evidence) == (('a',), evidence)
-    assert repairs.command(found.fault.remedy, 'openstack') == HEAL
+    assert typed(found) == HEAL
     assert found.fault.repair is None
 
 
@@ -70,14 +81,15 @@ def test_usage_that_nobody_answers_for_may_be_a_servers() -> None:
     states = [replace(HOSTS[0], usages={'VCPU': 4})]
     for server in (detailed(), Server('s', ('a',))):
         found = audit(Cloud(cloud(states), {'s': server}))
-        assert [each.id for each in found] == ['unlisted-usage']
+        assert [each.id for each in found.findings] == ['unlisted-usage']
+        assert found.passed_over == {'its host has usage that no consumer answers for': 1}
 
 
 def test_the_files_of_the_lists_are_in_the_command() -> None:
     [found] = findings(detailed())
     lists = {'--servers': 'my servers.json', '--migrations': 'm.json'}
-    typed = repairs.command(found.fault.remedy, 'openstack', lists)
-    assert typed == f"{HEAL} --servers 'my servers.json' --migrations m.json"
+    step = repairs.next_step(found, Invocation('openstack', {}, lists))
+    assert step == (f"{HEAL} --servers 'my servers.json' --migrations m.json", '')
 
 
 def test_a_server_of_another_owner() -> None:
@@ -89,7 +101,7 @@ def test_a_server_of_another_owner() -> None:
         'user_id': None,
         'owner': {'project_id': 'p', 'user_id': 'u'},
     }
-    assert repairs.command(found.fault.remedy, 'openstack') == HEAL
+    assert typed(found) == HEAL
 
 
 @pytest.mark.parametrize(
@@ -115,3 +127,107 @@ def test_a_server_that_moves_or_has_changed_since(server: Server) -> None:
     assert not findings(server, unsettled=('s',))
     done = replace(moving, status='completed')
     assert [each.id for each in findings(server, migrations=[done])] == ['without-allocations']
+
+
+@pytest.mark.parametrize('server', [detailed(), Server('s', ('a',))])
+@pytest.mark.parametrize(
+    ('held', 'count'),
+    [
+        ((), 1),
+        ((replace(HELD, allocations={'b': {'VCPU': 4, 'MEMORY_MB': 2048}}),), 1),
+        ((HELD,), 0),
+    ],
+)
+def test_who_is_passed_over_is_counted_by_reason(
+    server: Server, held: tuple[Consumer, ...], count: int
+) -> None:
+    """Those alone of whom something would be found."""
+    changed = 'changed by Nova less than 10 minutes before the snapshot, or since'
+    found = audited(server, *held, unsettled=('s',))
+    assert (found.findings, found.passed_over) == ([], {changed: 1} if count else {})
+    moving = ServerMigration('m', 's', ('b',), 'running')
+    found = audited(server, *held, migrations=[moving])
+    assert found.passed_over == ({'a migration is not over': 1} if count else {})
+    left_out = audit(
+        Cloud(cloud(HOSTS, [*held]), {'s': server}, None, ('s',)),
+        ignored=['without-allocations', 'wrong-host'],
+    )
+    assert not left_out.passed_over
+
+
+@pytest.mark.parametrize(
+    ('server', 'hosts', 'found'),
+    [
+        (Server('s', ('b',)), ['a'], True),
+        (Server('s', ('b.example',)), ['a'], True),
+        (Server('s', ('a.example', 'a')), ['a'], False),
+        (Server('s', ('b', 'a')), ['a'], False),
+        (Server('s', ('b',)), ['a', 'b'], False),
+        (Server('s', ('b',)), ['nfs'], False),
+        (Server('s', ('b',)), ['a', 'elsewhere'], False),
+        # A driver may name hosts otherwise: only where Nova tells the node, that is one.
+        (Server('s', ('rack7',)), ['a'], False),
+        (Server('s', ('z',), detail=replace(DETAIL, node='z')), ['a'], True),
+        (Server('s'), ['a'], False),
+        (Server('s', ('b',), 'migrating'), ['a'], False),
+    ],
+)
+def test_a_server_that_holds_all_on_another_host(
+    server: Server, hosts: list[str], found: bool
+) -> None:
+    held = Consumer('s', {name: {'VCPU': 4} for name in hosts}, 'p', 'u')
+    states = [*HOSTS, pool('nfs')]
+    wrong = [
+        each
+        for each in audit(Cloud(cloud(states, [held]), {'s': server}, [])).findings
+        if each.id == 'wrong-host'
+    ]
+    assert len(wrong) == found
+    for each in wrong:
+        assert each.fault.evidence == {'host': server.hosts[0], 'holds': {'a': {'VCPU': 4}}}
+        assert 'a' in each.fault.roots
+        assert (typed(each), each.fault.repair) == ('', None)
+        assert 'allocation move' in reason(each)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'held', 'wrong'),
+    [
+        ({}, {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, {}),
+        ({}, {'a': {'VCPU': 4, 'MEMORY_MB': 1024}}, {'MEMORY_MB': (1024, 2048)}),
+        ({}, {'a': {'VCPU': 8, 'MEMORY_MB': 2048}}, {'VCPU': (8, 4)}),
+        ({}, {'a': {'VCPU': 4}}, {'MEMORY_MB': (0, 2048)}),
+        ({}, {'a': {'VCPU': 4, 'MEMORY_MB': 2048, 'DISK_GB': 5}}, {'DISK_GB': (5, 0)}),
+        # An image asks for dedicated CPUs, a port for bandwidth, an alias for a device.
+        ({}, {'a': {'PCPU': 4, 'MEMORY_MB': 2048, 'NET_BW_EGR_KILOBIT_PER_SEC': 9}}, {}),
+        ({}, {'a': {'VCPU': 4}, 'a_numa': {'MEMORY_MB': 2048, 'CUSTOM_PCI': 1}}, {}),
+        (
+            {'flavor': Flavor('m', 4, 2048, 20), 'boots_from_volume': True},
+            {'a': {'VCPU': 4, 'MEMORY_MB': 2048}}, {},
+        ),
+        (
+            {'flavor': Flavor('m', 4, 2048, 20)},
+            {'a': {'VCPU': 4, 'MEMORY_MB': 2048}, 'nfs': {'DISK_GB': 20}}, {},
+        ),
+        (
+            {'flavor': Flavor('m', 4, 2048, extra_specs={'resources:VGPU': '2'})},
+            {'a': {'VCPU': 4, 'MEMORY_MB': 2048, 'VGPU': 1}}, {'VGPU': (1, 2)},
+        ),
+        ({'flavor': None}, {'a': {'VCPU': 1}}, {}),
+    ],
+)  # fmt: skip
+def test_a_server_that_holds_another_amount_on_its_host(
+    changes: dict[str, Any], held: dict[str, dict[str, int]], wrong: dict[str, tuple[int, int]]
+) -> None:
+    states = [*HOSTS, provider('a_numa', 'a'), pool('nfs')]
+    there = cloud(states, [Consumer('s', held, 'p', 'u')])
+    seen = Cloud(there, {'s': detailed(**changes)}, [])
+    found = audit(seen, ignored=['sharing-alone']).findings
+    assert [each.id for each in found] == ['wrong-amount'] * bool(wrong)
+    for each in found:
+        assert each.fault.evidence == {
+            'host': 'a',
+            'holds': {name: amounts[0] for name, amounts in wrong.items()},
+            'should_hold': {name: amounts[1] for name, amounts in wrong.items()},
+        }
+        assert (typed(each), each.fault.repair, bool(reason(each))) == ('', None, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -72,6 +73,17 @@ BAD_SPECS = {
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {}}': (
         'spec:1: [0].moved_resources: is empty'
     ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [A: 1, A: 2]}': (
+        'spec:1: [0].moved_resources[1].A: A is there twice'
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b,\n moved_resources: '
+    '[A: 1,\n B: 0, c: 1]}': (
+        'spec:3: [0].moved_resources[1].B: has to be from 1 to 2147483647; '
+        "spec:3: [0].moved_resources[2].c: 'c' has to be A-Z, 0-9 and _ only"
+    ),
+    '- {from_resource_provider: a, to_resource_provider: b, moved_resources: [VGPU]}': (
+        'spec:1: [0].moved_resources[0]: has to be a mapping'
+    ),
     '- {from_resource_provider: a, to_resource_provider: b, moved_resources: {A: 1}, as: {B: C}}': (
         'spec:1: [0].as.B: B is not in moved_resources'
     ),
@@ -97,6 +109,18 @@ def test_both_forms_are_one() -> None:
     short = specification.parse(f'- {MOVE}', 'spec')
     assert short == specification.parse(f'moves: [{MOVE}]', 'spec')
     assert short == specification.from_document(_written(short), 'plan')
+
+
+def test_resources_may_be_a_list() -> None:
+    move = 'from_resource_provider: a, to_resource_provider: b, moved_resources'
+    listed = specification.parse(f'- {{{move}: [VGPU: 4,\n VCPU: all]}}', 'spec')
+    assert listed == specification.parse(f'- {{{move}: {{VGPU: 4, VCPU: all}}}}', 'spec')
+    fault = listed.error('is wrong', 'moves', 0, 'moved_resources', 'VCPU')
+    assert str(fault) == 'spec:2: [0].moved_resources[1].VCPU: is wrong'
+    for nothing in ('[]', 'null', ''):
+        empty = specification.parse(f'- {{{move}: {nothing}}}', 'spec')
+        assert empty.moves[0].resources == {}
+        assert empty == specification.from_document(_written(empty), 'plan')
 
 
 def test_json_is_read_too() -> None:
@@ -199,3 +223,20 @@ def test_the_same_rows_from_every_format() -> None:
     with pytest.raises(errors.BadFile, match='is empty'):
         assignments.parse('', 'rows')
     assert assignments.parse(HEADER, 'rows') == []
+
+
+@pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x85\u2028'), ids=ascii)
+def test_no_character_but_a_line_feed_begins_a_row(control: str) -> None:
+    text = f'{HEADER}# note{control}{A},VGPU,1,other,\n{A},VGPU,1,b,\n'
+    (row,) = assignments.parse(text, 'rows')
+    assert (row.to_provider, row.line) == ('b', 3)
+
+
+@pytest.mark.parametrize('end', ['\n', '\r', '\r\n'], ids=ascii)
+def test_no_name_in_a_comment_begins_a_row(end: str) -> None:
+    hostile = f'gpu0{end}{A},VGPU,1,other,'
+    undecided = SimpleNamespace(
+        consumer_uuid=A, resource_class='VGPU', amount=1, choices=['b', hostile], classes=[hostile]
+    )
+    text = assignments.skeleton([undecided])
+    assert assignments.parse(text, 'rows') == []

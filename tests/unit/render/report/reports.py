@@ -14,6 +14,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
+from placementclient.render.repairs import Invocation
 from placementclient.render.report import page
 from placementclient.render.report.contents import Report
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
@@ -77,12 +78,12 @@ def report(snapshot: Snapshot, plan: Plan | None = None) -> Report:
     seen = Cloud(snapshot)
     return Report(
         seen,
-        tuple(checks.audit(seen)),
+        checks.audit(seen),
         plan,
         'cloud.json',
         made_at='2026-11-21T06:00:00+00:00',
         made_by='python-placementclient 1.0.0',
-        program='openstack',
+        invocation=Invocation('openstack'),
     )
 
 

@@ -60,14 +60,15 @@ def test_findings_the_worst_first() -> None:
         (
             'error', 'over-capacity', 'host', 'resource_class VCPU, used 2, capacity 1',
             'openstack resource provider inventory set host --amend --resource '
-            'VCPU:allocation_ratio=2.0',
+            'VCPU:allocation_ratio=2.0', '',
         ),
         (
             'warning', 'missing-owner', 'child', 'root host, missing OWNER_NOVA',
-            'openstack resource provider trait add child OWNER_NOVA',
+            'openstack resource provider trait add child OWNER_NOVA', '',
         ),
         (
-            'info', 'aggregate-of-one', 'zone', 'provider host',
+            'info', 'aggregate-of-one', 'zone', 'provider host', '',
+            'an availability zone may have one host. If nothing needs the aggregate: '
             'openstack resource provider aggregate remove host zone',
         ),
     ]  # fmt: skip

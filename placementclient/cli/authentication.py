@@ -1,0 +1,199 @@
+"""The ways to authenticate: the options of keystoneauth, or a cloud of ``clouds.yaml``.
+
+Both load slowly, the SDK above all. So this module is loaded only where a command asks for the
+service, or where the command line has an option of authentication.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from placementclient import errors, plugin
+
+DEFAULT_WAY, WAY_OF_A_TOKEN = 'password', 'admin_token'
+DEFAULT_INTERFACE, DEFAULT_DOMAIN = 'public', 'default'
+#: The ways that OpenStackClient gives a default domain, where OS_IDENTITY_API_VERSION is 3.
+_WAYS_WITH_DOMAINS = ('password', 'v3password', 'v3totp')
+#: The variables that only say which cloud it is.
+_SELECTORS = {
+    'OS_CLOUD',
+    'OS_REGION_NAME',
+    'OS_CLIENT_CONFIG_FILE',
+    'OS_CLIENT_SECURE_FILE',
+    'OS_CLOUD_NAME',
+}
+HINT = (
+    'set the OS_* variables of your cloud, or use --os-cloud with a clouds.yaml, or '
+    '--os-auth-type placement_direct for a Placement without a server'
+)
+
+
+class Options:
+    """The session that the options of keystoneauth and the variables that they stand for describe.
+
+    :ivar selection: what selects the service, where that is not what the command line says
+    :raises errors.UsageError: if there is no such way to authenticate
+    """
+
+    def __init__(self, argv: list[str]) -> None:
+        with _without('netaddr'):
+            from keystoneauth1 import exceptions, loading
+
+        self._argv, self.parser = argv, _parser()
+        self.selection: dict[str, Any] = {}
+        _add_domain_options(self.parser)
+        loading.register_session_argparse_arguments(self.parser)
+        self.parser.set_defaults(timeout=None)
+        try:
+            way = DEFAULT_WAY if _variables() else _way(argv)
+            loading.register_auth_argparse_arguments(self.parser, argv, default=way)
+        except exceptions.NoMatchingPlugin as unknown:
+            raise errors.UsageError(str(unknown)) from None
+
+    def connect(self) -> Any:
+        """The session.
+
+        :raises errors.PlacementError: if something is missing
+        """
+        from keystoneauth1 import exceptions, loading
+
+        given = self.parser.parse_known_args(self._argv)[0]
+        _add_default_domain(given)
+        try:
+            auth = loading.load_auth_from_argparse_arguments(given)
+        except exceptions.MissingRequiredOptions as missing:
+            raise _missing(option.name for option in missing.options) from None
+        return loading.load_session_from_argparse_arguments(given, auth=auth)
+
+
+class Cloud:
+    """The session that a cloud of ``clouds.yaml`` describes.
+
+    Options and ``OS_*`` variables win over the cloud's settings, as OpenStackClient's code that is
+    called here has it.
+
+    :ivar selection: what selects the service, once the session is there
+    """
+
+    def __init__(self, argv: list[str]) -> None:
+        from keystoneauth1 import loading
+        from openstack import exceptions
+        from osc_lib.api import auth
+        from osc_lib.cli import client_config
+
+        self._argv, self.parser = argv, _parser()
+        self.selection: dict[str, Any] = {}
+        self._unusable = (exceptions.ConfigException,)
+        _add_domain_options(self.parser)
+        loading.register_session_argparse_arguments(self.parser)
+        self.parser.add_argument('--verify', action='store_true', default=None)
+        self.parser.add_argument('--os-auth-plugin', dest='auth_type', default=argparse.SUPPRESS)
+        for name in ('cloud', 'region_name', 'interface'):
+            default = os.environ.get(f'OS_{name.upper()}')
+            self.parser.add_argument(f'--os-{name.replace("_", "-")}', dest=name, default=default)
+        # None, so that the settings of the cloud count where there is no option.
+        self.parser.set_defaults(timeout=None, insecure=None)
+        auth.build_auth_plugins_option_parser(self.parser)
+        defaults = {'interface': DEFAULT_INTERFACE, 'auth_type': _way(argv)}
+        try:
+            self._clouds = client_config.OSC_Config(override_defaults=defaults)
+        except self._unusable as unusable:
+            raise errors.PlacementError(str(unusable)) from None
+
+    def connect(self) -> Any:
+        """The session.
+
+        :raises errors.PlacementError: if there is no such cloud, or not enough said of it
+        """
+        given = self.parser.parse_known_args(self._argv)[0]
+        # The SDK's name of it; without this, it takes the option for one of its own.
+        given.api_timeout, given.timeout = given.timeout, None
+        try:
+            region = self._clouds.get_one(cloud=given.cloud, argparse=given)
+            session = region.get_session()
+        except self._unusable as unusable:
+            missing = re.findall(r'Missing value (\S+) required', str(unusable))
+            raise _missing(missing) if missing else errors.PlacementError(str(unusable)) from None
+        self.selection = {
+            'interface': region.config.get('interface'),
+            'region_name': region.region_name,
+            'settings': {name: region.config.get(name) for name in plugin.SETTINGS},
+        }
+        return session
+
+
+def _missing(names: Iterable[str]) -> errors.PlacementError:
+    needed = ' and '.join(f'--os-{name}' for name in names)
+    return errors.PlacementError(f'No authentication without {needed}: {HINT}')
+
+
+def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
+    """Whether a cloud of ``clouds.yaml`` is used: the one that is named.
+
+    Where nothing at all is said it is the only one there is, as OpenStackClient has it.
+    """
+    if options.os_cloud:
+        return True
+    is_said = any(word.startswith(('--os-auth', '--os-endpoint')) for word in argv)
+    return not is_said and not _variables()
+
+
+def _variables() -> set[str]:
+    """The variables that OpenStackClient makes a cloud of."""
+    return {name for name in os.environ if name.startswith('OS_')} - _SELECTORS
+
+
+def _way(argv: Sequence[str]) -> str:
+    """The way to authenticate where none is named."""
+    words = {word.partition('=')[0] for word in argv}
+    has_both = all(
+        f'--os-{name}' in words or os.environ.get(f'OS_{name.upper()}')
+        for name in ('endpoint', 'token')
+    )
+    return WAY_OF_A_TOKEN if has_both else DEFAULT_WAY
+
+
+def _add_domain_options(parser: argparse.ArgumentParser) -> None:
+    for name, otherwise in (('identity_api_version', None), ('default_domain', DEFAULT_DOMAIN)):
+        parser.add_argument(
+            f'--os-{name.replace("_", "-")}',
+            dest=name,
+            default=os.environ.get(f'OS_{name.upper()}') or otherwise,
+        )
+
+
+def _add_default_domain(given: argparse.Namespace) -> None:
+    """Give a user and a project without a domain the default one, as OpenStackClient does."""
+    if given.identity_api_version != '3' or given.os_auth_type not in _WAYS_WITH_DOMAINS:
+        return
+    for owner in ('user', 'project'):
+        names = (f'os_{owner}_domain_id', f'os_{owner}_domain_name')
+        if not any(getattr(given, name, None) for name in names):
+            setattr(given, names[0], given.default_domain)
+
+
+@contextlib.contextmanager
+def _without(package: str) -> Iterator[None]:
+    """Have a package that others can do without count as not installed while they are loaded.
+
+    keystoneauth logs addresses of netaddr where there are some, which there never are; the package
+    takes as long to load as all of ours.
+    """
+    if package in sys.modules:
+        yield
+        return
+    sys.modules[package] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[package]
+
+
+def _parser() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)

@@ -1,0 +1,71 @@
+"""Signs that the lists of Nova lack something, so that nothing can be deleted by them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.consumers import Situation, situation
+from placementclient.insight.topology import is_sharing
+from placementclient.model.nova import MIGRATION
+
+#: A list that lacks more than one in so many of the consumers is taken for incomplete.
+_LACKING = 10
+
+
+class Shortfall(NamedTuple):
+    """What the lists of servers and migrations lack.
+
+    :param orphans: the number of consumers that are not in it
+    :param consumers: the number of consumers that are or may be servers
+    :param hosts: the names of the hosts on which there are such consumers and none is in it
+    :param resized: the number of servers that wait for a resize to be confirmed, and of which no
+        migration is listed
+    """
+
+    orphans: int
+    consumers: int
+    hosts: tuple[str, ...] = ()
+    resized: int = 0
+
+    @property
+    def is_of_servers(self) -> bool:
+        """True if the list of servers lacks something."""
+        return bool(self.hosts) or self.orphans * _LACKING > self.consumers
+
+
+def shortfall(cloud: Cloud) -> Shortfall | None:
+    """Return what the lists lack; ``None`` if they look complete, or there are none.
+
+    A list that lacks servers is rather that of a single project or cell, or of another cloud, or
+    cut off. One of migrations that lacks some may lack that of a consumer without a type, too.
+    """
+    consumers = cloud.snapshot.consumers.values()
+    listed = {each.uuid for each in consumers if each.uuid in (cloud.servers or ())}
+    orphans = {
+        each.uuid
+        for each in consumers
+        if each.type != MIGRATION and situation(cloud, each) is Situation.ORPHAN
+    }
+    hosts = []
+    for root, states in cloud.topology.trees.items():
+        users = {
+            consumer.uuid
+            for state in states
+            if not is_sharing(state)
+            for consumer in cloud.snapshot.consumers_on(state.uuid)
+        }
+        if users & orphans and users.isdisjoint(listed):
+            hosts.append(cloud.name(root))
+    found = Shortfall(len(orphans), len(orphans | listed), tuple(hosts), _resized(cloud))
+    return found if found.is_of_servers or found.resized else None
+
+
+def _resized(cloud: Cloud) -> int:
+    """The number of resized servers of which no migration waits."""
+    if cloud.migrations is None:
+        return 0
+    return sum(
+        server.is_resized and server.uuid not in cloud.migrating
+        for server in (cloud.servers or {}).values()
+    )

@@ -1,0 +1,63 @@
+"""The hosts whose nova-compute is up, as the compute service knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from placementclient.http import Client
+from placementclient.nova import service
+
+#: How long the answer is waited for, in seconds: in a maintenance window Nova may be down.
+TIMEOUT = 10.0
+
+
+class ComputeService(msgspec.Struct, frozen=True):
+    """A nova-compute.
+
+    :param host: the name of its host, short or with its domain
+    :param state: ``up`` or ``down``
+    """
+
+    host: str
+    state: str
+
+
+def computes(client: Client) -> list[ComputeService]:
+    """All nova-compute, up or down.
+
+    :raises service.NoCompute: if there is nobody to ask
+    """
+    asking = client.renewed()
+    asking.max_retries, asking.timeout = 0, client.timeout or TIMEOUT
+    try:
+        return msgspec.convert(service.compute_services(asking), list[ComputeService])
+    except msgspec.ValidationError as reason:
+        raise service.NoCompute(f'Nova lists services that are none: {reason}') from None
+
+
+def up_on(roots: Collection[str], known: Iterable[ComputeService]) -> dict[str, str]:
+    """The compute nodes among some roots whose nova-compute is up, each with the host it is on.
+
+    A host has the name of the root. Where none has, one counts whose name is the same up to the
+    domain, if only one of both names has a domain: two domains are two hosts.
+
+    :param roots: the names of the roots of trees
+    """
+    by_host = {each.host: each.state == 'up' for each in known}
+    by_label: dict[str, list[str]] = {}
+    for host in by_host.keys() - set(roots):
+        by_label.setdefault(_label(host), []).append(host)
+    result: dict[str, str] = {}
+    for root in roots:
+        hosts = [root] if root in by_host else by_label.get(_label(root), [])
+        for host in sorted(hosts):
+            is_same = host == root or ('.' in host) != ('.' in root)
+            if is_same and by_host[host]:
+                result.setdefault(root, host)
+    return result
+
+
+def _label(name: str) -> str:
+    return name.partition('.')[0].lower()

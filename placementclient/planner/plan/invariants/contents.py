@@ -1,0 +1,166 @@
+"""Inventories, traits and aggregates of a plan: what the specification says, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from placementclient.model.inventories import Inventory
+from placementclient.planner.plan.invariants.subject import Amounts, Subject, add
+from placementclient.planner.plan.plan import InventoryMove
+from placementclient.planner.plan.state_changes import ProviderChange
+
+#: Names of traits by the UUIDs of providers.
+_Traits = dict[str, set[str]]
+
+
+def faults(subject: Subject) -> Iterator[str]:
+    """Nothing changes that the specification does not name, and what it names becomes so."""
+    if subject.backwards:
+        yield from _way_back(subject)
+        return
+    net: Amounts = {}
+    incoming: dict[tuple[str, str], list[InventoryMove]] = {}
+    for move in subject.tree.moves:
+        source, target = (subject.by_name.get(n) for n in (move.from_provider, move.to_provider))
+        if source is None or target is None:
+            continue  # the check of the moves says so
+        add(net, (source.uuid, move.resource_class), -move.amount)
+        add(net, (target.uuid, move.to_resource_class), move.amount)
+        incoming.setdefault((target.uuid, move.to_resource_class), []).append(move)
+    gained, lost = _moved_traits(subject)
+    for change in subject.tree.providers:
+        for name in sorted(change.content_before.inventories.keys() | change.after.inventories):
+            where = change.uuid, name
+            yield from _inventory(subject, change, name, net.get(where), incoming.get(where, []))
+        yield from _traits(
+            subject, change, gained.get(change.uuid, set()), lost.get(change.uuid, set())
+        )
+        yield from _aggregates(subject, change)
+
+
+def _inventory(
+    subject: Subject,
+    change: ProviderChange,
+    name: str,
+    net: int | None,
+    incoming: list[InventoryMove],
+) -> Iterator[str]:
+    """An inventory has what it had and what moves, unless the specification says otherwise.
+
+    :param net: what moves in and out; ``None``: nothing does
+    :param incoming: what moves in
+    """
+    before, after = (
+        content.inventories.get(name) for content in (change.content_before, change.after)
+    )
+    stated = [
+        entry.inventories[name] for entry in subject.entries_of(change) if name in entry.inventories
+    ]
+    if net is None and not stated:
+        if before != after:
+            yield f'{name} of {change.name} changes, the specification does not name it'
+        return
+    totals = {fields['total'] for fields in stated if 'total' in fields}
+    wanted = totals or {(before.total if before else 0) + (net or 0)}
+    total = after.total if after else 0
+    if total not in wanted:
+        yield (
+            f'{change.name} is to have {total} {name}, not the {min(wanted):g} that it has and '
+            'that move, or that the specification says'
+        )
+    if after is not None:
+        origins = [_origin(subject, move) for move in incoming]
+        yield from _units(change, name, before, after, stated, [each for each in origins if each])
+
+
+def _origin(subject: Subject, move: InventoryMove) -> Inventory | None:
+    source = subject.by_name[move.from_provider]
+    return source.content_before.inventories.get(move.resource_class)
+
+
+def _units(
+    change: ProviderChange,
+    name: str,
+    before: Inventory | None,
+    after: Inventory,
+    stated: list[Mapping[str, int | float]],
+    origins: list[Inventory],
+) -> Iterator[str]:
+    """The other fields of an inventory are stated, as before, or those of where it comes from."""
+    for field, value in after.as_fields().items():
+        said = {fields[field] for fields in stated if field in fields}
+        if field == 'total' or value in said:
+            continue
+        models = [*origins, *([before] if before else [])] or [Inventory(after.total)]
+        allowed = {model.as_fields()[field] for model in models}
+        if field == 'max_unit' and origins:
+            allowed.add(min(max(origin.max_unit for origin in origins), after.total))
+        # What a target is stated to reserve, its source does not reserve any more.
+        is_less = field == 'reserved' and before is not None and value < before.reserved
+        is_new = field == 'reserved' and before is None and value == 0
+        if said or not (value in allowed or is_less or is_new):
+            yield f'the {field} of {name} on {change.name} is {value}, and nothing says so'
+
+
+def _traits(
+    subject: Subject, change: ProviderChange, gained: set[str], lost: set[str]
+) -> Iterator[str]:
+    """A provider gets the traits that are stated for it or moved to it, and no other changes.
+
+    :param gained: those that moves put on it
+    :param lost: those that moves take off it
+    """
+    stated = {trait for entry in subject.entries_of(change) for trait in entry.traits}
+    before, after = change.content_before.traits, change.after.traits
+    if not before - after <= lost:
+        yield f'{change.name} loses traits that the specification does not name'
+    if not after - before <= gained | stated:
+        yield f'{change.name} gets traits that the specification does not name'
+    if not (stated | gained) - lost <= after:
+        yield f'{change.name} does not get the traits that the specification names'
+    if (lost - gained - stated) & after:
+        yield f'{change.name} keeps traits that the specification takes off it'
+
+
+def _moved_traits(subject: Subject) -> tuple[_Traits, _Traits]:
+    """The traits that moves put on providers, and those that they take off, by UUID."""
+    gained: _Traits = {}
+    lost: _Traits = {}
+    for move in subject.moves.values():
+        for source in subject.sources(move) if move.traits else ():
+            target = subject.find(subject.named(move.target, source))
+            if target is not None and target is not source:
+                there = source.content_before.traits.intersection(move.traits)
+                gained.setdefault(target.uuid, set()).update(there)
+                lost.setdefault(source.uuid, set()).update(there)
+    return gained, lost
+
+
+def _aggregates(subject: Subject, change: ProviderChange) -> Iterator[str]:
+    stated = {uuid for entry in subject.entries_of(change) for uuid in entry.aggregates}
+    before, after = change.content_before.aggregates, change.after.aggregates
+    if not before <= after:
+        yield f'{change.name} loses aggregates that the specification does not name'
+    if not after - before <= stated:
+        yield f'{change.name} gets aggregates that the specification does not name'
+    if not stated <= after:
+        yield f'{change.name} does not get the aggregates that the specification names'
+
+
+def _way_back(subject: Subject) -> Iterator[str]:
+    """On the way back nothing changes whose name the specification does not have."""
+    names = subject.names
+    for change in subject.tree.providers:
+        before, after = change.content_before, change.after
+        for name in before.inventories.keys() | after.inventories.keys():
+            is_named = name in names.moved or name in names.stated
+            if not is_named and before.inventories.get(name) != after.inventories.get(name):
+                yield f'{name} of {change.name} changes, the specification does not name it'
+        if not before.traits - after.traits <= names.stated_traits | names.moved_traits:
+            yield f'{change.name} loses traits that the specification does not name'
+        if not after.traits - before.traits <= names.moved_traits:
+            yield f'{change.name} gets traits that the specification does not name'
+        if not before.aggregates - after.aggregates <= names.aggregates:
+            yield f'{change.name} loses aggregates that the specification does not name'
+        if not after.aggregates <= before.aggregates:
+            yield f'{change.name} gets aggregates that the specification does not name'

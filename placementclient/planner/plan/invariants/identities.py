@@ -1,0 +1,70 @@
+"""Providers and consumers of a plan: UUIDs, parents, generations, and the names that are made."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from placementclient.model.providers import is_uuid
+from placementclient.planner.plan.invariants.subject import Subject
+from placementclient.planner.plan.state_changes import ProviderChange
+
+
+def faults(subject: Subject) -> Iterator[str]:
+    """UUIDs fixed and unique, parents first, generations where there is something to have."""
+    tree = subject.tree
+    if len(subject.by_uuid) < len(tree.providers) or len(subject.by_name) < len(tree.providers):
+        yield 'a provider is there twice'
+    if len({change.uuid for change in tree.consumers}) < len(tree.consumers):
+        yield 'a consumer is there twice'
+    if not is_uuid(tree.root_provider_uuid):
+        yield f'{tree.root_provider_uuid} is no UUID'
+        return
+    root = subject.by_uuid.get(tree.root_provider_uuid)
+    if root is not None and root.name != tree.root_provider_name:
+        yield f'the root is called {root.name} among the providers'
+    yield from _order(subject)
+    yield from _names(subject)
+
+
+def _order(subject: Subject) -> Iterator[str]:
+    """Providers come after their parents, which are in the same tree."""
+    seen: set[str] = set()
+    for change in subject.tree.providers:
+        if change.is_created:
+            yield from _creation(subject, change)
+        elif change.content_before.generation is None:
+            yield f'{change.name} has no generation'
+        parent = subject.by_uuid.get(change.parent_provider_uuid or '')
+        if parent is not None and parent.uuid not in seen:
+            yield f'{change.name} comes before its parent'
+        if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:
+            yield f'{change.name} is below {parent.name}, which is in another tree'
+        if change.after.generation is not None:
+            yield f'{change.name} has a generation that nobody can know yet'
+        seen.add(change.uuid)
+
+
+def _creation(subject: Subject, change: ProviderChange) -> Iterator[str]:
+    root_uuid = subject.tree.root_provider_uuid
+    expected = uuid.uuid5(uuid.UUID(root_uuid), change.name)
+    if change.uuid != str(expected):
+        yield f'{change.name} has not the UUID {expected}'
+    if change.parent_provider_uuid is None:
+        yield f'{change.name} has no parent'
+    if change.root_provider_uuid != root_uuid:
+        yield f'{change.name} is to be made in another tree'
+
+
+def _names(subject: Subject) -> Iterator[str]:
+    """No class or trait is made that no provider gains."""
+    classes: set[str] = set()
+    traits: set[str] = set()
+    for change in subject.tree.providers:
+        before, after = change.content_before, change.after
+        classes |= after.inventories.keys() - before.inventories.keys()
+        traits |= after.traits - before.traits
+    if set(subject.tree.resource_classes) != classes:
+        yield 'the classes that it makes are not those that its providers gain'
+    if set(subject.tree.traits) != traits:
+        yield 'the traits that it makes are not those that its providers gain'

@@ -1,0 +1,111 @@
+"""The plan of a tree that was made again, against the one that was reviewed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from placementclient.model.inventories import Inventory
+from placementclient.planner.plan.plan import Label, Notice, PlannedRow, TreePlan
+
+
+def differences(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
+    """What a new plan would do that nobody has agreed to; each a sentence without its full stop.
+
+    It may differ by allocations that came or went, and by who made a child that is still empty.
+    """
+    if again.root_provider_uuid != reviewed.root_provider_uuid:
+        yield f'it is the plan of the tree of {again.root_provider_uuid}'
+        return
+    yield from _providers(reviewed, again)
+    if Counter(again.moves) != Counter(reviewed.moves):
+        yield 'other inventory would move'
+    inventories = _inventories(reviewed), _inventories(again)
+    for provider, name in sorted(inventories[0].keys() | inventories[1].keys()):
+        was, now = (of_plan.get((provider, name)) for of_plan in inventories)
+        if was != now:
+            yield f'{name} on {provider} would be {_said(now, was)}, and not {_said(was, now)}'
+    yield from _rows(reviewed, again)
+    for warning in again.warnings:
+        if not any(_covers(known, warning) for known in reviewed.warnings):
+            yield warning.message
+
+
+def _providers(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
+    known = {change.name: change for change in reviewed.providers}
+    there = {change.name: change for change in again.providers}
+    for name in sorted(known.keys() ^ there.keys()):
+        verb = 'would be changed too' if name in there else 'would not be changed'
+        yield f'{name} {verb}'
+    for name in sorted(known.keys() & there.keys()):
+        # Of a child that the plan makes, another may have made one of another UUID.
+        if there[name].uuid != known[name].uuid and not known[name].is_created:
+            yield f'{name} would be {there[name].uuid}'
+
+
+def _rows(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
+    places = _places(reviewed), _places(again)
+    for holding in sorted(places[0].keys() & places[1].keys()):
+        for provider, name in sorted(places[1][holding] - places[0][holding]):
+            yield f'consumer {holding[0]} would get {name} of {provider}'
+    guessed = {_holding(row) for row in reviewed.rows if row.label is Label.INFERRED}
+    for row in again.rows:
+        if row.label is Label.INFERRED and _holding(row) not in guessed:
+            yield f'the place of consumer {row.consumer_uuid} would be a guess'
+
+
+def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
+    """What becomes of the classes that a plan changes, by provider and class; ``None``: nothing.
+
+    Providers go by their names: a child may have been made by somebody else. Of a provider of
+    another tree only the growth counts, as other trees' plans change it too.
+    """
+    result: dict[tuple[str, str], Inventory | None] = {}
+    for change in tree.providers:
+        before, after = change.content_before.inventories, change.after.inventories
+        for name in change.changed_classes:
+            inventory = after.get(name)
+            if (
+                change.root_provider_uuid != tree.root_provider_uuid
+                and inventory
+                and name in before
+            ):
+                inventory = replace(inventory, total=inventory.total - before[name].total)
+            result[change.name, name] = inventory
+    return result
+
+
+def _said(inventory: Inventory | None, other: Inventory | None) -> str:
+    """An inventory by what is different in another one."""
+    if inventory is None:
+        return 'gone'
+    if other is None:
+        return f'total {inventory.total}'
+    there = other.as_fields()
+    return ', '.join(
+        f'{name} {value}' for name, value in inventory.as_fields().items() if value != there[name]
+    )
+
+
+def _holding(row: PlannedRow) -> tuple[str, str, str]:
+    return row.consumer_uuid, row.resource_class, row.from_provider or ''
+
+
+def _places(tree: TreePlan) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
+    """Where each consumer gets what it has of a class on a provider: providers and classes."""
+    result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
+    for row in tree.rows:
+        place = (row.to_provider or '', row.to_resource_class)
+        result.setdefault(_holding(row), set()).add(place)
+    return result
+
+
+def _covers(known: Notice, warning: Notice) -> bool:
+    """Whether a warning says no more than one that is known; lists of consumers may be shorter."""
+    return known.kind == warning.kind and all(
+        set(fact) <= set(known.facts.get(name, ()))
+        if isinstance(fact, list | tuple)
+        else fact == known.facts.get(name)
+        for name, fact in warning.facts.items()
+    )

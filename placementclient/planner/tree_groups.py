@@ -1,0 +1,278 @@
+"""Plans single trees, and those together that share a target or a consumer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from placementclient.model.servers import ServerMigration
+from placementclient.model.snapshots import ProviderState
+from placementclient.planner import shared_targets
+from placementclient.planner.assign import assign
+from placementclient.planner.infeasibility import (
+    Cause,
+    OpenRow,
+    Refused,
+    Undecidable,
+    Undetermined,
+)
+from placementclient.planner.plan.plan import Label, TreePlan
+from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
+from placementclient.planner.spec.values import Spec
+from placementclient.planner.target.assignment import Assignment
+from placementclient.planner.target.builder import build_target_state
+from placementclient.planner.target.known import HoldingKey, Known, KnownAssignments
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.tree_plan import compose
+
+#: Of more trees that do not fit together, it is not tried which of them do.
+MOST_TOGETHER = 64
+
+_ORDER_MATTERS = 'which of the trees that share targets goes first decides what these become'
+_CHAINED = (
+    '{0} gets inventory of other trees and gives its own away: '
+    'plan and apply its tree first, with --tree {0}'
+)
+_NO_ORDER = 'the trees that share targets fit together, but no order of them was found'
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a tree: its plan, with the assignment behind it, or why there is none.
+
+    :param doubt: why it is not proved that unproved rows have nowhere else to go, if time is not
+        the reason
+    """
+
+    root: ProviderState
+    tree: TreePlan | None = None
+    assignment: Assignment | None = None
+    refusal: Refused | None = None
+    doubt: str = ''
+
+
+@dataclass(slots=True)
+class TreePlanner:
+    """Plans a tree on top of those before it.
+
+    :param overlay: what there is, with what the trees that are planned make of it
+    :param solver_timeout: how long to search, in the solver's deterministic unit
+    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
+    """
+
+    overlay: SnapshotOverlay
+    spec: Spec
+    known_assignments: KnownAssignments
+    solver_timeout: float
+    migrations: Sequence[ServerMigration] | None
+
+    def plan(
+        self,
+        root: ProviderState,
+        target_state: TargetState | None = None,
+        known: Mapping[HoldingKey, Sequence[Known]] | None = None,
+    ) -> Outcome:
+        """Plan a tree on top of those before it.
+
+        :param target_state: if that is known
+        :param known: the rows that concern it, if they are known
+        """
+        try:
+            target_state = target_state or build_target_state(self.overlay, self.spec, root)
+            if known is None:
+                known = self.known_assignments.match(self.overlay, target_state)
+            assignment = assign(self.overlay, target_state, self.spec, known, self.solver_timeout)
+            tree = compose(
+                self.overlay, target_state, assignment, self.spec, migrations=self.migrations
+            )
+        except Refused as refusal:
+            return Outcome(root, refusal=refusal)
+        if tree.operations():
+            self.overlay.commit(tree)
+        return Outcome(root, tree, assignment)
+
+
+class TreeGroups:
+    """Plans trees together that share a target, or a consumer that has to move in one first.
+
+    :ivar roots: of all trees that are planned, by UUID
+    """
+
+    def __init__(self, planner: TreePlanner) -> None:
+        self._planner = planner
+        self.roots: frozenset[str] = frozenset()
+        #: of each tree, by the UUID of its root, what it has in common with others
+        self._sharing: dict[str, frozenset[str]] = {}
+        #: those of them in which some amount has several places to go to
+        self._choosing: set[str] = set()
+
+    def takes(self, target_state: TargetState) -> bool:
+        """Whether a tree is planned by :meth:`plan`; it is kept until then."""
+        root = target_state.root.uuid
+        shared = shared_targets.shared_by(target_state) | frozenset(
+            shared_targets.stuck_consumers(self._planner.overlay, target_state, self.roots)
+        )
+        if shared:
+            self._sharing[root] = shared
+            if shared_targets.has_choice(target_state):
+                self._choosing.add(root)
+        return bool(shared)
+
+    def plan(self) -> Iterator[Outcome]:
+        """Plan the trees that have something in common, group by group."""
+        targets = frozenset[str]().union(*self._sharing.values())
+        owners = self._owners(targets)
+        groups = shared_targets.groups(self._sharing)
+        # What a tree moves off a shared target goes before what others move to it.
+        for uuids in sorted(groups, key=owners.isdisjoint):
+            roots = [self._planner.overlay.snapshot.providers[uuid] for uuid in uuids]
+            yield from self._chained(roots) or self._in_order(roots) or self._together(roots)
+
+    def _owners(self, targets: Collection[str]) -> set[str]:
+        """The roots of the trees that targets belong to, by UUID."""
+        states = [state for target in targets if (state := self._planner.overlay.state(target))]
+        return {self._planner.overlay.root_of(state) for state in states}
+
+    def _in_order(self, roots: Sequence[ProviderState]) -> list[Outcome] | None:
+        """Plan trees one after the other; ``None``: the order may decide what becomes of them."""
+        before = self._planner.overlay.fork()
+        if len(roots) > 1 and not self._choosing.isdisjoint(root.uuid for root in roots):
+            return None
+        outcomes = [self._planner.plan(root) for root in roots]
+        if len(roots) > 1 and any(outcome.refusal for outcome in outcomes):
+            self._planner.overlay = before
+            return None
+        return outcomes
+
+    def _chained(self, roots: Sequence[ProviderState]) -> list[Outcome] | None:
+        """Refuse trees that move to another one of them; ``None``: they do not."""
+        owners = self._owners({each for root in roots for each in self._sharing[root.uuid]})
+        chained = [root.name for root in roots if root.uuid in owners]
+        if len(roots) == 1 or not chained:
+            return None
+        name = chained[0]
+        reason = _CHAINED.format(name)
+        return [Outcome(root, refusal=Refused([Undecidable(root.name, reason)])) for root in roots]
+
+    def _together(self, roots: Sequence[ProviderState]) -> list[Outcome]:
+        """Plan trees together, as many as go, in an order in which each can be carried out."""
+        before = self._planner.overlay.fork()
+        orders = shared_targets.orders(self._planner.overlay, self._planner.spec, roots)
+        doubt = _ORDER_MATTERS if len(orders) > 1 and len(roots) > MAX_PERMUTED else ''
+        decided = [self._decided(order, doubt) for order in orders]
+        found = [each for each in decided if isinstance(each, list)]
+        shared_targets.agree(found)
+        for order, each in zip(orders, decided, strict=True):
+            if isinstance(each, list):
+                outcomes = self._in_some_order(order, each, doubt)
+                if outcomes is not None:
+                    return outcomes
+                self._planner.overlay = before.fork()
+        if found:
+            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+        if len(roots) > MOST_TOGETHER:
+            refusals = [each for each in decided if isinstance(each, Refused)]
+            return self._doubted(roots, next(map(_open_cause, refusals)))
+        return self._as_many_as_go(roots, before, doubt)
+
+    def _as_many_as_go(
+        self, roots: Sequence[ProviderState], before: SnapshotOverlay, doubt: str
+    ) -> list[Outcome]:
+        """Plan those trees together that fit together."""
+        chosen, decided = list[ProviderState](), list[TreeAssignment]()
+        refused = dict[str, Refused]()
+        for root in [*roots, *roots]:  # what comes later may bring the room for one before it
+            if root not in chosen:
+                found = self._decided([*chosen, root], doubt)
+                if isinstance(found, Refused):
+                    refused.setdefault(root.uuid, found)
+                else:
+                    refused.pop(root.uuid, None)
+                    chosen, decided = [*chosen, root], found
+        outcomes = self._in_some_order(chosen, decided, doubt)
+        if outcomes is None:
+            self._planner.overlay = before
+            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+        left = [root for root in roots if root.uuid in refused]
+        return outcomes + [Outcome(root, refusal=refused[root.uuid]) for root in left]
+
+    def _decided(
+        self, roots: Sequence[ProviderState], doubt: str
+    ) -> list[TreeAssignment] | Refused:
+        try:
+            return shared_targets.decide_together(
+                self._planner.overlay,
+                self._planner.spec,
+                self._planner.known_assignments,
+                roots,
+                self._planner.solver_timeout,
+                order_matters=bool(doubt),
+            )
+        except Refused as refusal:
+            return refusal
+
+    def _in_some_order(
+        self, roots: Sequence[ProviderState], decided: Sequence[TreeAssignment], doubt: str
+    ) -> list[Outcome] | None:
+        """Plan trees of which it is known where everything goes; ``None``: no order was found.
+
+        :param doubt: why it may not be proved that there is nowhere else to go
+        """
+        outcomes = list[Outcome]()
+        waiting = list(zip(roots, decided, strict=True))
+        while waiting:
+            late = []
+            for root, own in waiting:
+                outcome = self._planner.plan(root, known=own.known())
+                if outcome.refusal:
+                    late.append((root, own))
+                else:
+                    outcomes.append(replace(outcome, assignment=own.assignment, doubt=doubt))
+            if len(late) == len(waiting):
+                return None
+            waiting = late
+        return outcomes
+
+    def _doubted(self, roots: Sequence[ProviderState], doubt: Cause | None) -> list[Outcome]:
+        """Plan trees one after the other. What rests on the choices of others is not certain.
+
+        :param doubt: why it is not known whether they fit; ``None``: they do not
+        """
+        outcomes = [self._planner.plan(root) for root in roots]
+        for outcome in outcomes:
+            if outcome.refusal and doubt:
+                outcome.refusal = Refused([replace(doubt, tree=outcome.root.name)])
+            elif outcome.tree and outcome.assignment and outcome.root.uuid in self._choosing:
+                outcome.tree, forced = _without_proof(outcome.tree)
+                outcome.assignment.unproved.extend(forced)
+                outcome.doubt = _NO_ORDER
+        return outcomes
+
+
+def _open_cause(refusal: Refused) -> Cause | None:
+    """Why it is not known whether there is a plan; ``None``: there is none."""
+    causes = refusal.causes
+    if all(isinstance(cause, Undetermined | Undecidable) for cause in causes):
+        return causes[0]
+    return None
+
+
+def _without_proof(tree: TreePlan) -> tuple[TreePlan, list[OpenRow]]:
+    """A tree of which nothing is forced, and the rows that were."""
+    rows = [row for row in tree.rows if row.label == Label.FORCED]
+    labelled = tuple(
+        replace(row, label=Label.INFERRED) if row.label == Label.FORCED else row
+        for row in tree.rows
+    )
+    return replace(tree, rows=labelled), [
+        OpenRow(
+            tree.root_provider_name,
+            row.consumer_uuid,
+            row.resource_class,
+            row.amount,
+            row.from_provider or '',
+            (row.to_provider or '',),
+        )
+        for row in rows
+    ]

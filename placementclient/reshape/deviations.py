@@ -1,0 +1,284 @@
+"""What is there of a tree against its plan: each difference, and how bad it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from placementclient.model.consumers import Allocations
+from placementclient.model.inventories import Inventory
+from placementclient.model.outcomes import Deviation, Verdict
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.reshape import live_state
+from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
+
+_Providers = Mapping[str, LiveProvider]
+
+
+def has_happened(tree: TreePlan, snapshot: Snapshot) -> bool:
+    """Whether a reshape has been carried out, wholly or in part, whatever others changed since.
+
+    :param snapshot: at least the providers that the plan names
+    """
+    if live_state.moves(tree):
+        return have_moved(tree, live_state.tree_state_of(tree, snapshot).providers)
+    for change in tree.providers:
+        state, before = snapshot.providers.get(change.uuid), change.content_before
+        if state is None:
+            continue
+        for there, was, after in (
+            (state.traits, before.traits, change.after.traits),
+            (state.aggregates, before.aggregates, change.after.aggregates),
+        ):
+            if there & (after - was) or (was - after) - there:
+                return True
+    return False
+
+
+def have_moved(tree: TreePlan, providers: _Providers) -> bool:
+    """The same, by the inventories alone.
+
+    Inventories that appear or disappear tell it; their figures may be those of somebody else. Only
+    where a plan does neither, the figures tell.
+    """
+    signs: list[bool] = []
+    figures: set[Phase] = set()
+    for change in tree.providers:
+        if change.root_provider_uuid != tree.root_provider_uuid:
+            continue
+        there = providers[change.uuid].inventories if change.uuid in providers else {}
+        before, after = change.content_before.inventories, change.after.inventories
+        for name in change.changed_classes:
+            if name not in before or name not in after:
+                signs.append((name in there) == (name in after))
+            elif there.get(name) in (before[name], after[name]):
+                is_before = there.get(name) == before[name]
+                figures.add(Phase.BEFORE if is_before else Phase.AFTER)
+    return any(signs) if signs else figures != {Phase.BEFORE}
+
+
+def before_apply(tree: TreePlan, providers: _Providers) -> Iterator[Deviation]:
+    """What others have changed of what a plan starts from that is not applied."""
+    for change in tree.providers:
+        if change.is_created or change.root_provider_uuid != tree.root_provider_uuid:
+            continue
+        there = providers[change.uuid].inventories if change.uuid in providers else {}
+        before = change.content_before.inventories
+        for name in sorted(change.changed_classes):
+            if there.get(name) != before.get(name):
+                yield _inventory(
+                    tree,
+                    change,
+                    name,
+                    (there.get(name), before.get(name)),
+                    'what the plan starts from',
+                    Verdict.CHANGED_LATER,
+                )
+
+
+def of_tree_state(tree_state: TreeState) -> list[Deviation]:
+    """What a look at the providers of a plan tells, right after the reshape."""
+    result = list(of_inventories(tree_state.tree, tree_state.providers, is_fresh=True))
+    names = {change.uuid: change.name for change in tree_state.tree.providers}
+    for consumer in tree_state.tree.consumers:
+        there = {
+            uuid: live_provider.held(consumer.uuid)
+            for uuid, live_provider in tree_state.providers.items()
+        }
+        wanted = {
+            uuid: held for uuid, held in consumer.after.items() if uuid in tree_state.providers
+        }
+        held = {uuid: resources for uuid, resources in there.items() if resources}
+        result += _of_consumer(tree_state.tree, names, consumer, held, wanted)
+    return result
+
+
+def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
+    """What is different in a snapshot of all trees that a plan of one tree concerns."""
+    yield from of_inventories(tree, live_state.tree_state_of(tree, snapshot).providers)
+    for change in tree.providers:
+        if change.uuid in snapshot.providers:
+            yield from _of_sets(tree, change, snapshot)
+    for consumer in tree.consumers:
+        there = snapshot.consumers.get(consumer.uuid)
+        held = there.allocations if there else {}
+        names = {uuid: state.name for uuid in held if (state := snapshot.providers.get(uuid))}
+        yield from _of_consumer(tree, names, consumer, held, consumer.after)
+        if there is not None and (there.project_id, there.user_id, there.type) != (
+            consumer.project_id,
+            consumer.user_id,
+            consumer.type,
+        ):
+            # No reshape changes who owns a consumer; a reshape could lose its type.
+            is_damage = there.type != consumer.type
+            yield Deviation(
+                tree.root_provider_name,
+                'owner',
+                f'consumer {consumer.uuid} has another project, user or type than before',
+                {'consumer_uuid': consumer.uuid},
+                Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER,
+            )
+
+
+def of_inventories(
+    tree: TreePlan, providers: _Providers, *, is_fresh: bool = False
+) -> Iterator[Deviation]:
+    """What is different in the inventories of the providers of a plan.
+
+    :param is_fresh: whether the reshape was granted just now, so that nobody had the time to change
+        anything
+    """
+    own = [each for each in tree.providers if each.root_provider_uuid == tree.root_provider_uuid]
+    is_whole = all(change.is_created or change.uuid in providers for change in own)
+    for change in tree.providers:
+        if change.uuid not in providers:
+            if change.after.inventories or not change.is_created:
+                # No reshape deletes what was there before it; a host that goes takes its children.
+                is_damage = change.is_created and is_whole
+                yield Deviation(
+                    tree.root_provider_name,
+                    'missing',
+                    f'{change.name} does not exist',
+                    {'provider': change.name},
+                    Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER,
+                )
+            continue
+        there, after = providers[change.uuid].inventories, change.after.inventories
+        for name in sorted({*there, *after}):
+            if there.get(name) != after.get(name):
+                # Other trees change a sharing provider too.
+                is_moved = change in own and name in change.changed_classes
+                is_damage = is_moved and (is_fresh or _is_undone(change, name, there.get(name)))
+                yield _inventory(
+                    tree,
+                    change,
+                    name,
+                    (there.get(name), after.get(name)),
+                    'that of the plan',
+                    Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER,
+                )
+
+
+def _is_undone(change: ProviderChange, name: str, there: Inventory | None) -> bool:
+    """Whether an inventory is where the plan took it off, or is not where the plan put it."""
+    after = change.after.inventories.get(name)
+    before = change.content_before.inventories.get(name)
+    return (there is None) != (after is None) or there == before
+
+
+def _inventory(
+    tree: TreePlan,
+    change: ProviderChange,
+    name: str,
+    inventories: tuple[Inventory | None, Inventory | None],
+    planned: str,
+    verdict: Verdict,
+) -> Deviation:
+    """An inventory that differs.
+
+    :param inventories: the one that is there, and the one that was expected
+    :param planned: what that one is
+    """
+    there, expected = inventories
+    return Deviation(
+        tree.root_provider_name,
+        'inventory',
+        f'the inventory of {name} on {change.name} is not {planned}: '
+        f'{_difference(there, expected)}',
+        {
+            'provider': change.name,
+            'resource_class': name,
+            'expected': _fields(expected),
+            'actual': _fields(there),
+        },
+        verdict,
+    )
+
+
+def _difference(there: Inventory | None, planned: Inventory | None) -> str:
+    """What differs, in figures."""
+    if there is None or planned is None:
+        return 'it is not there' if there is None else 'it should not be there'
+    fields, wanted = there.as_fields(), planned.as_fields()
+    return ', '.join(
+        f'{field} {fields[field]} instead of {wanted[field]}'
+        for field in fields
+        if fields[field] != wanted[field]
+    )
+
+
+def _fields(inventory: Inventory | None) -> dict[str, int | float] | None:
+    return None if inventory is None else inventory.as_fields()
+
+
+def _of_sets(tree: TreePlan, change: ProviderChange, snapshot: Snapshot) -> Iterator[Deviation]:
+    """Traits and aggregates: those that the plan changes, and those of others."""
+    state, before = snapshot.providers[change.uuid], change.content_before
+    for kind, there, was, after in (
+        ('trait', state.traits, before.traits, change.after.traits),
+        ('aggregate', state.aggregates, before.aggregates, change.after.aggregates),
+    ):
+        for name in sorted(there ^ after):
+            verb = 'has' if name in there else 'lacks'
+            yield Deviation(
+                tree.root_provider_name,
+                kind,
+                f'{change.name} {verb} the {kind} {name}',
+                {'provider': change.name, kind: name, 'present': name in there},
+                Verdict.DAMAGED if name in was ^ after else Verdict.CHANGED_LATER,
+            )
+
+
+def _of_consumer(
+    tree: TreePlan,
+    names: Mapping[str, str],
+    consumer: ConsumerChange,
+    held: Allocations,
+    wanted: Allocations,
+) -> Iterator[Deviation]:
+    if held == wanted:
+        return
+    facts = {'consumer_uuid': consumer.uuid, 'expected': dict(wanted), 'actual': dict(held)}
+    if not held:
+        kind, message, is_damage = 'gone', 'has gone since', False
+    elif _sums(held) != _sums(wanted):
+        kind, message = 'amount', 'holds other amounts than it was given'
+        # Who has more or less than before, but not what has moved, was resized since.
+        is_damage = _is_untouched(consumer, held)
+    else:
+        places = sorted(names.get(uuid, uuid) for uuid in held if held[uuid] != wanted.get(uuid))
+        kind, message = 'misplaced', f'is not where the plan put it, but on {", ".join(places)}'
+        # Who has left the tree altogether was migrated since.
+        is_damage = not held.keys().isdisjoint(_own(tree))
+    yield Deviation(
+        tree.root_provider_name,
+        kind,
+        f'consumer {consumer.uuid} {message}',
+        facts,
+        Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER,
+    )
+
+
+def _own(tree: TreePlan) -> set[str]:
+    """The providers that a plan is about, without the sharing ones of other trees."""
+    root = tree.root_provider_uuid
+    return {change.uuid for change in tree.providers if change.root_provider_uuid == root}
+
+
+def _sums(allocations: Allocations) -> Counter[str]:
+    result: Counter[str] = Counter()
+    for resources in allocations.values():
+        result.update(resources)
+    return result
+
+
+def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
+    """Whether it still holds something that the plan took off a provider."""
+    return any(
+        name in held.get(uuid, {})
+        for uuid, resources in consumer.before.items()
+        for name in resources
+        if name not in consumer.after.get(uuid, {})
+    )

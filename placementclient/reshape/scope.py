@@ -1,0 +1,62 @@
+"""Read from a live service what planning a reshape of some trees needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from placementclient.api import resource_provider
+from placementclient.http import Client
+from placementclient.model.providers import Provider, normalized
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.spec.values import Spec
+from placementclient.snapshot.capture import capture
+
+
+def captured(
+    client: Client,
+    spec: Spec,
+    trees: Sequence[str],
+    *,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+    expect: Callable[[int], None] | None = None,
+) -> tuple[Snapshot, list[Provider] | None]:
+    """Return a snapshot to plan on, and all providers if that has only some of them.
+
+    A target may be in another tree, as a sharing provider is: the trees of all providers that the
+    specification names for the chosen trees are read too. Without them the plan would make a
+    provider that there is.
+
+    :param trees: names or UUIDs of the roots to plan; none: everything is read
+    :param workers: how many trees are read at a time
+    :raises errors.NoSuchProvider: if one of ``trees`` does not exist
+    """
+    listed = resource_provider.list(client) if trees else None
+    others = [] if listed is None else _named_elsewhere(spec, trees, listed)
+    snapshot = capture(client, [*trees, *others], workers=workers, progress=progress, expect=expect)
+    return snapshot, listed
+
+
+def _named_elsewhere(
+    spec: Spec, trees: Sequence[str], listed: Sequence[Provider]
+) -> dict[str, None]:
+    """The UUIDs of the roots of other trees whose providers are named for some trees."""
+    by_name = {provider.name: provider for provider in listed}
+    by_uuid = {provider.uuid: provider for provider in listed}
+
+    def find(name: str) -> Provider | None:
+        return by_uuid.get(name) or by_name.get(name) or by_uuid.get(normalized(name))
+
+    chosen = dict.fromkeys(each.root_uuid for each in map(find, trees) if each is not None)
+    members: dict[str, list[Provider]] = {root: [] for root in chosen}
+    for provider in listed:
+        if provider.root_uuid in members:
+            members[provider.root_uuid].append(provider)
+
+    def named() -> Iterator[Provider | None]:
+        for root, providers in members.items():
+            names = [name for each in providers for name in (each.name, each.uuid)]
+            yield from map(find, spec.index.mentioned(by_uuid[root].name, names))
+
+    found = (each.root_uuid for each in named() if each is not None)
+    return dict.fromkeys(sorted(root for root in found if root not in members))

@@ -1,0 +1,50 @@
+"""List the providers of whole trees, and refuse what is no tree: nothing later checks it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from placementclient import endpoints, errors
+from placementclient.api import resource_provider
+from placementclient.http import Client
+from placementclient.model.providers import Provider
+from placementclient.model.requests import Filter
+from placementclient.model.trees import fault
+
+
+def whole_trees(client: Client, in_tree: str | None = None) -> list[Provider]:
+    """List the providers of all trees, or of one, in no order.
+
+    :param in_tree: UUID of any provider of the tree
+    :raises errors.InvalidAnswer: if a provider is its own ancestor, is there twice, or has a parent
+        or a root that is missing
+    """
+    members = resource_provider.list(client, matching=Filter(in_tree=in_tree))
+    check(members, f'{endpoints.LIST_PROVIDERS} was answered with')
+    return members
+
+
+def check(providers: Iterable[Provider], subject: str) -> None:
+    """Refuse providers that are not whole trees.
+
+    :param subject: the beginning of the sentence: where they are from
+    :raises errors.InvalidAnswer: if they are not
+    """
+    if reason := fault(providers):
+        raise errors.InvalidAnswer(
+            f'{subject} providers that form no tree: {reason}. '
+            'See "resource provider list", and correct the parent with "resource provider set"'
+        )
+
+
+def tree_of(client: Client, name_or_uuid: str) -> list[Provider]:
+    """List the providers of the tree that a provider is in, in no order.
+
+    :raises errors.NoSuchProvider: if there is no such provider
+    :raises errors.InvalidAnswer: as :func:`whole_trees`
+    """
+    provider_uuid = resource_provider.find(client, name_or_uuid)
+    members = whole_trees(client, provider_uuid)
+    if not members:
+        raise errors.NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
+    return members

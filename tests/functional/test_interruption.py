@@ -1,0 +1,86 @@
+"""Commands that end while the real service is at work: what they tell is what was done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.functional import stopping
+
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[stopping.Service]:
+    with stopping.running(tmp_path) as service:
+        yield service
+
+
+def start(service: stopping.Service, program: str, *argv: str) -> subprocess.Popen[str]:
+    """A program on the service."""
+    environment = {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': service.url, 'PYTHONWARNINGS': 'ignore'}
+    return subprocess.Popen(
+        [BIN / program, *argv],
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def providers(service: stopping.Service) -> set[str]:
+    """The names of those that there are."""
+    said, _ = start(
+        service, 'placement', 'resource', 'provider', 'list', '-f', 'json'
+    ).communicate()
+    return {each['name'] for each in json.loads(said)}
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_tree_apply_tells_each_change(
+    service: stopping.Service, tmp_path: Path, program: str, number: signal.Signals
+) -> None:
+    """Those that are done in the table, and the one that was sent beside it."""
+    hosts = {f'{program}-{number.name}-{index}': index for index in (1, 2)}
+    (tmp_path / 'trees.json').write_text(json.dumps([{'name': name} for name in hosts]))
+    service.stop_at(2, 'after')
+    command = ('resource', 'provider', 'tree', 'apply', str(tmp_path / 'trees.json'), '--yes')
+    process = start(service, program, *command, '-f', 'json')
+    assert service.wait_until_reached(process)
+    process.send_signal(number)
+    printed, said = process.communicate(timeout=60)
+    service.go_on()
+    assert process.returncode == 130
+    assert [row['provider'] for row in json.loads(printed)] == [next(iter(hosts))]
+    assert said == ('Interrupted: whether POST /resource_providers was done is not known\n')
+    assert hosts.keys() <= providers(service)
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_output_that_cannot_be_written_hides_no_change(
+    service: stopping.Service, program: str
+) -> None:
+    with open('/dev/full', 'wb') as full:
+        ended = subprocess.run(
+            [BIN / program, 'resource', 'provider', 'create', f'{program}-full'],
+            env={**os.environ, 'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': service.url},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        'Cannot write to stdout: No space left on device; '
+        'the last change, POST /resource_providers, was done\n'
+    )
+    assert f'{program}-full' in providers(service)

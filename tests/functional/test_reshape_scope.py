@@ -1,0 +1,83 @@
+"""``reshape plan --tree`` of a live service: what it reads beside the chosen trees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture, restore
+from tests.functional.conftest import Placement
+from tests.unit.planner.clouds import cloud, uuid_of
+
+PREFIX = 'resource provider reshape'
+AGGREGATE = uuid_of('aggregate')
+SPEC = {
+    'trees': {'name': ['h1', 'h2']},
+    'providers': [
+        {'name': '{root}', 'aggregates': [AGGREGATE]},
+        {'name': 'pool', 'inventories': {'DISK_GB': {'total': 100}}},
+        {'name': 'h2', 'traits': ['CUSTOM_GOLD']},
+    ],
+    'moves': [
+        {
+            'from_resource_provider': '{root}',
+            'to_resource_provider': 'pool',
+            'moved_resources': {'DISK_GB': 'all'},
+        },
+    ],
+}
+
+
+@pytest.fixture
+def before(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+    """Two hosts and the storage that they share, and a specification in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    disk = {'inventories': {'DISK_GB': {'total': 10}}}
+    pool = {'traits': ['MISC_SHARES_VIA_AGGREGATE'], 'aggregates': [AGGREGATE]}
+    hosts = {'h1': disk, 'h2': disk, 'pool': {**disk, **pool}, 'other': disk}
+    held = {name: {name: {'DISK_GB': 4}} for name in ('h1', 'h2', 'pool', 'other')}
+    restore.load(client, cloud(hosts, held))
+    (tmp_path / 'spec.yaml').write_text(yaml.safe_dump(SPEC | {'providers': SPEC['providers'][:2]}))
+    return capture.capture(client)
+
+
+def test_a_sharing_provider_is_a_target(
+    client: Client, placement: Placement, before: Snapshot
+) -> None:
+    live = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o live.json -f json')
+    assert (live.status, json.loads(live.stdout)['providers_to_create']) == (0, 0)
+    assert placement('resource provider snapshot save cloud.json').status == 0
+    placement(f'{PREFIX} plan --spec spec.yaml --snapshot cloud.json --tree h1 -o file.json')
+    trees = [json.loads(Path(name).read_text())['trees'] for name in ('live.json', 'file.json')]
+    assert trees[0] == trees[1]
+    assert placement(f'{PREFIX} apply live.json --yes').status == 0
+    after = capture.capture(client)
+    assert after.providers.keys() == before.providers.keys()
+    pool = after.find('pool')
+    assert pool is not None
+    assert pool.used('DISK_GB') == 8
+
+
+def test_a_provider_of_another_tree_is_not_made(placement: Placement, before: Snapshot) -> None:
+    spec = SPEC | {'trees': {'name': ['h1']}}
+    Path('spec.yaml').write_text(yaml.safe_dump(spec))
+    entry = 'providers[2]: nothing uses h2'
+    assert entry in placement(f'{PREFIX} plan --spec spec.yaml -o plan.json').stderr
+    live = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o plan.json -f json')
+    assert (live.status, json.loads(live.stdout)['providers_to_create']) == (0, 0)
+
+
+def test_a_typo_in_what_selects_other_trees(placement: Placement, before: Snapshot) -> None:
+    spec = SPEC | {'trees': {'name': ['h1', 'ohter'], 'uuid': [uuid_of('h1'), uuid_of('h3')]}}
+    Path('spec.yaml').write_text(yaml.safe_dump(spec))
+    said = placement(f'{PREFIX} plan --spec spec.yaml --tree h1 -o plan.json')
+    assert said.status == ExitStatus.ERROR
+    assert '"ohter" matches no provider. Did you mean "other"?' in said.stderr
+    assert f'no root has the UUID {uuid_of("h3")}' in said.stderr
+    assert not Path('plan.json').exists()

@@ -1,0 +1,86 @@
+"""``tree list`` and what else captures trees, where an answer or a file holds none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placementclient.snapshot import survey
+from tests.documents import document
+from tests.unit.commands.clouds import save, small
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.dialogue import ROOT, RP, Reply
+
+
+def listed(uuid: str, name: str, parent: str | None, root: str = ROOT) -> dict[str, Any]:
+    return {
+        'uuid': uuid,
+        'name': name,
+        'generation': 1,
+        'parent_provider_uuid': parent,
+        'root_provider_uuid': root,
+    }
+
+
+NO_TREES = {
+    'its own parent': [listed(ROOT, 'host', ROOT)],
+    'a circle': [listed(ROOT, 'host', RP), listed(RP, 'gpu', ROOT)],
+    'is missing': [listed(RP, 'gpu', ROOT)],
+    'have the UUID': [listed(ROOT, 'host', None), listed(ROOT, 'gpu', None)],
+    'have the name': [listed(ROOT, 'host', None), listed(RP, 'host', None, RP)],
+    'the tree of its root': [listed(ROOT, 'host', None), listed(RP, 'gpu', None)],
+}
+COMMANDS = [
+    'resource provider tree list',
+    f'resource provider tree show {ROOT}',
+    'resource provider audit',
+    'resource provider snapshot save file.json',
+    'resource provider tree export',
+    'resource capacity show',
+]
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+@pytest.mark.parametrize('said', NO_TREES)
+def test_an_answer_that_is_no_tree_is_an_error(
+    placement: Placement,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    service.answer(Reply(200, {'resource_providers': NO_TREES[said]}))
+    result = placement(command)
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.startswith('GET /resource_providers was answered with providers that ')
+    assert said in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize('command', ['tree list', 'audit', 'tree export'])
+def test_so_is_a_file(placement: Placement, tmp_path: Path, command: str) -> None:
+    content = document(small())
+    content['providers'][0]['parent_provider_uuid'] = content['providers'][0]['uuid']
+    path = save(tmp_path, 'cloud.json', content)
+    result = placement(f'resource provider {command} --snapshot {path}')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr == (f"{path}: damaged snapshot: 'host1' (host1) is its own parent\n")
+
+
+@pytest.mark.parametrize(
+    ('failure', 'said'),
+    [(StopIteration(), 'StopIteration'), (RuntimeError('why'), 'why'), (OSError(), 'OSError')],
+)
+def test_the_last_resort_says_something(
+    placement: Placement, monkeypatch: pytest.MonkeyPatch, failure: Exception, said: str
+) -> None:
+    def fail(*args: object, **settings: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(survey, 'survey', fail)
+    result = placement('resource provider tree list')
+    assert result == Result(1, '', f'{said}\n')

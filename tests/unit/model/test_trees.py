@@ -1,0 +1,69 @@
+"""Providers that are no trees: which is told, in a time that grows with their number only."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.model.providers import Provider
+from placementclient.model.trees import fault
+from tests.unit.dialogue import ROOT, RP, RP2
+
+
+def provider(uuid: str, name: str, parent: str | None = None, root: str | None = ROOT) -> Provider:
+    return Provider(uuid, name, 1, parent, root)
+
+
+HOST, CHILD, GRANDCHILD = (
+    provider(ROOT, 'host'),
+    provider(RP, 'numa0', ROOT),
+    provider(RP2, 'gpu', RP),
+)
+FAULTS = {
+    'a UUID twice': ([HOST, CHILD, CHILD], f'two providers have the UUID {RP}'),
+    'a name twice': (
+        [HOST, CHILD, GRANDCHILD._replace(name='numa0')],
+        f"two providers have the name 'numa0': {RP} and {RP2}",
+    ),
+    'a root that is its own parent': (
+        [HOST._replace(parent_provider_uuid=ROOT)],
+        f"'host' ({ROOT}) is its own parent",
+    ),
+    'a circle': (
+        [HOST, CHILD._replace(parent_provider_uuid=RP2), GRANDCHILD],
+        f"the parents of 'numa0' ({RP}) are a circle",
+    ),
+    'a parent that is missing': (
+        [HOST, GRANDCHILD],
+        f"the parent of 'gpu' ({RP2}), {RP}, is missing",
+    ),
+    'another root': (
+        [HOST, CHILD, GRANDCHILD._replace(root_provider_uuid=RP)],
+        f"'gpu' ({RP2}) is not in the tree of its root, {RP}",
+    ),
+}
+
+
+@pytest.mark.parametrize(('providers', 'said'), FAULTS.values(), ids=FAULTS)
+def test_each_fault_is_told(providers: list[Provider], said: str) -> None:
+    assert fault(providers) == said
+
+
+@pytest.mark.parametrize(
+    'providers',
+    [
+        [],
+        [GRANDCHILD, CHILD, HOST],
+        [HOST, provider(RP, 'other', None, RP)],
+        # Below 1.14 nobody has a root.
+        [provider(ROOT, 'host', None, None), provider(RP, 'other', None, None)],
+    ],
+)
+def test_trees_have_none(providers: list[Provider]) -> None:
+    assert fault(providers) is None
+
+
+def test_a_chain_of_any_length_is_a_tree() -> None:
+    chain = [provider('0', '0', None, '0')]
+    chain += [provider(str(n), str(n), str(n - 1), '0') for n in range(1, 20_000)]
+    assert fault(chain[::-1]) is None
+    assert fault(chain[1:]) == "the parent of '1' (1), 0, is missing"

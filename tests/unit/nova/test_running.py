@@ -1,0 +1,49 @@
+"""The hosts whose nova-compute is up."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.http import Client
+from placementclient.nova import running, service
+from placementclient.nova.running import ComputeService
+from tests.unit.nova.test_service import Session
+
+
+def test_services_are_asked_for_without_patience() -> None:
+    record = {'id': 's', 'host': 'gpu1', 'binary': 'nova-compute', 'state': 'up', 'status': 'x'}
+    session = Session({'services': [record]})
+    assert running.computes(Client(session)) == [ComputeService('gpu1', 'up')]
+    [(url, settings)] = session.requests
+    assert url == '/os-services?binary=nova-compute'
+    assert settings['endpoint_filter'] == {'service_type': 'compute'}
+    assert (settings['connect_retries'], settings['timeout']) == (0, 10)
+
+
+@pytest.mark.parametrize('answer', [403, 404, {'services': [{'host': 1}]}, {'other': []}])
+def test_whoever_cannot_tell_is_no_compute_service(answer: object) -> None:
+    with pytest.raises(service.NoCompute):
+        running.computes(Client(Session(answer)))
+
+
+@pytest.mark.parametrize(
+    ('roots', 'hosts', 'found'),
+    [
+        (['gpu1', 'gpu2'], {'gpu1': 'up', 'gpu2': 'down'}, {'gpu1': 'gpu1'}),
+        (['gpu1.lab.test'], {'gpu1': 'up'}, {'gpu1.lab.test': 'gpu1'}),
+        (['gpu1'], {'GPU1.lab.test': 'up'}, {'gpu1': 'GPU1.lab.test'}),
+        # The host of that very name is the one, though it is down.
+        (['gpu1'], {'gpu1': 'down', 'gpu1.lab.test': 'up'}, {}),
+        # A host that is another root of the plan is not this one.
+        (['gpu1', 'gpu1.lab.test'], {'gpu1': 'up'}, {'gpu1': 'gpu1'}),
+        # Two domains are two hosts.
+        (['gpu1.a.test'], {'gpu1.b.test': 'up'}, {}),
+        (['10.0.0.1'], {'10.0.0.2': 'up'}, {}),
+        (['pool'], {}, {}),
+    ],
+)
+def test_names_are_compared_with_care(
+    roots: list[str], hosts: dict[str, str], found: dict[str, str]
+) -> None:
+    known = [ComputeService(host, state) for host, state in hosts.items()]
+    assert running.up_on(roots, known) == found

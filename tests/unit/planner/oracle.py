@@ -1,0 +1,822 @@
+"""Random reshapes, every assignment of them by trying, and what the planner says beside it.
+
+    python -m tests.unit.planner.oracle --kind wild --seed 0 --count 60000
+
+A reshape of this size has few assignments. Each is carried out, tree by tree and in every order of
+the trees, on a service of a few lines that judges as Placement does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from placementclient import errors
+from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner import planner, replan
+from placementclient.planner.infeasibility import Refused
+from placementclient.planner.plan.operations import Reshape
+from placementclient.planner.plan.plan import Label, Plan, TreePlan
+from placementclient.planner.spec import specification
+from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.values import Spec
+from placementclient.planner.target.builder import build_target_state
+from placementclient.planner.target.overlay import SnapshotOverlay
+from placementclient.planner.target.target_state import Place, TargetState, Where
+from tests.unit.planner.clouds import cloud, uuid_of
+
+#: A consumer, and the provider and the class of what it holds.
+Holding = tuple[str, str, str]
+#: How much of a holding goes to which provider and class.
+Parts = tuple[tuple[str, str, int], ...]
+#: All holdings of all trees.
+Solution = dict[Holding, Parts]
+
+
+class NotAccepted(Exception):
+    """Placement refuses it."""
+
+
+class TooMany(Exception):
+    """There are too many assignments to try."""
+
+
+class Service:
+    """Inventories and allocations, and the rules of ``POST /reshaper``."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def reshape(
+        self,
+        inventories: Mapping[str, Mapping[str, Inventory]],
+        allocations: Mapping[str, Allocations],
+    ) -> Service:
+        """The service after the request.
+
+        :raises NotAccepted: if it refuses the request
+        """
+        old = self.snapshot
+        after = {uuid: state.inventories for uuid, state in old.providers.items()} | dict(
+            inventories
+        )
+        held = {uuid: consumer.allocations for uuid, consumer in old.consumers.items()}
+        was = usages(held)
+        held |= dict(allocations)
+        used = usages(held)
+        for uuid, own in allocations.items():
+            for where, amount in ((w, a) for w, a in usages({uuid: own}).items()):
+                inventory = after.get(where[0], {}).get(where[1])
+                if inventory is None or not inventory.admits(amount):
+                    raise NotAccepted(f'{amount} at {where}')
+                if used[where] > inventory.capacity and used[where] > was.get(where, 0):
+                    raise NotAccepted(f'{used[where]} at {where}')
+        for where in used:
+            if where[1] not in after.get(where[0], {}):
+                raise NotAccepted(f'{where} is in use')
+        return Service(changed(old, after, held, used))
+
+    def carry_out(self, tree: TreePlan) -> Service:
+        """The service after the plan of a tree."""
+        made = {
+            change.uuid: ProviderState(
+                Provider(
+                    change.uuid,
+                    change.name,
+                    1,
+                    change.parent_provider_uuid,
+                    change.root_provider_uuid,
+                ),
+                {},
+                frozenset(),
+                frozenset(),
+            )
+            for change in tree.created()
+            if change.uuid not in self.snapshot.providers
+        }
+        states = {**self.snapshot.providers, **made}
+        service = Service(Snapshot(states.values(), self.snapshot.consumers.values()))
+        for operation in tree.operations():
+            if isinstance(operation, Reshape):
+                service = service.reshape(
+                    {change.provider_uuid: change.after for change in operation.inventories},
+                    {change.uuid: change.after for change in operation.consumers},
+                )
+        return service
+
+
+def usages(held: Mapping[str, Allocations]) -> dict[tuple[str, str], int]:
+    """What is used of each class of each provider."""
+    sums: Counter[tuple[str, str]] = Counter()
+    for allocations in held.values():
+        for provider_uuid, resources in allocations.items():
+            for name, amount in resources.items():
+                sums[provider_uuid, name] += amount
+    return dict(sums)
+
+
+def changed(
+    old: Snapshot,
+    inventories: Mapping[str, Mapping[str, Inventory]],
+    held: Mapping[str, Allocations],
+    used: Mapping[tuple[str, str], int],
+) -> Snapshot:
+    """A snapshot with other inventories and allocations."""
+    own: dict[str, dict[str, int]] = {}
+    for (provider_uuid, name), amount in used.items():
+        own.setdefault(provider_uuid, {})[name] = amount
+    return Snapshot(
+        [
+            ProviderState(
+                state.provider,
+                dict(inventories[uuid]),
+                state.traits,
+                state.aggregates,
+                own.get(uuid, {}),
+            )
+            for uuid, state in old.providers.items()
+        ],
+        [
+            Consumer(uuid, held[uuid], each.project_id, each.user_id, each.generation, each.type)
+            for uuid, each in old.consumers.items()
+        ],
+    )
+
+
+class Case:
+    """One reshape: a cloud, a specification, and what is known of who goes where."""
+
+    def __init__(
+        self, trees: Any, consumers: Any, document: Any, known: list[dict[str, Any]]
+    ) -> None:
+        self.trees, self.consumers, self.document, self.known = trees, consumers, document, known
+        self.snapshot = cloud(trees, consumers)
+        self.spec: Spec = specification.from_document(document, 'spec')
+        self.rows: list[Row] = [
+            Row(
+                uuid_of(row['consumer']),
+                row['class'],
+                row['amount'],
+                row['to'],
+                None,
+                'rows',
+                to_resource_class=row.get('as'),
+            )
+            for row in known
+        ]
+
+    def notation(self) -> str:
+        """It as the cases of the planner's tests are written."""
+        return yaml.safe_dump(
+            {
+                'cloud': self.trees,
+                'consumers': self.consumers,
+                'spec': self.document,
+                'known': self.known,
+            },
+            sort_keys=False,
+            default_flow_style=None,
+            width=150,
+        )
+
+
+class Truth:
+    """Every assignment of a case, by trying.
+
+    :ivar solutions: in any order of the trees
+    :ivar in_order: those of the given order
+    """
+
+    MOST = 6000
+
+    def __init__(self, case: Case) -> None:
+        self._case, self._tried = case, 0
+        self._together = [set(group) for group in case.spec.together]
+        roots = [root.uuid for root in planner.selected(case.snapshot, case.spec)]
+        self.solutions: list[Solution] = []
+        self.in_order: list[Solution] = []
+        targets = {
+            move['to_resource_provider']
+            for move in case.document['moves']
+            if move['to_resource_provider'] != move['from_resource_provider']
+        }
+        shared = {name for name, record in case.trees.items() if 'traits' in record}
+        first = [root for root in roots if case.snapshot.providers[root].name in shared & targets]
+        for order in itertools.permutations(roots):
+            if set(order[: len(first)]) != set(first):
+                continue  # the tree of a shared target goes before those that move to it
+            found = [solution for solution, _ in self._all(Service(case.snapshot), order)]
+            if list(order) == first + [root for root in roots if root not in first]:
+                self.in_order = found
+            self.solutions += found
+
+    def _all(self, service: Service, order: Sequence[str]) -> Iterator[tuple[Solution, Service]]:
+        if not order:
+            yield {}, service
+            return
+        overlay = SnapshotOverlay(service.snapshot)
+        target = build_target_state(overlay, self._case.spec, service.snapshot.providers[order[0]])
+        for chosen in self._assignments(service.snapshot, target):
+            self._tried += 1
+            if self._tried > self.MOST:
+                raise TooMany
+            try:
+                after = self._carried_out(service, target, chosen)
+            except NotAccepted:
+                continue
+            for rest, last in self._all(after, order[1:]):
+                yield {**rest, **chosen}, last
+
+    def _assignments(self, snapshot: Snapshot, target: TargetState) -> Iterator[Solution]:
+        holdings: dict[tuple[str, str], list[Holding]] = {}
+        for source, name in target.places:
+            for consumer in snapshot.consumers_on(source):
+                if consumer.amount(source, name):
+                    key = (consumer.uuid, source)
+                    holdings.setdefault(key, []).append((consumer.uuid, source, name))
+        ways = [list(self._ways(snapshot, target, own)) for own in holdings.values()]
+        for chosen in itertools.product(*ways):
+            yield {holding: parts for own in chosen for holding, parts in own.items()}
+
+    def _ways(
+        self, snapshot: Snapshot, target: TargetState, own: Sequence[Holding]
+    ) -> Iterator[Solution]:
+        """Where what one consumer holds on one source may go."""
+        each = []
+        for holding in own:
+            uuid, source, name = holding
+            amount = snapshot.consumers[uuid].amount(source, name)
+            places = target.places[Where(source, name)]
+            rows = [
+                row
+                for row in self._case.rows
+                if (row.consumer_uuid, row.resource_class) == (uuid, name)
+                and any(row.to_provider == place.provider for place in places)
+            ]
+            grouped = self._group(own, name)
+            is_whole = not self._case.spec.split or len(grouped) > 1
+            if rows:
+                each.append([known_parts(rows, places, amount)])
+            else:
+                each.append(list(parts_of(places, amount, is_whole)))
+        for chosen in itertools.product(*each):
+            solution = dict(zip(own, chosen, strict=True))
+            if self._is_together(solution):
+                yield solution
+
+    def _group(self, own: Sequence[Holding], name: str) -> list[str]:
+        names = [holding[2] for holding in own]
+        for group in self._together:
+            if name in group:
+                return [other for other in names if other in group]
+        return [name]
+
+    def _is_together(self, solution: Solution) -> bool:
+        for group in self._together:
+            places = {
+                frozenset(provider for provider, _, _ in parts)
+                for (_, _, name), parts in solution.items()
+                if name in group
+            }
+            if len(places) > 1:
+                return False
+        return True
+
+    def _carried_out(self, service: Service, target: TargetState, chosen: Solution) -> Service:
+        old = service.snapshot
+        held = {
+            uuid: {provider: dict(names) for provider, names in consumer.allocations.items()}
+            for uuid, consumer in old.consumers.items()
+        }
+        moving = set()
+        for (uuid, source, name), parts in chosen.items():
+            if parts != ((source, name, sum(part[2] for part in parts)),):
+                moving.add(uuid)
+            held[uuid][source][name] -= sum(part[2] for part in parts)
+        for (uuid, _, _), parts in chosen.items():
+            for provider, name, amount in parts:
+                names = held[uuid].setdefault(provider, {})
+                names[name] = names.get(name, 0) + amount
+        allocations = {
+            uuid: {
+                provider: kept
+                for provider, names in held[uuid].items()
+                if (kept := {name: amount for name, amount in names.items() if amount})
+            }
+            for uuid in moving
+        }
+        states = dict(old.providers)
+        for provider in target.providers.values():
+            if provider.uuid not in states:
+                states[provider.uuid] = ProviderState(
+                    Provider(
+                        provider.uuid,
+                        provider.name,
+                        1,
+                        provider.parent_provider_uuid,
+                        provider.root_provider_uuid,
+                    ),
+                    {},
+                    frozenset(),
+                    frozenset(),
+                )
+        start = Service(Snapshot(states.values(), old.consumers.values()))
+        inventories = {
+            provider.uuid: provider.inventories
+            for provider in target.providers.values()
+            if states[provider.uuid].inventories != provider.inventories
+        }
+        after = start.reshape(inventories, allocations)
+        check_rooms(start, after, target, self._case.spec.names.moved)
+        return after
+
+    def places(self, holding: Holding) -> set[Parts]:
+        """Where a holding goes in any of the solutions."""
+        return {solution[holding] for solution in self.solutions if holding in solution}
+
+
+def check_rooms(
+    before: Service, after: Service, target: TargetState, moved: Collection[str]
+) -> None:
+    """What a plan guarantees beyond what Placement checks: nobody is left without room.
+
+    :raises NotAccepted: if somebody is
+    """
+    for uuid in target.providers:
+        was, now = before.snapshot.providers[uuid], after.snapshot.providers[uuid]
+        for name in was.inventories.keys() | now.inventories.keys():
+            old, new = was.inventories.get(name), now.inventories.get(name)
+            used, had = now.usages.get(name, 0), was.usages.get(name, 0)
+            if old == new and used == had:
+                continue
+            room = new.capacity if new else 0
+            over = had - (old.capacity if old else 0)
+            excess = max(0, over) if used <= had and new else 0
+            is_short = used > room + excess and (used != had or name in moved)
+            if is_short or room < 0:
+                raise NotAccepted(f'{used} of {name} at {uuid}')
+
+
+def known_parts(rows: Sequence[Row], places: Sequence[Place], amount: int) -> Parts:
+    """Where rows send an amount."""
+    parts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        matching = [
+            place
+            for place in places
+            if place.provider == row.to_provider
+            and row.to_resource_class in (None, place.resource_class)
+        ]
+        if not matching:
+            raise Refused([])
+        place = ([each for each in matching if not each.stays] or matching)[0]
+        parts[place.provider_uuid, place.resource_class] += row.amount or amount
+    return tuple(sorted((*where, part) for where, part in parts.items()))
+
+
+def parts_of(places: Sequence[Place], amount: int, is_whole: bool) -> Iterator[Parts]:
+    """All ways to divide an amount over places, or to leave it whole."""
+    own = [(place.provider_uuid, place.resource_class) for place in places if not place.only_mapped]
+    for amounts in divisions(amount, len(own)) if own else ():
+        if not is_whole or amount in amounts:
+            yield tuple(
+                sorted((*where, part) for where, part in zip(own, amounts, strict=True) if part)
+            )
+
+
+def divisions(amount: int, count: int) -> Iterator[tuple[int, ...]]:
+    """All ways to write an amount as so many summands."""
+    if count == 1:
+        yield (amount,)
+        return
+    for first in range(amount + 1):
+        for rest in divisions(amount - first, count - 1):
+            yield (first, *rest)
+
+
+# --- what is tried -------------------------------------------------------------------------------
+
+
+def tame(chance: random.Random) -> Case:
+    """A reshape as operators have them: enough room, no odd units."""
+    return _Draw(chance, wild=False).case()
+
+
+def wild(chance: random.Random) -> Case:
+    """Anything that a specification and a cloud can say."""
+    return _Draw(chance, wild=True).case()
+
+
+KINDS = {'tame': tame, 'wild': wild}
+
+
+class _Draw:
+    CLASSES = ('CUSTOM_A', 'CUSTOM_B')
+
+    def __init__(self, chance: random.Random, wild: bool) -> None:
+        self._chance, self._wild = chance, wild
+        self._hosts = [f'h{n}' for n in range(chance.choice([1, 1, 2, 2, 3]))]
+        self._pools = [f's{n}' for n in range(chance.choice([0, 1, 1, 2]))]
+        self._trees: dict[str, Any] = {}
+        self._held: dict[str, dict[str, dict[str, int]]] = {}
+        self._moves: list[dict[str, Any]] = []
+        self._providers: dict[str, dict[str, Any]] = {}
+        self._children: dict[str, list[str]] = {}
+        #: whether children are merged back into their root
+        self._merging = self._is(20)
+
+    def _is(self, percent: int) -> bool:
+        return self._chance.randrange(100) < percent
+
+    def _inventory(self, low: int, high: int) -> dict[str, Any]:
+        inventory: dict[str, Any] = {'total': self._chance.randint(low, high)}
+        if not self._wild:
+            return inventory
+        if self._is(12):
+            inventory['max_unit'] = self._chance.randint(1, 3)
+        if self._is(6):
+            inventory['min_unit'] = 2
+        if self._is(6):
+            inventory['step_size'] = 2
+        if self._is(10):
+            inventory['allocation_ratio'] = self._chance.choice([0.5, 1.5, 2.0])
+        if self._is(5):
+            inventory['reserved'] = 1
+        return inventory
+
+    def case(self) -> Case:
+        """Draw one."""
+        for name in self._pools:
+            classes = [each for each in self.CLASSES if self._is(75)]
+            self._trees[name] = {
+                'traits': ['MISC_SHARES_VIA_AGGREGATE'],
+                'inventories': {each: self._inventory(1, 4) for each in classes},
+            }
+        for name in self._hosts:
+            classes = self.CLASSES if self._is(40) else self._chance.sample(self.CLASSES, 1)
+            self._trees[name] = {'inventories': {each: self._inventory(1, 6) for each in classes}}
+            if self._merging or self._is(30):
+                child = f'{name}c'
+                self._trees[name]['children'] = {
+                    child: {
+                        'inventories': {
+                            each: self._inventory(1, 3) for each in self.CLASSES if self._is(50)
+                        }
+                    }
+                }
+                self._children[name] = [child]
+        self._draw_consumers()
+        for name in self._hosts:
+            self._draw_moves(name)
+        if self._wild and self._pools and self._is(6):
+            self._draw_moves(self._pools[0])
+        document: dict[str, Any] = {'moves': self._moves}
+        if self._providers:
+            document['providers'] = list(self._providers.values())
+        if self._is(25):
+            document['together'] = [list(self.CLASSES)]
+        if self._is(25):
+            document['split'] = True
+        return Case(self._trees, self._held, document, self._draw_known(document))
+
+    def _inventories(self) -> dict[str, dict[str, Any]]:
+        found = {}
+        for name, record in self._trees.items():
+            found[name] = record['inventories']
+            for child, own in record.get('children', {}).items():
+                found[child] = own['inventories']
+        return found
+
+    def _draw_consumers(self) -> None:
+        inventories = self._inventories()
+        left = {
+            (name, each): int(
+                (own.get('total') - own.get('reserved', 0)) * own.get('allocation_ratio', 1)
+            )
+            for name, record in inventories.items()
+            for each, own in record.items()
+        }
+        for number in range(self._chance.randint(1, 4)):
+            held: dict[str, dict[str, int]] = {}
+            spots = self._chance.choice([1, 1, 1, 2]) if self._wild or self._is(20) else 1
+            hosts = [name for name in inventories if name.startswith('h')]
+            names = self._chance.sample(
+                list(inventories) if self._is(35) else hosts, min(spots, len(hosts))
+            )
+            for name in names:
+                for each in inventories[name]:
+                    amount = self._chance.randint(1, 3)
+                    over = self._wild and self._is(8)
+                    if self._is(75) and (over or left[name, each] >= amount):
+                        held.setdefault(name, {})[each] = amount
+                        left[name, each] -= amount
+            if held:
+                self._held[f'c{number}'] = held
+
+    def _draw_moves(self, root: str) -> None:
+        inventories = self._inventories()
+        children = [f'{root}x', f'{root}y']
+        sources = [root, root, root, *self._children.get(root, [])]
+        left = {
+            (name, each): own['total']
+            for name, record in inventories.items()
+            for each, own in record.items()
+        }
+        for _ in range(self._chance.choice([1, 2, 2, 3])):
+            source = self._chance.choice(sources)
+            choices = [*children, *self._children.get(root, []), root]
+            choices += self._pools * 2
+            if self._merging:
+                source = self._chance.choice([root, *self._children.get(root, [root]) * 2])
+                choices = [root, root, root, *children, *self._pools]
+            target = self._chance.choice(choices)
+            names = [each for each in inventories[source] if left[source, each] > 0]
+            names = names if self._is(60) else names[:1]
+            renamed, moved = {}, {}
+            for each in names:
+                amount = self._chance.randint(1, left[source, each])
+                if self._is(50):
+                    amount = left[source, each]
+                if target == source or (self._wild and self._is(8)):
+                    renamed[each] = 'CUSTOM_C'
+                moved[each] = amount
+                left[source, each] -= amount
+            if not moved:
+                continue
+            move: dict[str, Any] = {
+                'from_resource_provider': source,
+                'to_resource_provider': target,
+                'moved_resources': moved,
+            }
+            if renamed:
+                move['as'] = renamed
+            self._moves.append(move)
+            if target not in self._providers and target != source:
+                self._state(target, [renamed.get(each, each) for each in moved])
+
+    def _state(self, target: str, names: Sequence[str]) -> None:
+        """Say, now and then, what becomes of the inventories of a target."""
+        there = self._inventories().get(target, {})
+        stated: dict[str, Any] = {}
+        if self._wild and self._is(25):
+            stated = {each: self._inventory(1, 6) for each in names if self._is(70)}
+        elif self._is(10) and target in self._pools:
+            stated = {each: {'total': there.get(each, {'total': 3})['total']} for each in names}
+        if stated:
+            self._providers[target] = {'name': target, 'inventories': stated}
+
+    def _draw_known(self, document: Mapping[str, Any]) -> list[dict[str, Any]]:
+        known = []
+        for uuid, held in self._held.items():
+            for source, resources in held.items():
+                for name, amount in resources.items():
+                    targets = [
+                        (move['to_resource_provider'], move.get('as', {}).get(name))
+                        for move in self._moves
+                        if move['from_resource_provider'] == source
+                        and name in move['moved_resources']
+                    ]
+                    if not targets or not self._is(20):
+                        continue
+                    target, renamed = self._chance.choice(targets)
+                    row = {'consumer': uuid, 'class': name, 'amount': amount, 'to': target}
+                    row['as'] = renamed or name
+                    known.append(row)
+        return known
+
+
+# --- what the planner says -----------------------------------------------------------------------
+
+
+def disagreement(case: Case, said: Counter[str] | None = None) -> str | None:
+    """What the planner says of a case that is not so; ``None``: it is right, or does not know.
+
+    :param said: counts what the planner says
+    """
+    said = Counter() if said is None else said
+    try:
+        truth = Truth(case)
+    except Refused:
+        said['(the specification does not suit the cloud)'] += 1
+        return None
+    except TooMany:
+        said['(too many to try)'] += 1
+        return None
+    try:
+        plan = planner.make(case.snapshot, case.spec, case.rows, allow_inferred=True, migrations=())
+    except errors.BadFile:
+        said['bad file'] += 1
+        return None
+    except errors.Undetermined:
+        said['undetermined'] += 1
+        return None
+    except errors.Infeasible as infeasible:
+        said['infeasible'] += 1
+        if any('in this order' in str(cause) for cause in infeasible.causes):
+            said['infeasible in this order'] += 1
+            return 'false infeasible in this order' if truth.in_order else None
+        if truth.solutions:
+            return 'false infeasible' + (' (also in this order)' if truth.in_order else '')
+        return None
+    except errors.PlacementError as failure:
+        said['failed'] += 1
+        return f'failed: {failure}'
+    said['planned'] += 1
+    return (
+        wrong_plan(case, plan, truth)
+        or wrong_choices(case, truth)
+        or wrong_way_back(case, plan)
+        or wrong_ways_back_alone(case, plan)
+    )
+
+
+def rows_of(plan: Plan) -> tuple[Solution, dict[Holding, set[str]]]:
+    """Where a plan sends all holdings, and the labels of each."""
+    parts: dict[Holding, Counter[tuple[str, str]]] = {}
+    labels: dict[Holding, set[str]] = {}
+    for tree in plan.trees:
+        uuids = {change.name: change.uuid for change in tree.providers}
+        for row in tree.rows:
+            holding = (row.consumer_uuid, uuids[row.from_provider or ''], row.resource_class)
+            where = (uuids[row.to_provider or ''], row.to_resource_class)
+            parts.setdefault(holding, Counter())[where] += row.amount
+            labels.setdefault(holding, set()).add(row.label)
+    solution = {
+        holding: tuple(sorted((*where, amount) for where, amount in own.items()))
+        for holding, own in parts.items()
+    }
+    return solution, labels
+
+
+def wrong_plan(case: Case, plan: Plan, truth: Truth) -> str | None:
+    """What is wrong with a plan."""
+    service = Service(case.snapshot)
+    for tree in plan.trees:
+        try:
+            service = service.carry_out(tree)
+        except NotAccepted as reason:
+            return f'the service refuses the plan of {tree.root_provider_name}: {reason}'
+    solution, labels = rows_of(plan)
+    if not any(
+        all(solution.get(holding) == parts for holding, parts in each.items())
+        for each in truth.solutions
+    ):
+        return 'no such assignment'
+    for holding, own in labels.items():
+        if own == {Label.MAPPED}:
+            continue
+        is_forced = len(truth.places(holding)) == 1
+        if Label.FORCED in own and not is_forced:
+            return f'false forced: {holding}'
+    return None
+
+
+def wrong_choices(case: Case, truth: Truth) -> str | None:
+    """What is wrong with the choices that rows are said to have."""
+    try:
+        plan = planner.make(case.snapshot, case.spec, case.rows, migrations=())
+    except errors.Undecided as undecided:
+        for row in undecided.rows:
+            source = case.snapshot.find(row.from_provider)
+            assert source is not None
+            places = truth.places((row.consumer_uuid, source.uuid, row.resource_class))
+            providers = {part[0] for parts in places for part in parts}
+            if len(places) == 1 or len(providers) < len(row.choices):
+                return f'false choice: {row}'
+    except errors.Undetermined:
+        pass
+    else:
+        if any(Label.INFERRED in own for own in rows_of(plan)[1].values()):
+            return 'a choice that nobody was told of'
+    return None
+
+
+def wrong_way_back(case: Case, plan: Plan) -> str | None:
+    """What is wrong with the way back, the last tree first."""
+    before = [Service(case.snapshot)]
+    for tree in plan.trees:
+        before.append(before[-1].carry_out(tree))
+    service = before.pop()
+    for tree in reversed(plan.trees):
+        target = before.pop()
+        try:
+            back = replan.rollback(service.snapshot, plan, tree)
+        except (errors.Infeasible, errors.Undecided, errors.Undetermined) as reason:
+            if is_accepted_back(service, target):
+                return f'there is a way back of {tree.root_provider_name}: {reason}'
+            return None
+        except errors.PlacementError as failure:
+            return f'the way back failed: {failure}'
+        try:
+            service = service.carry_out(back)
+        except NotAccepted as refusal:
+            return f'the service refuses the way back of {tree.root_provider_name}: {refusal}'
+    if held(service) != held(Service(case.snapshot)):
+        return 'the way back leads elsewhere'
+    for uuid, state in service.snapshot.providers.items():
+        was = case.snapshot.providers.get(uuid)
+        if state.inventories != (was.inventories if was else {}):
+            return f'the way back leaves other inventories of {state.name}'
+    return None
+
+
+def is_accepted_back(now: Service, then: Service) -> bool:
+    """Whether the service would take what was there before one tree's plan."""
+    try:
+        now.reshape(
+            {
+                uuid: then.snapshot.providers[uuid].inventories
+                if uuid in then.snapshot.providers
+                else {}
+                for uuid in now.snapshot.providers
+            },
+            {
+                uuid: consumer.allocations
+                for uuid, consumer in then.snapshot.consumers.items()
+                if consumer.allocations != now.snapshot.consumers[uuid].allocations
+            },
+        )
+    except NotAccepted:
+        return False
+    return True
+
+
+def wrong_ways_back_alone(case: Case, plan: Plan) -> str | None:
+    """What is wrong with the way back of one tree, while the others stay."""
+    service = Service(case.snapshot)
+    for tree in plan.trees:
+        service = service.carry_out(tree)
+    for tree in plan.trees[:-1]:
+        try:
+            back = replan.rollback(service.snapshot, plan, tree)
+            service.carry_out(back)
+        except (errors.Infeasible, errors.Undecided, errors.Undetermined):
+            continue
+        except errors.PlacementError as failure:
+            return f'the way back of {tree.root_provider_name} alone failed: {failure}'
+        except NotAccepted as refusal:
+            return f'the service refuses {tree.root_provider_name} alone back: {refusal}'
+    return None
+
+
+def held(service: Service) -> dict[str, Allocations]:
+    """What all consumers hold."""
+    return {uuid: consumer.allocations for uuid, consumer in service.snapshot.consumers.items()}
+
+
+def cases(kind: str, seed: int, count: int) -> Iterator[tuple[int, Case | None]]:
+    """Cases by their numbers; ``None`` where the specification has faults."""
+    for number in range(seed, seed + count):
+        try:
+            yield number, KINDS[kind](random.Random(f'{kind} {number}'))
+        except errors.BadFile:
+            yield number, None
+
+
+def main() -> None:
+    """Try many, and print where the planner is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--kind', choices=KINDS, default='wild')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--count', type=int, default=1000)
+    parser.add_argument('--show', type=int, metavar='NUMBER')
+    given = parser.parse_args()
+    said: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    start = time.perf_counter()
+    if given.show is not None:
+        ((_, case),) = cases(given.kind, given.show, 1)
+        assert case is not None
+        print(case.notation())
+        print(disagreement(case))
+        return
+    for number, case in cases(given.kind, given.seed, given.count):
+        if case is None:
+            said['bad specification'] += 1
+            continue
+        try:
+            found = disagreement(case, said)
+        except Exception as failure:
+            found = f'raised: {type(failure).__name__} {failure}'
+        if found:
+            wrong[found.split(':')[0]] += 1
+            print(number, found[:200], flush=True)
+    print(f'{given.count} in {time.perf_counter() - start:.0f} seconds')
+    for counts in (said, wrong):
+        print(dict(counts))
+    sys.exit(bool(wrong))
+
+
+if __name__ == '__main__':
+    main()

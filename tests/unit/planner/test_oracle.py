@@ -1,0 +1,40 @@
+"""Random reshapes, against trying every assignment of them: :mod:`tests.unit.planner.oracle`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.unit.planner import oracle
+
+pytest.importorskip('ortools')
+
+
+@pytest.mark.parametrize(
+    ('kind', 'seed', 'count'),
+    [('wild', 0, 300), ('wild', 2400, 100), ('wild', 3700, 100), ('tame', 0, 300)],
+)
+def test_trying_every_assignment_says_the_same(kind: str, seed: int, count: int) -> None:
+    said: Counter[str] = Counter()
+    wrong = {
+        number: found
+        for number, case in oracle.cases(kind, seed, count)
+        if case is not None and (found := oracle.disagreement(case, said))
+    }
+    assert not wrong
+    assert said['planned'] > count / 2
+    assert said['infeasible'] > count / 20
+    assert said['undetermined'] < count / 50
+
+
+def test_a_service_refuses_as_placement_does() -> None:
+    ((_, case),) = oracle.cases('tame', 0, 1)
+    assert case is not None
+    service = oracle.Service(case.snapshot)
+    held = {uuid: each.allocations for uuid, each in case.snapshot.consumers.items()}
+    provider = next(iter(next(iter(held.values()))))
+    with pytest.raises(oracle.NotAccepted, match='in use'):
+        service.reshape({provider: {}}, {})
+    with pytest.raises(oracle.NotAccepted):
+        service.reshape({provider: {}}, held)

@@ -1,0 +1,294 @@
+"""Plans and journals that somebody has edited, with a digest or a checksum that is right."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from placementclient import errors, files
+from placementclient.codec import journals, plans
+from placementclient.codec.encoding import builtins
+from placementclient.codec.trees import TreeRecord, tree_record
+from placementclient.model.outcomes import State
+from placementclient.planner.plan.plan import Plan
+from placementclient.reshape import executor, journal, verify
+from placementclient.snapshot.capture import capture
+from tests.functional import clouds
+from tests.functional.clouds import uuid_of
+from tests.unit.reshape.memory import Placement
+
+ROOT, OTHER = uuid_of('compute0'), uuid_of('compute1')
+#: Changes the record of a tree.
+Mutation = Callable[[dict[str, Any]], None]
+
+
+def vgpus(tree: dict[str, Any], side: str = 'after') -> list[dict[str, Any]]:
+    """The inventories of VGPU that the plan has on one side."""
+    contents = [change[side] for change in tree['providers'] if change[side]]
+    return [each['inventories']['VGPU'] for each in contents if 'VGPU' in each['inventories']]
+
+
+def children(tree: dict[str, Any]) -> list[dict[str, Any]]:
+    return [change for change in tree['providers'] if change['before'] is None]
+
+
+def root(tree: dict[str, Any]) -> dict[str, Any]:
+    return next(change for change in tree['providers'] if change['before'])
+
+
+def more_totals(tree: dict[str, Any]) -> None:
+    for each in vgpus(tree):
+        each |= {'total': each['total'] * 100, 'max_unit': each['total'] * 100}
+
+
+def more_totals_and_moves(tree: dict[str, Any]) -> None:
+    more_totals(tree)
+    for move in tree['moves']:
+        move['amount'] *= 100
+
+
+def more_of_everything(tree: dict[str, Any]) -> None:
+    more_totals_and_moves(tree)
+    for each in vgpus(tree, 'before'):
+        each['total'] *= 100
+
+
+def more_moves(tree: dict[str, Any]) -> None:
+    tree['moves'][0]['amount'] += 1
+
+
+def no_moves(tree: dict[str, Any]) -> None:
+    tree['moves'] = []
+
+
+def moves_elsewhere(tree: dict[str, Any]) -> None:
+    for move in tree['moves']:
+        move['to_provider'] = children(tree)[0]['name']
+
+
+def other_units(tree: dict[str, Any]) -> None:
+    for each in vgpus(tree):
+        each['max_unit'] = 1000
+
+
+def other_ratio(tree: dict[str, Any]) -> None:
+    for each in vgpus(tree):
+        each['allocation_ratio'] = 16.0
+
+
+def false_inventory(tree: dict[str, Any]) -> None:
+    """Of a class that does not move."""
+    for side in ('before', 'after'):
+        root(tree)[side]['inventories']['VCPU']['total'] = 320
+
+
+def false_holdings(tree: dict[str, Any]) -> None:
+    """A consumer holds more, and gets more."""
+    consumer = first_consumer(tree)
+    for side in ('before', 'after'):
+        for resources in tree['consumers'][consumer][side].values():
+            if 'VGPU' in resources:
+                resources['VGPU'] = 2
+    for row in tree['rows']:
+        if row['consumer_uuid'] == consumer:
+            row['amount'] = 2
+
+
+def less_memory(tree: dict[str, Any]) -> None:
+    """A consumer loses some of what it keeps on the root."""
+    consumer = tree['consumers'][first_consumer(tree)]
+    for side in ('before', 'after'):
+        consumer[side][ROOT]['MEMORY_MB'] = 1
+
+
+def first_consumer(tree: dict[str, Any]) -> str:
+    return min(tree['consumers'])
+
+
+def another_place(tree: dict[str, Any]) -> None:
+    """A consumer goes to another child than the one that it is known to be on."""
+    consumer = first_consumer(tree)
+    one, other = children(tree)
+    names = {one['name']: other['name'], other['name']: one['name']}
+    uuids = {one['uuid']: other['uuid'], other['uuid']: one['uuid']}
+    after = tree['consumers'][consumer]['after']
+    tree['consumers'][consumer]['after'] = {uuids.get(uuid, uuid): a for uuid, a in after.items()}
+    for row in tree['rows']:
+        if row['consumer_uuid'] == consumer:
+            row['to_provider'] = names[row['to_provider']]
+
+
+def a_guess(tree: dict[str, Any]) -> None:
+    for row in tree['rows']:
+        row['label'] = 'inferred'
+
+
+def another_parent(tree: dict[str, Any]) -> None:
+    for child in children(tree):
+        child['parent_provider_uuid'] = OTHER
+
+
+def another_root_of_children(tree: dict[str, Any]) -> None:
+    for child in children(tree):
+        child['root_provider_uuid'] = OTHER
+
+
+def another_root(tree: dict[str, Any]) -> None:
+    tree['root_provider_uuid'] = OTHER
+
+
+def another_name(tree: dict[str, Any]) -> None:
+    tree['root_provider_name'] = 'compute1'
+
+
+def more_traits(tree: dict[str, Any]) -> None:
+    children(tree)[0]['after']['traits'].append('HW_CPU_X86_SSE')
+
+
+def fewer_traits(tree: dict[str, Any]) -> None:
+    children(tree)[0]['after']['traits'].remove('CUSTOM_GPU')
+
+
+def traits_kept(tree: dict[str, Any]) -> None:
+    root(tree)['after']['traits'] = root(tree)['before']['traits']
+
+
+def more_aggregates(tree: dict[str, Any]) -> None:
+    children(tree)[0]['after']['aggregates'] = [OTHER]
+
+
+def more_names(tree: dict[str, Any]) -> None:
+    tree['traits'].append('CUSTOM_ANYTHING')
+
+
+def more_classes(tree: dict[str, Any]) -> None:
+    tree['resource_classes'].append('CUSTOM_ANYTHING')
+
+
+def follows_nobody(tree: dict[str, Any]) -> None:
+    tree['follows'] = [uuid_of('nobody')]
+
+
+def a_child_less(tree: dict[str, Any]) -> None:
+    gone = children(tree)[1]
+    tree['providers'].remove(gone)
+
+
+MUTATIONS = (
+    more_totals, more_totals_and_moves, more_of_everything, more_moves, no_moves, moves_elsewhere,
+    other_units, other_ratio, false_inventory, false_holdings, less_memory, another_place, a_guess,
+    another_parent, another_root_of_children, another_root, another_name, more_traits,
+    fewer_traits, traits_kept, more_aggregates, more_names, more_classes, a_child_less,
+)  # fmt: skip
+
+
+@pytest.fixture
+def placement() -> Placement:
+    return Placement(clouds.cloud(hosts=2, servers=2))
+
+
+@pytest.fixture
+def plan(placement: Placement) -> Plan:
+    made = clouds.plan_of(capture(placement.client()), 2, moved_trait=True)
+    placement.requests.clear()
+    return made
+
+
+def edited(plan: Plan, path: Path, mutate: Callable[[dict[str, Any]], None]) -> Plan:
+    """A plan that was edited in its file, whose digest is right again."""
+    document = json.loads(b''.join(plans.encode(plan)))
+    mutate(document)
+    del document['digest']
+    trees = ',\n'.join(json.dumps(tree) for tree in document.pop('trees'))
+    content = f'{json.dumps(document)[:-1]},"trees":[{trees}'.encode()
+    digest = f'],"digest":"sha256:{hashlib.sha256(content).hexdigest()}"}}\n'
+    path.write_bytes(content + digest.encode())
+    return files.read_plan(str(path))
+
+
+def noted(plan: Plan, path: Path, record: dict[str, Any], key: str = ROOT) -> str:
+    """A journal of the plan that says what one tree was planned to become instead."""
+    first = journals.Entry(
+        journal=journals.FORMAT, version=1, at='2026-11-22T00:00:00+00:00',
+        plan=plans.identity(plan),
+    )  # fmt: skip
+    line = journals.Entry(
+        at='2026-11-22T00:00:00+00:00', tree=key, plan=msgspec.convert(record, TreeRecord)
+    )
+    path.write_bytes(journals.encode(first) + journals.encode(line))
+    return str(path)
+
+
+def assert_refused(placement: Placement, plan: Plan, path: str) -> None:
+    """Neither the way there nor the way back sends anything for the first tree."""
+    before = clouds.content(capture(placement.client()))
+    for run in (executor.apply, executor.rollback):
+        try:
+            first, *_ = run(placement.client(), plan, path, trees=['compute0']).trees
+        except errors.PlacementError:
+            pass
+        else:
+            assert first.state in (State.LEFT_ALONE, State.ALREADY_BACK), (run, first)
+        # The question whether a reshape is allowed has no body.
+        assert set(placement.writes()) <= {'POST /reshaper'}
+        assert clouds.content(capture(placement.client())) == before
+
+
+def test_what_is_as_it_was_is_applied(placement: Placement, plan: Plan, tmp_path: Path) -> None:
+    same = edited(plan, tmp_path / 'plan.json', lambda document: None)
+    path = noted(same, tmp_path / 'journal', builtins(tree_record(same.trees[0])))
+    outcome = executor.apply(placement.client(), same, path)
+    assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
+
+
+@pytest.mark.parametrize('mutation', [*MUTATIONS, follows_nobody], ids=lambda each: each.__name__)
+def test_an_edited_plan_is_refused(
+    placement: Placement, plan: Plan, mutation: Mutation, tmp_path: Path
+) -> None:
+    bad = edited(plan, tmp_path / 'plan.json', lambda document: mutation(document['trees'][0]))
+    assert_refused(placement, bad, str(tmp_path / 'journal'))
+
+
+@pytest.mark.parametrize('mutation', MUTATIONS, ids=lambda each: each.__name__)
+def test_an_edited_journal_is_refused(
+    placement: Placement, plan: Plan, mutation: Mutation, tmp_path: Path
+) -> None:
+    record = copy.deepcopy(builtins(tree_record(plan.trees[0])))
+    mutation(record)
+    path = noted(plan, tmp_path / 'journal', record)
+    assert_refused(placement, plan, path)
+
+
+def test_another_tree_under_the_key_of_this_one(
+    placement: Placement, plan: Plan, tmp_path: Path
+) -> None:
+    path = noted(plan, tmp_path / 'journal', builtins(tree_record(plan.trees[1])))
+    with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
+        executor.apply(placement.client(), plan, path)
+    with pytest.raises(errors.BadFile, match='something else than what was reviewed'):
+        verify.verify(placement.client(), plan, journal_path=path)
+    path = noted(plan, tmp_path / 'journal', builtins(tree_record(plan.trees[0])), uuid_of('x'))
+    with pytest.raises(errors.BadFile, match='the plan has no tree'):
+        journal.read(path, plan)
+
+
+@pytest.mark.parametrize(
+    'selection', [{'name': ['compute1']}, {'uuid': [OTHER]}, {'trait': ['HW_CPU_X86_SSE']}]
+)
+def test_trees_that_the_specification_does_not_select(
+    placement: Placement, plan: Plan, selection: dict[str, Any], tmp_path: Path
+) -> None:
+    def select(document: dict[str, Any]) -> None:
+        document['spec']['trees'] = selection
+
+    bad = edited(plan, tmp_path / 'plan.json', select)
+    with pytest.raises(errors.PlacementError, match='does not select this tree'):
+        executor.apply(placement.client(), bad, str(tmp_path / 'journal'))
+    assert placement.writes() == []
