@@ -7,11 +7,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from placementclient.changes.operations import ConsumerChange
 from placementclient.codec.decoding import Source
 from placementclient.codec.snapshots import AllocationsRecord
 from placementclient.model.consumers import Resources
 from placementclient.planner.plan.plan import InventoryMove, Notice, PlannedRow, TreePlan
-from placementclient.planner.plan.state_changes import ConsumerChange, Content, ProviderChange
+from placementclient.planner.plan.state_changes import Content, ProviderChange
 
 K = TypeVar('K')
 V = TypeVar('V')

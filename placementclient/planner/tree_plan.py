@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from placementclient.changes.operations import ConsumerChange
 from placementclient.model.consumers import Allocations
 from placementclient.model.servers import ServerMigration
 from placementclient.planner import warnings
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, TreePlan
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment, Transfer
 from placementclient.planner.target.overlay import SnapshotOverlay

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from placementclient.changes.operations import ConsumerChange
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, Verdict
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import live_state
 from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
 

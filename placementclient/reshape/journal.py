@@ -17,11 +17,11 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from placementclient import errors, files
+from placementclient.changes.operations import Operation
 from placementclient.codec import journals, operations, plans, trees
 from placementclient.codec.journals import FORMAT, VERSION, Entry
 from placementclient.codec.trees import TreeRecord
 from placementclient.planner.plan import invariants, review
-from placementclient.planner.plan.operations import Operation
 from placementclient.planner.plan.plan import Plan, TreePlan
 
 

@@ -10,9 +10,7 @@ from typing import Any
 
 from placementclient import errors
 from placementclient.api import aggregate, reshaper, resource_class, resource_provider, trait
-from placementclient.http import Client
-from placementclient.microversion import KEEPS_CONSUMER_TYPE
-from placementclient.planner.plan.operations import (
+from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
     EnsureClass,
@@ -22,6 +20,8 @@ from placementclient.planner.plan.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.http import Client
+from placementclient.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.reshape.journal import Journal
 from placementclient.reshape.preconditions import Preconditions
 

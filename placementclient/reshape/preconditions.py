@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from placementclient import errors
 from placementclient.api import aggregate, allocation, trait
+from placementclient.changes.operations import ConsumerChange
 from placementclient.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.planner.plan.plan import TreePlan
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape.live_state import LiveProvider, TreeState
 
 

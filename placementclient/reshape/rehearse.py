@@ -11,6 +11,7 @@ from typing import Any
 from keystoneauth1.session import Session
 
 from placementclient import errors
+from placementclient.changes.operations import ConsumerChange
 from placementclient.codec.encoding import builtins
 from placementclient.codec.snapshots import consumer_record, provider_record
 from placementclient.direct import Direct
@@ -22,7 +23,7 @@ from placementclient.model.outcomes import Deviation, Rehearsal
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import executor, live_state, verify
 from placementclient.reshape.tree_queue import Report
 from placementclient.snapshot import restore

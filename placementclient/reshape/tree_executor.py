@@ -10,10 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from placementclient import errors
 from placementclient.api import resource_provider
-from placementclient.http import Client
-from placementclient.model.outcomes import State, TreeResult
-from placementclient.model.providers import Provider
-from placementclient.planner.plan.operations import (
+from placementclient.changes.operations import (
     DeleteProvider,
     EnsureClass,
     EnsureTrait,
@@ -22,6 +19,9 @@ from placementclient.planner.plan.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.http import Client
+from placementclient.model.outcomes import State, TreeResult
+from placementclient.model.providers import Provider
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import deviations, live_state, preconditions, replanning
 from placementclient.reshape.journal import Journal

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placementclient import errors
-from placementclient.model.origin import Origin
-from placementclient.model.providers import normalized
-from placementclient.planner.plan.operations import (
+from placementclient.changes.operations import (
+    ConsumerChange,
     CreateProvider,
     EnsureClass,
     EnsureTrait,
@@ -25,7 +24,9 @@ from placementclient.planner.plan.operations import (
     SetAggregates,
     SetTraits,
 )
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.model.origin import Origin
+from placementclient.model.providers import normalized
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Spec
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from placementclient.model.consumers import Allocations, Resources
+from placementclient.model.consumers import Resources
 from placementclient.model.inventories import Inventory
 
 
@@ -58,26 +58,3 @@ class ProviderChange:
         """The classes whose inventory changes."""
         before, after = self.content_before.inventories, self.after.inventories
         return {name for name in {*before, *after} if before.get(name) != after.get(name)}
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerChange:
-    """A consumer with all that it holds, everywhere, before and after.
-
-    :param generation: the one that was read
-    :param type: ``None`` where it was never set, and so has to stay
-    :param before: ``{provider UUID: {resource class: amount}}``
-    :param after: the same, of what it is to hold
-    """
-
-    uuid: str
-    project_id: str | None
-    user_id: str | None
-    generation: int | None
-    type: str | None
-    before: Allocations
-    after: Allocations
-
-    def inverse(self) -> ConsumerChange:
-        """The way back. The generation stays the one that was read."""
-        return replace(self, before=self.after, after=self.before)

@@ -20,13 +20,13 @@ from typing import Any
 import yaml
 
 from placementclient import errors
+from placementclient.changes.operations import Reshape
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
-from placementclient.planner.plan.operations import Reshape
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.spec import specification
 from placementclient.planner.spec.assignments import Row

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from placementclient import errors
-from placementclient.planner.plan.operations import CreateProvider, Reshape
+from placementclient.changes.operations import CreateProvider, Reshape
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.spec import specification
 from placementclient.reshape import journal

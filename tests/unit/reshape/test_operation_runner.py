@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from placementclient.changes.operations import EnsureClass, EnsureTrait
 from placementclient.http import Client
-from placementclient.planner.plan.operations import EnsureClass, EnsureTrait
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
 from placementclient.reshape import journal

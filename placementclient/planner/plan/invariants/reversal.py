@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from placementclient.model.consumers import Allocations
-from placementclient.model.inventories import Inventory
-from placementclient.planner.plan.invariants.subject import Subject
-from placementclient.planner.plan.operations import (
+from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
     EnsureClass,
@@ -18,6 +15,9 @@ from placementclient.planner.plan.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.model.consumers import Allocations
+from placementclient.model.inventories import Inventory
+from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.state_changes import Content
 
 

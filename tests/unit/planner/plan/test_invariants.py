@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient import errors
+from placementclient.changes.operations import ConsumerChange
 from placementclient.model.inventories import Inventory
 from placementclient.planner import planner, replan
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.plan.state_changes import ConsumerChange, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec import specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
