@@ -30,7 +30,6 @@ TESTS = [
         'reshape_drift',
         'reshape_rollback',
         'reshape_additions',
-        'reshape_multiprocess',
         'bulk',
     )
 ]

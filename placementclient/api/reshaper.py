@@ -53,3 +53,16 @@ def allowed(client: Client) -> bool:
     except errors.BadRequest:
         return True
     raise errors.InvalidAnswer('The reshaper accepted an empty request')
+
+
+def check_allowed(client: Client) -> None:
+    """See whether the service has the reshaper, and the policy lets this user reshape.
+
+    :raises errors.UnsupportedVersion: if the service is older
+    :raises errors.Forbidden: if the policy does not allow it
+    """
+    client.require('a reshape', SINCE)
+    if not allowed(client):
+        raise errors.Forbidden(
+            403, f'The policy does not allow to reshape: the role {ROLE!r} is needed'
+        )

@@ -42,11 +42,17 @@ from placementclient.model.snapshots import Snapshot
 class Intents(Protocol):
     """Notes what is sent: a journal."""
 
-    def intend(self, operation: Operation) -> None:
-        """Note a request before it is sent; when this returns, the note is on the disk."""
+    def intend(self, operation: Operation, *, synced: bool = True) -> None:
+        """Note a request before it is sent; when this returns, the note is on the disk.
+
+        :param synced: not so for a request that has no effect before :meth:`sync` was called
+        """
 
     def note(self, outcome: str) -> None:
         """Note what became of the request before."""
+
+    def sync(self) -> None:
+        """See to it that all notes are on the disk."""
 
 
 class EnsuredNames:
@@ -72,7 +78,7 @@ class Applier:
     A generation goes from the read that the operations were decided on to the write. It retries
     nothing: :func:`placementclient.api.conflict.retried` reads and decides again.
 
-    :param there: the part of the cloud that the operations were decided on, as it was read
+    :param generations: of the providers, when the operations were decided on, by UUID
     :param journal: gets the intent before the request is sent, and the outcome after it
     :param names: the custom classes and traits that other appliers of the run have made
     :param report: gets each operation when it is done; and, with ``False``, one that may be done
@@ -81,7 +87,7 @@ class Applier:
     def __init__(
         self,
         client: Client,
-        there: Snapshot,
+        generations: Mapping[str, int],
         *,
         journal: Intents | None = None,
         names: EnsuredNames | None = None,
@@ -89,9 +95,8 @@ class Applier:
     ) -> None:
         self._client, self._journal, self._report = client, journal, report
         self._names = names or EnsuredNames()
-        self._generations: dict[str, int] = {
-            state.uuid: state.provider.generation for state in there.providers.values()
-        }
+        self._generations = dict(generations)
+        self._is_joint = False
         # The providers and consumers whose generations an earlier operation has moved.
         self._moved: set[str] = set()
 
@@ -109,9 +114,34 @@ class Applier:
                 self._perform(operation)
 
     @contextlib.contextmanager
+    def joint(self) -> Iterator[None]:
+        """Make one transaction of all operations until the end, where the service can do that.
+
+        Then one sync of the journal is enough for them: nothing is done before it.
+
+        :raises errors.PlacementError: if an operation fails; then all of them are taken back,
+            which the journal says
+        """
+        if self._client.transaction is None:
+            yield
+            return
+        self._is_joint = True
+        try:
+            with self._client.transaction():
+                yield
+                if self._journal:
+                    self._journal.sync()
+        except errors.PlacementError:
+            if self._journal:
+                self._journal.note('taken back')
+            raise
+        finally:
+            self._is_joint = False
+
+    @contextlib.contextmanager
     def _noted(self, operation: Operation) -> Iterator[None]:
         if self._journal:
-            self._journal.intend(operation)
+            self._journal.intend(operation, synced=not self._is_joint)
         try:
             yield
         except (errors.NoAnswer, KeyboardInterrupt) as lost:
@@ -274,6 +304,11 @@ class Applier:
         if there != expected:
             raise errors.ConcurrentUpdate(409, f'{provider_uuid} was changed in between')
         self._moved_to(provider_uuid, generation)
+
+
+def generations_of(snapshot: Snapshot) -> dict[str, int]:
+    """Return the generations of providers, by UUID."""
+    return {uuid: state.provider.generation for uuid, state in snapshot.providers.items()}
 
 
 def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:

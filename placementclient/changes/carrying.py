@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from placementclient import errors
 from placementclient.api.conflict import retried
-from placementclient.changes.applier import Applier, EnsuredNames
+from placementclient.changes.applier import Applier, EnsuredNames, generations_of
 from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.simulation import simulate
@@ -99,7 +99,7 @@ class Carrying:
                 if tree:
                     Applier(
                         self._client,
-                        tree.before,
+                        generations_of(tree.before),
                         names=self._names,
                         report=lambda operation, is_known: self._note(
                             result, tree, done, operation, is_known

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
 
-#: Beside --workers, which are threads.
-PROCESSES = Option(
-    '--processes',
-    metavar='<number>',
-    type=option.positive,
-    help='So many trees at the same time, each in a process of its own; with the embedded '
-    'Placement on MySQL, MariaDB or PostgreSQL',
-)
-
-
 OTHER_SERVICE = Option(
     '--other-service',
     action='store_true',
@@ -146,7 +136,6 @@ class ApplyReshape(_Run):
             help='At most so many trees, not counting those that are done',
         ),
         option.workers('trees to change'),
-        PROCESSES,
         Option(
             '--max-failures',
             metavar='<number>',
@@ -186,7 +175,6 @@ class ApplyReshape(_Run):
                 trees=parsed_args.tree,
                 limit=parsed_args.limit,
                 workers=parsed_args.workers,
-                processes=parsed_args.processes,
                 max_failures=parsed_args.max_failures,
                 other_service=parsed_args.other_service,
                 report=report,
@@ -230,7 +218,6 @@ class RollbackReshape(_Run):
         PLAN,
         TREE,
         option.workers('trees to change'),
-        PROCESSES,
         OTHER_SERVICE,
         option.YES,
     )
@@ -252,7 +239,6 @@ class RollbackReshape(_Run):
                 _journal(parsed_args),
                 trees=parsed_args.tree,
                 workers=parsed_args.workers,
-                processes=parsed_args.processes,
                 other_service=parsed_args.other_service,
                 report=report,
             )

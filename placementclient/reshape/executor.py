@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from placementclient import errors
 from placementclient.api import reshaper
+from placementclient.api.parallel import parallel
+from placementclient.changes.tree_queue import (
+    OtherService,
+    Report,
+    TreeQueue,
+    result_of,
+    unknown_outcomes,
+)
 from placementclient.http import Client
 from placementclient.model.outcomes import Outcome, State
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.reshape import journal, live_state, multiprocess, preconditions, reading
+from placementclient.reshape import journal, live_state, preconditions, reading
 from placementclient.reshape.reading import Source
-from placementclient.reshape.tree_executor import Run, unknown_outcomes
-from placementclient.reshape.tree_queue import Report, TreeQueue, result_of
-from placementclient.snapshot.capture import UnstableRead, parallel
+from placementclient.reshape.tree_executor import Run, TreeExecutor
+from placementclient.snapshot.capture import UnstableRead
 
 
 def apply(
@@ -28,7 +33,6 @@ def apply(
     trees: Sequence[str] = (),
     limit: int | None = None,
     workers: int = 1,
-    processes: int | None = None,
     max_failures: int | None = None,
     other_service: bool = False,
     report: Report | None = None,
@@ -44,22 +48,19 @@ def apply(
     :param trees: names or UUIDs of roots; none: all
     :param limit: at most so many trees, not counting those that are known to be done
     :param workers: how many trees at a time
-    :param processes: so many trees at a time instead, each in a process of its own
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param other_service: whether the plan may be applied to a service that does not seem to be the
         one that it was made for
     :param report: told how each tree ended
     :raises invariants.BadPlan: if the plan, or a tree in its journal, is not sound
-    :raises preconditions.OtherService: if it was made for another service; no journal is written
+    :raises OtherService: if it was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the service has no reshaper
     :raises errors.Forbidden: if the policy does not allow it
     :raises errors.BadFile: if the journal cannot be used
     :raises journal.JournalLocked: if the plan is being applied or rolled back already
-    :raises errors.UsageError: if there can be no processes
     """
-    _check_processes(client, processes)
     invariants.check(plan)
-    _check_allowed(client)
+    reshaper.check_allowed(client)
     with journal.opened(journal_path, plan) as opened:
         run = Run(client, plan, opened)
         queue = TreeQueue(
@@ -68,13 +69,12 @@ def apply(
         with queue.ending():
             _end_those_done(run, queue, State.APPLIED, workers)
             as_planned = _preflight(run, queue, workers, other_service)
-            with _workers(run, processes) as at_work:
-                queue.run(
-                    lambda tree: at_work.forward(
-                        tree, is_as_planned=tree.root_provider_uuid in as_planned
-                    ),
-                    processes or workers,
-                )
+            queue.run(
+                lambda tree: TreeExecutor(run, run.current(tree)).forward(
+                    is_as_planned=tree.root_provider_uuid in as_planned
+                ),
+                workers,
+            )
         return queue.outcome()
 
 
@@ -85,7 +85,6 @@ def rollback(
     *,
     trees: Sequence[str] = (),
     workers: int = 1,
-    processes: int | None = None,
     other_service: bool = False,
     report: Report | None = None,
 ) -> Outcome:
@@ -96,9 +95,8 @@ def rollback(
 
     The parameters and what is raised are those of :func:`apply`.
     """
-    _check_processes(client, processes)
     invariants.check(plan)
-    _check_allowed(client)
+    reshaper.check_allowed(client)
     with journal.opened(journal_path, plan) as opened:
         run = Run(client, plan, opened)
         queue = TreeQueue(plan.selected(trees), report=report, backward=True)
@@ -107,32 +105,11 @@ def rollback(
                 _check_service_back(run, plan.selected(trees))
             opened.begin()
             _end_those_done(run, queue, State.ROLLED_BACK, workers)
-            with _workers(run, processes) as at_work:
-                queue.run(at_work.backward, processes or workers)
+            queue.run(lambda tree: TreeExecutor(run, run.current(tree)).backward(), workers)
         return queue.outcome()
 
 
-def _check_processes(client: Client, processes: int | None) -> None:
-    if processes is not None:
-        multiprocess.check(client)
-
-
-def _workers(run: Run, processes: int | None) -> AbstractContextManager[multiprocess.Workers]:
-    """Who works on the trees: threads of this process, or so many others."""
-    if processes is None:
-        return contextlib.nullcontext(multiprocess.Threads(run))
-    return multiprocess.started(run, processes)
-
-
-def _check_allowed(client: Client) -> None:
-    client.require('a reshape', reshaper.SINCE)
-    if not reshaper.allowed(client):
-        raise errors.Forbidden(
-            403, f'The policy does not allow to reshape: the role {reshaper.ROLE!r} is needed'
-        )
-
-
-def _end_those_done(run: Run, queue: TreeQueue, done: State, workers: int) -> None:
+def _end_those_done(run: Run, queue: TreeQueue[TreePlan], done: State, workers: int) -> None:
     """End the trees of which the journal says that they are done already.
 
     Unless they are on the other side again: another plan or a backup may have undone it.
@@ -171,11 +148,11 @@ class _Seen:
     obstacle: preconditions.LeftAlone | None = None
 
 
-def _preflight(run: Run, queue: TreeQueue, workers: int, other_service: bool) -> set[str]:
+def _preflight(run: Run, queue: TreeQueue[TreePlan], workers: int, other_service: bool) -> set[str]:
     """Look at every tree that may have its turn; end those that cannot be begun.
 
     :return: the roots of the trees to which nothing has happened since the plan was made
-    :raises preconditions.OtherService: if the plan is not for this service
+    :raises OtherService: if the plan is not for this service
     """
 
     startable = queue.startable()
@@ -228,7 +205,7 @@ def _seen(run: Run, source: Source, tree: TreePlan) -> _Seen:
 def _check_service(run: Run, seen: Sequence[_Seen]) -> None:
     """See that the plan is for the service that is connected to.
 
-    :raises preconditions.OtherService: if none of its trees is there, or if it was made of another
+    :raises OtherService: if none of its trees is there, or if it was made of another
         service and what is there is not what it was made of
     """
     if seen and not any(each.is_there for each in seen):
@@ -243,7 +220,7 @@ def _check_service(run: Run, seen: Sequence[_Seen]) -> None:
 def _check_any(run: Run, trees: Sequence[TreePlan]) -> None:
     """See that one of some trees is there.
 
-    :raises preconditions.OtherService: if not
+    :raises OtherService: if not
     """
     with unknown_outcomes():
         roots = (tree.root_provider_uuid for tree in trees)
@@ -255,7 +232,7 @@ def _check_service_back(run: Run, trees: Sequence[TreePlan]) -> None:
     """The same before the way back.
 
     :param trees: those to take back
-    :raises preconditions.OtherService: what :func:`_check_service` does
+    :raises OtherService: what :func:`_check_service` does
     """
     _check_any(run, run.plan.trees)
     if not is_elsewhere(run.client, run.plan):
@@ -275,9 +252,9 @@ def is_elsewhere(client: Client, plan: Plan) -> bool:
     return plan.origin is not None and plan.origin.service not in (None, client.service)
 
 
-def _other_service(run: Run, reason: str) -> preconditions.OtherService:
+def _other_service(run: Run, reason: str) -> OtherService:
     made = run.plan.origin.service if run.plan.origin else None
-    return preconditions.OtherService(
+    return OtherService(
         f'This is {run.client.service}, and {reason}. '
         + (f'The plan was made of {made}. ' if made else '')
         + 'Nothing was sent. Connect to the service that the plan is for; if it is this one, give '

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from placementclient import errors
 from placementclient.api import aggregate, allocation, trait
-from placementclient.changes.operations import ConsumerChange
+from placementclient.changes.operations import (
+    ConsumerChange,
+    CreateProvider,
+    Operation,
+    Reshape,
+    SetAggregates,
+    SetTraits,
+)
 from placementclient.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
@@ -19,10 +26,6 @@ from placementclient.reshape.live_state import LiveProvider, TreeState
 
 class LeftAlone(errors.Differs):
     """A tree is not as it was planned for, and it cannot be planned again for what it is."""
-
-
-class OtherService(errors.PlacementError):
-    """The plan was made for another service than the one that is connected to."""
 
 
 @dataclass(slots=True)
@@ -41,6 +44,27 @@ class Preconditions:
     aggregates: dict[str, frozenset[str]] = field(default_factory=dict)
     consumers: dict[str, ConsumerChange] = field(default_factory=dict)
     existing: set[str] = field(default_factory=set)
+
+    def adjusted(self, operation: Operation) -> Operation | None:
+        """Return an operation that does the same to what is there; ``None`` if it is done."""
+        match operation:
+            case CreateProvider(uuid):
+                return None if uuid in self.existing else operation
+            case SetTraits(uuid):
+                return _onto(operation, self.traits.get(uuid, operation.before))
+            case SetAggregates(uuid):
+                return _onto(operation, self.aggregates.get(uuid, operation.before))
+            case Reshape(consumers=consumers):
+                current = tuple(self.consumers.get(change.uuid, change) for change in consumers)
+                return replace(operation, consumers=current)
+        return operation
+
+
+def _onto(
+    operation: SetTraits | SetAggregates, there: frozenset[str]
+) -> SetTraits | SetAggregates | None:
+    wanted = operation.onto(there)
+    return None if wanted == there else replace(operation, before=there, after=wanted)
 
 
 def as_planned(tree: TreePlan) -> Preconditions:

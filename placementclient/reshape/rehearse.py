@@ -12,6 +12,7 @@ from keystoneauth1.session import Session
 
 from placementclient import errors
 from placementclient.changes.operations import ConsumerChange
+from placementclient.changes.tree_queue import Report
 from placementclient.codec.encoding import builtins
 from placementclient.codec.snapshots import consumer_record, provider_record
 from placementclient.direct import Direct
@@ -25,7 +26,6 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import executor, live_state, verify
-from placementclient.reshape.tree_queue import Report
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
 from placementclient.wording import listed

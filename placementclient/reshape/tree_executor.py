@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from placementclient import errors
 from placementclient.api import resource_provider
+from placementclient.changes.applier import Applier, EnsuredNames
+from placementclient.changes.journal import TreeJournal
 from placementclient.changes.operations import (
     DeleteProvider,
     EnsureClass,
@@ -19,6 +20,7 @@ from placementclient.changes.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.http import Client
 from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
@@ -26,7 +28,6 @@ from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import deviations, live_state, preconditions, replanning
 from placementclient.reshape.journal import Journal
 from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
-from placementclient.reshape.operation_runner import Names, OperationRunner
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.snapshot.capture import UnstableRead
 
@@ -34,10 +35,6 @@ from placementclient.snapshot.capture import UnstableRead
 MAX_RETRIES = 7
 #: How long the pause before the first of them may be, in seconds; each time twice as long.
 BACKOFF = 0.08
-
-
-class OutcomeUnknown(errors.PlacementError):
-    """The service does not answer: whether the last request was granted is not known."""
 
 
 #: What may be otherwise the next time.
@@ -61,25 +58,11 @@ class Run:
     client: Client
     plan: Plan
     journal: Journal
-    names: Names = field(default_factory=Names)
+    names: EnsuredNames = field(default_factory=EnsuredNames)
 
     def current(self, tree: TreePlan) -> TreePlan:
         """A tree as it was planned last: in the plan, or again while it was applied."""
         return self.journal.of(tree.root_provider_uuid).plan or tree
-
-
-@contextlib.contextmanager
-def unknown_outcomes() -> Iterator[None]:
-    """Make one kind of error of all answers that say nothing about what was done.
-
-    :raises OutcomeUnknown: for them
-    """
-    try:
-        yield
-    except errors.NoAnswer as reason:
-        raise OutcomeUnknown(
-            f'No answer of the service: {reason}. What was done is read back by the next run'
-        ) from reason
 
 
 class TreeExecutor:
@@ -165,28 +148,29 @@ class TreeExecutor:
                 self._replan(found)
                 return None
             conditions = found
-        runner = self._runner(conditions)
+        applier = self._applier(conditions)
         operations = iter(self.tree.operations())
         try:
-            self._run_up_to_reshape(runner, operations)
+            self._run_up_to_reshape(applier, conditions, operations)
         except errors.DuplicateName:
             self._check_elsewhere()
             raise
         return self._complete(operations)
 
-    def _run_up_to_reshape(self, runner: OperationRunner, operations: Iterator[Operation]) -> None:
+    def _run_up_to_reshape(
+        self, applier: Applier, conditions: Preconditions, operations: Iterator[Operation]
+    ) -> None:
         for operation in self.tree.operations():
             if isinstance(operation, EnsureClass | EnsureTrait):
                 # Not joined to the others: when it is there already, the service tries and fails.
-                runner.run(operation)
-        with runner.joint():
+                applier.run([operation])
+        with applier.joint():
             for operation in operations:
+                # Also if no answer comes.
+                self._ours = self._ours or isinstance(operation, Reshape)
+                _run(applier, conditions, operation)
                 if isinstance(operation, Reshape):
-                    # Also if no answer comes.
-                    self._ours = True
-                    runner.run(operation)
                     break
-                runner.run(operation)
 
     def _replan(self, drift: str) -> None:
         """Plan the tree again, as something that matters has changed.
@@ -211,9 +195,12 @@ class TreeExecutor:
     def _listed(self) -> dict[str, Provider]:
         return live_state.listing(self._client, live_state.roots_of(self.tree))
 
-    def _runner(self, conditions: Preconditions) -> OperationRunner:
-        return OperationRunner(
-            self._client, self._journal, self._run.names, self._root_uuid, conditions
+    def _applier(self, conditions: Preconditions) -> Applier:
+        return Applier(
+            self._client,
+            conditions.generations,
+            journal=TreeJournal(self._journal, self._root_uuid),
+            names=self._run.names,
         )
 
     def _complete(self, operations: Iterable[Operation]) -> TreeResult:
@@ -251,7 +238,7 @@ class TreeExecutor:
                 conditions = preconditions.for_aggregates(self._client, operation.provider_uuid)
             else:
                 continue
-            self._runner(conditions).run(operation)
+            _run(self._applier(conditions), conditions, operation)
 
     def _backward(self) -> TreeResult:
         record = self._journal.of(self._root_uuid)
@@ -267,7 +254,8 @@ class TreeExecutor:
             if not begun and record.ended is None:
                 self._check_ours(tree_state)
             back = replanning.planned_back(snapshot, self._run.plan, self.tree)
-            self._runner(preconditions.as_planned(back)).run(_reshape_of(back))
+            conditions = preconditions.as_planned(back)
+            _run(self._applier(conditions), conditions, _reshape_of(back))
             tree_state = live_state.read_tree_state(self._client, self.tree, tree_state.listed)
             self._verify(replace(tree_state, tree=back))
         elif not begun and not any(
@@ -294,15 +282,15 @@ class TreeExecutor:
     def _retreat(self, tree_state: TreeState) -> None:
         """Take back what surrounds the reshape: traits, aggregates, and the providers made."""
         inverse = self.tree.inverse()
-        runner = self._runner(Preconditions())
-        with runner.joint():
+        applier = self._applier(Preconditions())
+        with applier.joint():
             self._set(inverse)
             for operation in inverse:
                 if isinstance(operation, DeleteProvider):
-                    self._remove(runner, operation, tree_state.providers.get(operation.uuid))
+                    self._remove(applier, operation, tree_state.providers.get(operation.uuid))
 
     def _remove(
-        self, runner: OperationRunner, operation: DeleteProvider, there: LiveProvider | None
+        self, applier: Applier, operation: DeleteProvider, there: LiveProvider | None
     ) -> None:
         """Delete a provider that was made, unless it is gone already.
 
@@ -312,7 +300,7 @@ class TreeExecutor:
             return
         if not there.is_empty:
             raise LeftAlone(f'{operation.name} is not empty')
-        runner.run(operation)
+        applier.run([operation])
 
     def _leave_alone(self, state: State, reason: errors.PlacementError) -> TreeResult:
         """End without success; what was prepared is taken back, as far as nobody uses it."""
@@ -331,6 +319,13 @@ class TreeExecutor:
         self, state: State, reason: str = '', error: errors.PlacementError | None = None
     ) -> TreeResult:
         return TreeResult(self._root_uuid, self.tree.root_provider_name, state, reason, error)
+
+
+def _run(applier: Applier, conditions: Preconditions, operation: Operation) -> None:
+    """Carry out an operation on what is there, unless it is done already."""
+    adjusted = conditions.adjusted(operation)
+    if adjusted is not None:
+        applier.run([adjusted])
 
 
 def _reshape_of(tree: TreePlan) -> Reshape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from placementclient.api.parallel import parallel
 from placementclient.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.planner.plan.plan import Plan, TreePlan
@@ -13,7 +14,7 @@ from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.reshape.reading import Source
-from placementclient.snapshot.capture import UnstableRead, parallel
+from placementclient.snapshot.capture import UnstableRead
 
 
 def verify(

@@ -9,12 +9,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from placementclient import errors, program
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.api.parallel import parallel
 from placementclient.http import Client
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.consumers import Consumer, Holding
@@ -129,15 +129,6 @@ def _at_once(
         for root in snapshot.roots():
             progress(root.name)
     return snapshot
-
-
-def parallel(function: Callable[[T], U], items: Iterable[T], workers: int) -> Iterator[U]:
-    """The results of a function, in order; what has not begun is dropped after a failure."""
-    pool = ThreadPoolExecutor(max(1, workers))
-    try:
-        yield from pool.map(function, items)
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _members(client: Client, trees: Sequence[str]) -> list[list[Provider]]:

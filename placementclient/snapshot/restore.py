@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.api.conflict import retried
-from placementclient.changes.applier import Applier
+from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
@@ -78,7 +78,7 @@ def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
     def attempt() -> None:
         # Another writer may have changed what this one has made: it goes on beside that.
         there, after = decided.pop() if decided else _left(client, snapshot)
-        Applier(client, there).run(diff(there, after))
+        Applier(client, generations_of(there)).run(diff(there, after))
 
     retried(attempt, max_retries=client.max_retries)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.api.parallel import parallel
 from placementclient.http import Client
 from placementclient.microversion import Microversion
 from placementclient.model.consumers import Consumer, Holding
@@ -19,7 +20,6 @@ from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, reach
-from placementclient.snapshot.capture import parallel
 from placementclient.snapshot.listing import tree_of, whole_trees
 
 #: From here on the sharing providers can be asked for.

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from placementclient import http
-from placementclient.changes.applier import Applier
+from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot.capture import capture
@@ -16,7 +16,7 @@ from tests.snapshot_pairs import content, pair
 
 
 def write(client: http.Client, there: Snapshot, wanted: Snapshot) -> None:
-    Applier(client, there).run(diff(there, wanted))
+    Applier(client, generations_of(there)).run(diff(there, wanted))
 
 
 @pytest.mark.parametrize('seed', range(30))

@@ -16,6 +16,7 @@ from keystoneauth1.exceptions.connection import ConnectFailure
 
 from placementclient import errors
 from placementclient.api import resource_provider
+from placementclient.changes.tree_queue import OutcomeUnknown
 from placementclient.errors import ExitStatus
 from placementclient.http import Client
 from placementclient.model.consumers import Consumer
@@ -83,7 +84,7 @@ def test_a_service_that_is_gone_stops_the_run(
         ('compute0', 'applied'), ('compute1', 'failed'), ('compute2', 'not started')
     ]  # fmt: skip
     assert outcome.exit_status is ExitStatus.PARTIAL
-    assert isinstance(outcome.stopped, tree_executor.OutcomeUnknown)
+    assert isinstance(outcome.stopped, OutcomeUnknown)
     assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 

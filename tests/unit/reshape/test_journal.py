@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from placementclient import errors
 from placementclient.changes.operations import CreateProvider, Reshape
+from placementclient.codec import operations
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.spec import specification
 from placementclient.reshape import journal
@@ -37,7 +39,7 @@ def path(tmp_path: Path) -> str:
 def test_what_it_knows_afterwards(path: str) -> None:
     plan = plan_of(1)
     with journal.opened(path, plan) as opened:
-        opened.intend(ROOT, CREATE)
+        opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done')
         assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
         opened.revise(plan.trees[0])
@@ -57,14 +59,14 @@ def test_there_need_not_be_one(path: str) -> None:
 def test_it_only_grows_from_whatever_prefix(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = plan_of(1)
     with journal.opened(path, plan) as opened:
-        opened.intend(ROOT, CREATE)
+        opened.intend(ROOT, operations.record(CREATE))
         opened.end(ROOT, 'applied')
     whole = Path(path).read_bytes()
-    monkeypatch.setattr(journal.os, 'fsync', lambda descriptor: None)
+    monkeypatch.setattr(os, 'fsync', lambda descriptor: None)
     for length in range(len(whole) + 1):
         Path(path).write_bytes(whole[:length])
         with journal.opened(path, plan) as opened:
-            opened.intend(ROOT, RESHAPE)
+            opened.intend(ROOT, operations.record(RESHAPE))
         assert Path(path).read_bytes().startswith(whole[:length])
         record = journal.read(path, plan)[ROOT]
         assert (record.begun, record.ended) == (True, None)
@@ -111,9 +113,9 @@ def test_after_a_failure_nothing_is_written_any_more(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         with monkeypatch.context() as patch:
-            patch.setattr(journal.os, 'write', full)
+            patch.setattr(os, 'write', full)
             with pytest.raises(journal.JournalFailed, match='No space left'):
-                opened.intend(ROOT, RESHAPE)
+                opened.intend(ROOT, operations.record(RESHAPE))
         with pytest.raises(journal.JournalFailed):
             opened.note(ROOT, 'done')
         assert not opened.of(ROOT).begun
@@ -127,9 +129,9 @@ def test_a_disk_that_does_not_sync_stops_an_intent(
         def broken(descriptor: int) -> None:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-        monkeypatch.setattr(journal.os, 'fsync', broken)
+        monkeypatch.setattr(os, 'fsync', broken)
         with pytest.raises(journal.JournalFailed, match='Input/output error'):
-            opened.intend(ROOT, RESHAPE)
+            opened.intend(ROOT, operations.record(RESHAPE))
 
 
 def test_every_line_has_its_time(path: str) -> None:
@@ -174,7 +176,7 @@ def test_where_nothing_can_be_locked_that_is_told(
     def flock(descriptor: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(journal.fcntl, 'flock', flock)
+    monkeypatch.setattr(fcntl, 'flock', flock)
     with (
         pytest.raises(errors.BadFile, match='No locks available'),
         journal.opened(path, plan_of(1)),

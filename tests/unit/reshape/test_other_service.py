@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.changes.tree_queue import OtherService
 from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, preconditions
+from placementclient.reshape import executor
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -39,7 +40,7 @@ def test_where_none_of_the_trees_is_nothing_is_noted(
 ) -> None:
     plan, path = planned(placement, 'https://right.test/placement'), tmp_path / 'journal'
     wrong = Placement(clouds.Snapshot([clouds.host('another')], []))
-    with pytest.raises(preconditions.OtherService) as caught:
+    with pytest.raises(OtherService) as caught:
         run(wrong.client(), plan, str(path))
     assert str(caught.value) == (
         f'This is {wrong.client().service}, and none of the trees of the plan exists here. The '
@@ -79,9 +80,9 @@ def test_where_trees_differ_another_url_is_one(placement: Placement, tmp_path: P
     there = placement.providers[uuid_of('compute1')]
     there.inventories['VGPU']['total'] = 9
     there.generation += 1
-    with pytest.raises(preconditions.OtherService, match='compute1: the inventories of compute1'):
+    with pytest.raises(OtherService, match='compute1: the inventories of compute1'):
         executor.apply(placement.client(), plan, str(path))
-    with pytest.raises(preconditions.OtherService, match='compute1: it is neither as it was'):
+    with pytest.raises(OtherService, match='compute1: it is neither as it was'):
         executor.rollback(placement.client(), plan, str(path))
     assert (set(placement.writes()), path.exists()) == ({'POST /reshaper'}, False)
     outcome = executor.apply(placement.client(), plan, str(path), other_service=True)

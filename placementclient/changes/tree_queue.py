@@ -7,13 +7,38 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from graphlib import TopologicalSorter
+from typing import Generic, Protocol, TypeVar
 
 from placementclient import errors
+from placementclient.changes.journal import JournalFailed
 from placementclient.model.outcomes import Outcome, State, TreeResult
-from placementclient.planner.plan.plan import TreePlan
-from placementclient.reshape.journal import JournalFailed
-from placementclient.reshape.preconditions import OtherService
-from placementclient.reshape.tree_executor import OutcomeUnknown
+
+
+class OtherService(errors.PlacementError):
+    """The plan was made for another service than the one that is connected to."""
+
+
+class OutcomeUnknown(errors.PlacementError):
+    """The service does not answer: it is not known whether the last request was granted."""
+
+
+class PlannedTree(Protocol):
+    """A tree of a plan, whatever the plan does to it.
+
+    :ivar follows: the roots of the trees that have to be done before this one
+    """
+
+    @property
+    def root_provider_uuid(self) -> str: ...
+
+    @property
+    def root_provider_name(self) -> str: ...
+
+    @property
+    def follows(self) -> Sequence[str]: ...
+
+
+T = TypeVar('T', bound=PlannedTree)
 
 #: Told how each tree ended, when it ends.
 Report = Callable[[TreeResult], None]
@@ -21,7 +46,7 @@ Report = Callable[[TreeResult], None]
 _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 
 
-class TreeQueue:
+class TreeQueue(Generic[T]):
     """The trees of a run, each of which waits for those that it follows.
 
     Whatever ends the run, :meth:`outcome` tells of every tree.
@@ -35,7 +60,7 @@ class TreeQueue:
 
     def __init__(
         self,
-        trees: Sequence[TreePlan],
+        trees: Sequence[T],
         *,
         limit: int | None = None,
         max_failures: int | None = None,
@@ -56,7 +81,7 @@ class TreeQueue:
             for followed in self.trees.keys() & set(tree.follows):
                 self._order.add(*((followed, uuid) if backward else (uuid, followed)))
 
-    def startable(self) -> list[TreePlan]:
+    def startable(self) -> list[T]:
         """The trees that have not ended and may be begun."""
         pending = [tree for uuid, tree in self.trees.items() if uuid not in self._results]
         return pending[: self._startable]
@@ -84,7 +109,7 @@ class TreeQueue:
         except Exception as reason:
             self._stopped = _as_ours(reason)
 
-    def run(self, run_tree: Callable[[TreePlan], TreeResult], workers: int) -> None:
+    def run(self, run_tree: Callable[[T], TreeResult], workers: int) -> None:
         """Bring all trees to their end, or as many as it may be.
 
         :param run_tree: does it for one tree
@@ -92,7 +117,7 @@ class TreeQueue:
         """
         self._order.prepare()
         ready: deque[str] = deque()
-        running: dict[Future[TreeResult], TreePlan] = {}
+        running: dict[Future[TreeResult], T] = {}
         with ThreadPoolExecutor(workers) as pool:
             try:
                 while True:
@@ -127,13 +152,13 @@ class TreeQueue:
     def _may_begin(self) -> bool:
         return self._stopped is None and self._startable > 0 and self._failures_left > 0
 
-    def _begin(self, uuid: str) -> TreePlan:
+    def _begin(self, uuid: str) -> T:
         self._startable -= 1
         self._begun.add(uuid)
         return self.trees[uuid]
 
     def _collect(
-        self, running: dict[Future[TreeResult], TreePlan], ended: Iterable[Future[TreeResult]]
+        self, running: dict[Future[TreeResult], T], ended: Iterable[Future[TreeResult]]
     ) -> None:
         for future in ended:
             tree = running.pop(future)
@@ -147,7 +172,7 @@ class TreeQueue:
             self._order.done(tree.root_provider_uuid)
             self.end(result)
 
-    def _unended(self, tree: TreePlan) -> TreeResult:
+    def _unended(self, tree: T) -> TreeResult:
         if tree.root_provider_uuid in self._begun:
             return result_of(
                 tree, State.FAILED, errors.Interrupted('interrupted: the next run reads it back')
@@ -155,8 +180,22 @@ class TreeQueue:
         return result_of(tree, State.NOT_STARTED)
 
 
+@contextlib.contextmanager
+def unknown_outcomes() -> Iterator[None]:
+    """Make one kind of error of all answers that say nothing about what was done.
+
+    :raises OutcomeUnknown: for them
+    """
+    try:
+        yield
+    except errors.NoAnswer as reason:
+        raise OutcomeUnknown(
+            f'No answer of the service: {reason}. What was done is read back by the next run'
+        ) from reason
+
+
 def result_of(
-    tree: TreePlan, state: State, error: errors.PlacementError | None = None
+    tree: PlannedTree, state: State, error: errors.PlacementError | None = None
 ) -> TreeResult:
     """How a tree ended.
 

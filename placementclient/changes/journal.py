@@ -1,0 +1,310 @@
+"""The journal of a plan: every intent before its request goes out, every outcome after.
+
+A run always reads back what is done. Only the journal knows which trees have ended, which values
+were written on the way, and what a tree was planned to become when it had to be planned again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import fcntl
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from placementclient import errors, files
+from placementclient.changes.operations import Operation
+from placementclient.codec import journals, operations, trees
+from placementclient.codec.journals import FORMAT, VERSION, Entry
+from placementclient.codec.trees import TreeRecord
+from placementclient.planner.plan.plan import TreePlan
+
+
+class JournalLocked(errors.PlacementError):
+    """The plan is being applied or rolled back by another process."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f'{path}: another apply or rollback of this plan is running')
+
+
+class JournalFailed(errors.BadFile):
+    """The journal cannot be written: nothing more may be sent."""
+
+
+@dataclass(slots=True)
+class Record:
+    """What a journal knows of a tree.
+
+    :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``
+    :param reason: why it was left alone
+    :param ended_at: when that was noted, as ISO 8601
+    :param begun: whether a request may ever have been sent for it
+    :param plan: the last plan that was made for it again, from the live state
+    :param sent: the intents since it was begun that have all values, as they are in the file
+    """
+
+    ended: str | None = None
+    reason: str = ''
+    ended_at: str = ''
+    begun: bool = False
+    plan: TreePlan | None = None
+    sent: list[Mapping[str, Any]] = field(default_factory=list)
+
+
+class Lines(Protocol):
+    """The file of a journal that is open. Its method may be called by several threads."""
+
+    path: str
+
+    def append(self, content: bytes, *, synced: bool = False) -> None:
+        """Write whole lines.
+
+        :param synced: whether all that was written is on the disk when this returns
+        :raises JournalFailed: if that is impossible, and ever after
+        """
+
+
+class Journal:
+    """An open journal. Its methods may be called by several threads.
+
+    :param lines: where it is written
+    :param records: what it knew when it was opened, and has learned since, by the tree's root
+    :param header: its first line, where it has none yet
+    """
+
+    def __init__(self, lines: Lines, records: dict[str, Record], header: bytes = b'') -> None:
+        self.lines, self.records, self._header = lines, records, header
+
+    def of(self, root_provider_uuid: str) -> Record:
+        """What is known of a tree."""
+        return self.records.setdefault(root_provider_uuid, Record())
+
+    def begin(self) -> None:
+        """Write the first line, unless it is there. Until then a new journal leaves no file.
+
+        :raises JournalFailed: if that is impossible
+        """
+        header, self._header = self._header, b''
+        if header:
+            self.lines.append(header, synced=True)
+            files.sync_folder(os.path.dirname(self.lines.path))
+
+    def intend(
+        self, root_provider_uuid: str, intent: Mapping[str, Any], *, synced: bool = True
+    ) -> None:
+        """Note a request that is to be sent; when this returns, it is on the disk.
+
+        :param intent: the record of its operation
+        :param synced: not so for a request that has no effect before :meth:`sync` was called
+        :raises JournalFailed: if that is impossible; the request must not be sent then
+        """
+        self._write(Entry(at=_now(), tree=root_provider_uuid, intent=intent), synced=synced)
+
+    def sync(self) -> None:
+        """See to it that all that was noted is on the disk.
+
+        :raises JournalFailed: if that is impossible
+        """
+        self.lines.append(b'', synced=True)
+
+    def note(self, root_provider_uuid: str, outcome: str) -> None:
+        """Note what became of the intent before.
+
+        :raises JournalFailed: if that is impossible
+        """
+        self._write(Entry(at=_now(), tree=root_provider_uuid, outcome=outcome))
+
+    def revise(self, tree: TreePlan) -> None:
+        """Note what a tree is planned to become instead; when this returns, it is on the disk.
+
+        :raises JournalFailed: if that is impossible
+        """
+        record = trees.tree_record(tree)
+        self._write(Entry(at=_now(), tree=tree.root_provider_uuid, plan=record), synced=True)
+
+    def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
+        """Note that a tree has ended.
+
+        :raises JournalFailed: if that is impossible
+        """
+        self._write(
+            Entry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
+        )
+
+    def _write(self, entry: Entry, *, synced: bool = False, before: bytes = b'') -> None:
+        self.begin()
+        self.lines.append(before + journals.encode(entry), synced=synced)
+        _learn(self.records, entry)
+
+
+class JournalFile:
+    """The file of a journal, which this process keeps others from.
+
+    :param descriptor: of the file, locked
+    """
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path, self._descriptor = path, descriptor
+        self._writing = threading.Lock()
+        self._failure: JournalFailed | None = None
+
+    def append(self, content: bytes, *, synced: bool = False) -> None:
+        """See :class:`Lines`."""
+        with self._writing:
+            # Nothing is written after a failure: it would continue a line that is not complete.
+            if self._failure is not None:
+                raise self._failure
+            try:
+                _write_all(self._descriptor, content)
+                if synced:
+                    os.fsync(self._descriptor)
+            except OSError as reason:
+                self._failure = JournalFailed(
+                    self.path, f'{reason.strerror}: nothing more is sent without a journal'
+                )
+                raise self._failure from None
+
+
+class TreeJournal:
+    """The part of a journal that is about one tree, as an applier writes it.
+
+    :param record: makes the record of an operation
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        root_provider_uuid: str,
+        record: Callable[[Operation], Mapping[str, Any]] = operations.record,
+    ) -> None:
+        self._journal, self._root_uuid, self._record = journal, root_provider_uuid, record
+
+    def intend(self, operation: Operation, *, synced: bool = True) -> None:
+        """See :meth:`Journal.intend`."""
+        self._journal.intend(self._root_uuid, self._record(operation), synced=synced)
+
+    def note(self, outcome: str) -> None:
+        """See :meth:`Journal.note`."""
+        self._journal.note(self._root_uuid, outcome)
+
+    def sync(self) -> None:
+        """See :meth:`Journal.sync`."""
+        self._journal.sync()
+
+
+#: Looks at the records of a journal before they are used; raises if one must not be.
+Check = Callable[[Mapping[str, Record]], None]
+
+
+@contextlib.contextmanager
+def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Journal]:
+    """Open the journal of a plan, or begin it, and keep others out meanwhile.
+
+    :param path: of the journal
+    :param identity: of the plan
+    :raises JournalLocked: if another process has it open
+    :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
+    """
+    with files.explained(path):
+        descriptor = files.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    try:
+        with files.explained(path):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise JournalLocked(path) from None
+            if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                # Whoever had it has taken it away in between.
+                raise JournalLocked(path)
+            journal = _begun(JournalFile(path, descriptor), descriptor, identity, check)
+        yield journal
+        journal.begin()
+    finally:
+        with contextlib.suppress(OSError):
+            _remove_empty(path, descriptor)
+        os.close(descriptor)
+
+
+def read(path: str, identity: str, check: Check | None = None) -> dict[str, Record]:
+    """Return the records of the trees in the journal of a plan; nothing, if there is none.
+
+    :param path: of the journal
+    :param identity: of the plan
+    :raises errors.BadFile: if it belongs to another plan or cannot be read
+    """
+    if not os.path.lexists(path):
+        return {}
+    with files.explained(path), open(files.open_own(path, os.O_RDONLY), 'rb') as stream:
+        content = stream.read()
+    return _learned(_checked(path, content, identity).entries, check)
+
+
+def _begun(lines: JournalFile, descriptor: int, identity: str, check: Check | None) -> Journal:
+    content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
+    found = _checked(lines.path, content, identity)
+    records = _learned(found.entries, check)
+    # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
+    before = b'\n' if content and not content.endswith(b'\n') else b''
+    if not found.entries:
+        header = Entry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
+        return Journal(lines, records, before + journals.encode(header))
+    journal = Journal(lines, records)
+    if found.is_torn:
+        journal._write(Entry(at=_now(), resumed=True), before=before)
+    return journal
+
+
+def _remove_empty(path: str, descriptor: int) -> None:
+    """Take away the file of a journal that was opened, and nothing was written to."""
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not while another process has it
+    there = os.fstat(descriptor)
+    if not there.st_size and os.path.samestat(there, os.stat(path)):
+        os.unlink(path)
+
+
+def _checked(path: str, content: bytes, identity: str) -> journals.Content:
+    """Return the lines, if they are about the plan."""
+    found = journals.decode(content, path)
+    if found.entries and found.entries[0].plan != identity:
+        raise errors.BadFile(
+            path,
+            'belongs to another plan than the one in the file beside it; apply that one, or move '
+            'the journal away if it is of no more use',
+        )
+    return found
+
+
+def _learned(entries: Iterable[Entry], check: Check | None) -> dict[str, Record]:
+    records: dict[str, Record] = {}
+    for entry in entries:
+        _learn(records, entry)
+    if check:
+        check(records)
+    return records
+
+
+def _learn(records: dict[str, Record], entry: Entry) -> None:
+    if entry.tree is None:
+        return
+    record = records.setdefault(entry.tree, Record())
+    if entry.intent is not None:
+        record.begun, record.ended = True, None
+        if 'values' in entry.intent:
+            record.sent.append(entry.intent)
+    elif isinstance(entry.plan, TreeRecord):
+        record.plan = trees.tree_plan(entry.plan)
+    elif entry.end is not None:
+        record.ended, record.reason, record.ended_at = entry.end, entry.reason or '', entry.at
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]

@@ -1,0 +1,20 @@
+"""The requests of operations."""
+
+from __future__ import annotations
+
+from placementclient.changes.applier import Applier
+from placementclient.changes.operations import EnsureClass, EnsureTrait
+from placementclient.http import Client
+from tests.unit.conftest import Service
+from tests.unit.dialogue import NOTHING
+
+
+def test_a_class_and_a_trait_of_one_name_are_two(client: Client, service: Service) -> None:
+    service.answer(NOTHING, NOTHING)
+    applier = Applier(client, {})
+    for operation in (EnsureClass('CUSTOM_A'), EnsureTrait('CUSTOM_A')):
+        applier.run([operation, operation])
+    assert [sent.line for sent in service.requests if sent.line.startswith('PUT')] == [
+        'PUT /resource_classes/CUSTOM_A',
+        'PUT /traits/CUSTOM_A',
+    ]
