@@ -210,6 +210,17 @@ def read_plan(path: str) -> Plan:
     return plans.decode(_read(path, _WRITTEN), path)
 
 
+def read_any_plan(path: str) -> Plan | ChangePlan:
+    """Return a plan of a reshape, or of changes.
+
+    :raises errors.BadFile: if it is neither, or not as it was written
+    """
+    content = _read(path, _WRITTEN)
+    if kind_of(content) == change_plans.KIND:
+        return change_plans.decode(content, path)
+    return plans.decode(content, path)
+
+
 def write_plan(path: str, plan: Plan) -> None:
     """Write a plan, as :func:`write_snapshot` does."""
     with _writing(path) as stream:

@@ -14,9 +14,10 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import rows
+from placementclient.changes.summary import chosen_fields, rows
 from placementclient.codec import change_plans, operations
 from placementclient.http import Client
+from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.model.snapshots import Snapshot
 from placementclient.wording import first
@@ -37,11 +38,15 @@ def told(obstacle: Obstacle) -> str:
     """Say in a sentence, without its full stop, what somebody else has changed."""
     thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
     if obstacle.before is None and obstacle.after is None:
-        return f'{thing}: {obstacle.field}: {obstacle.found}'
-    return (
-        f'{thing}: {obstacle.field} is {obstacle.found}, '
-        f'neither {obstacle.before} nor {obstacle.after}'
-    )
+        return f'{thing} has {obstacle.field}: {obstacle.found}'
+    found, before, after = map(_shown, (obstacle.found, obstacle.before, obstacle.after))
+    return f'{thing}: {obstacle.field} is {found}, neither {before} nor {after}'
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Inventory):
+        return ', '.join(f'{name} {each}' for name, each in chosen_fields(value).items())
+    return 'nothing' if value in (None, {}) else str(value)
 
 
 def sent(record: Record | None) -> Sequence[Operation]:
@@ -162,7 +167,7 @@ class _Compared:
             yield Deviation(
                 name,
                 row.change,
-                f'{row.object}: {row.change} is {row.before}, not {row.after}',
+                f'{row.object}: {row.change} is {_shown(row.before)}, not {_shown(row.after)}',
                 {'expected': row.after, 'actual': row.before},
                 Verdict.CHANGED_LATER if is_ended else Verdict.DAMAGED,
             )

@@ -25,6 +25,7 @@ from placementclient.changes.tree_queue import (
 )
 from placementclient.codec import change_plans, operations
 from placementclient.http import Client
+from placementclient.model import origin
 from placementclient.model.outcomes import (
     Outcome,
     State,
@@ -160,8 +161,8 @@ class _Run:
             if uuid in tree.before.providers or self._is_begun(tree)
         ]
         made_at = plan.origin.service if plan.origin else None
-        is_elsewhere = made_at not in (None, self.client.service)
-        if (known and not any(known)) or (is_elsewhere and obstructed):
+        is_other = origin.is_elsewhere(plan.origin, self.client.service)
+        if (known and not any(known)) or (is_other and obstructed):
             raise OtherService(
                 f'This is {self.client.service}, and the trees of the plan are not here as it has '
                 f'them. The plan was made of {made_at}. Connect to that service, or give '

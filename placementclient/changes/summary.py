@@ -177,7 +177,9 @@ def _of_class(
 ) -> Iterator[Row]:
     if before is None or after is None:
         if before is not after:
-            yield Row(provider, name, before and _chosen(before), after and _chosen(after))
+            yield Row(
+                provider, name, before and chosen_fields(before), after and chosen_fields(after)
+            )
         return
     was, wanted = before.as_fields(), after.as_fields()
     for field in was:
@@ -185,8 +187,8 @@ def _of_class(
             yield Row(provider, f'{name}:{field}', was[field], wanted[field])
 
 
-def _chosen(inventory: Inventory) -> dict[str, int | float]:
-    """The fields of an inventory that are not what Placement gives them by default."""
+def chosen_fields(inventory: Inventory) -> dict[str, int | float]:
+    """Return the fields of an inventory that differ from the defaults of Placement."""
     default = Inventory(inventory.total).as_fields()
     fields = inventory.as_fields()
     # A driver that gives no max_unit means all there is.

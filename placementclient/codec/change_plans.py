@@ -25,6 +25,8 @@ from placementclient.model.snapshots import Snapshot
 
 FORMAT: Final = 'placementclient/change-plan'
 VERSION: Final = 1
+#: The name of such a file in messages.
+KIND: Final = 'plan of changes'
 
 T = TypeVar('T')
 
@@ -80,7 +82,7 @@ def decode(content: bytes, path: str) -> ChangePlan:
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else, or was edited
     """
-    source = Source(path, content, 'plan of changes')
+    source = Source(path, content, KIND)
     source.check_kind(VERSION)
     document = source.decoded(_SKELETON)
     records = (

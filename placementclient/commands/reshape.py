@@ -222,10 +222,15 @@ class ShowReshape(Document):
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient import files
+        from placementclient.changes.plan import ChangePlan
+        from placementclient.codec import change_plans
         from placementclient.codec import plans as codec
         from placementclient.render import plans
 
-        plan = files.read_plan(parsed_args.plan)
+        plan = files.read_any_plan(parsed_args.plan)
+        if isinstance(plan, ChangePlan):
+            plan = replace(plan, trees=plan.selected(parsed_args.tree))
+            return Text(change_plans.document(plan), plans.changes_lines(plan))
         if parsed_args.tree:
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
         if parsed_args.formatter == self.formatter_default and not parsed_args.columns:

@@ -21,8 +21,9 @@ from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
     from placementclient.model.outcomes import Outcome, TreeResult
-    from placementclient.planner.plan.plan import Plan, TreePlan
+    from placementclient.planner.plan.plan import TreePlan
     from placementclient.render.columns import Output
+    from placementclient.reshape.engines import AnyPlan
 
 
 OTHER_SERVICE = Option(
@@ -46,7 +47,7 @@ def _journal(parsed_args: argparse.Namespace) -> str:
 class _OfPlan(base.Lister):
     """A command about the trees of a plan."""
 
-    def advise(self, plan: Plan, path: str, left_alone: Iterable[str]) -> None:
+    def advise(self, plan: AnyPlan, path: str, left_alone: Iterable[str]) -> None:
         """Say how trees are planned anew that were left alone.
 
         :param path: the file of the plan
@@ -69,7 +70,7 @@ def _beside(path: str) -> str:
     )
 
 
-def _made(plan: Plan, here: str) -> str:
+def _made(plan: AnyPlan, here: str) -> str:
     """When a plan was read, and of which service, where that is another one than this."""
     origin = plan.origin
     if origin is None or origin.captured_at is None or origin.service is None:
@@ -154,21 +155,28 @@ class ApplyReshape(_Run):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
+        from placementclient.model import origin
         from placementclient.model.outcomes import State
-        from placementclient.reshape import executor
+        from placementclient.planner.plan.plan import Plan
+        from placementclient.render.plans import extent
+        from placementclient.reshape import engines
 
-        plan = files.read_plan(parsed_args.plan)
+        plan = files.read_any_plan(parsed_args.plan)
         trees = plan.selected(parsed_args.tree)
-        self._check_computes(trees, parsed_args)
+        if isinstance(plan, Plan):
+            self._check_computes(plan.selected(parsed_args.tree), parsed_args)
         count = len(trees)
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
         here = self.client.service
         question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
+        question = f'{extent(trees)}. {question}'
         self.confirm(f'{_made(plan, here)}{question}', parsed_args)
-        if parsed_args.yes and executor.is_elsewhere(self.client, plan):
+        if parsed_args.yes:
+            self.log.warning(f'{extent(trees)}')
+        if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
             self.log.warning(f'{_made(plan, here)}This is {here}')
         with self.reported(count) as report:
-            outcome = executor.apply(
+            outcome = engines.apply(
                 self.client,
                 plan,
                 _journal(parsed_args),
@@ -224,16 +232,16 @@ class RollbackReshape(_Run):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
-        from placementclient.reshape import executor
+        from placementclient.reshape import engines
 
-        plan = files.read_plan(parsed_args.plan)
+        plan = files.read_any_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
         question = (
             f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
         )
         self.confirm(question, parsed_args)
         with self.reported(count) as report:
-            outcome = executor.rollback(
+            outcome = engines.rollback(
                 self.client,
                 plan,
                 _journal(parsed_args),
@@ -263,13 +271,13 @@ class StatusReshape(_OfPlan, watching.Lister):
         from placementclient import files
         from placementclient.model.outcomes import Status
         from placementclient.render import runs
-        from placementclient.reshape import verify
+        from placementclient.reshape import engines
 
-        plan = files.read_plan(parsed_args.plan)
-        found = verify.status(
+        plan = files.read_any_plan(parsed_args.plan)
+        found = engines.status(
             self.client,
             plan,
-            parsed_args.tree,
+            trees=parsed_args.tree,
             journal_path=_journal(parsed_args),
             workers=parsed_args.workers,
         )
@@ -303,15 +311,15 @@ class VerifyReshape(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
         from placementclient.render import runs
-        from placementclient.reshape import verify
+        from placementclient.reshape import engines
 
-        plan = files.read_plan(parsed_args.plan)
+        plan = files.read_any_plan(parsed_args.plan)
         trees = plan.selected(parsed_args.tree)
         with progress.shown(self.app, self.log, len(trees)) as tell:
-            differences = verify.verify(
+            differences = engines.verify(
                 self.client,
                 plan,
-                parsed_args.tree,
+                trees=parsed_args.tree,
                 journal_path=_journal(parsed_args),
                 workers=parsed_args.workers,
                 progress=tell,

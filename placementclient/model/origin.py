@@ -17,3 +17,11 @@ class Origin:
     captured_at: str | None = None
     service: str | None = None
     program: str | None = None
+
+
+def is_elsewhere(origin: Origin | None, service: str) -> bool:
+    """Tell whether something was read of another service; ``False`` where that is not known.
+
+    :param service: the service that is connected to
+    """
+    return origin is not None and origin.service not in (None, service)

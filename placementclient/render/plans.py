@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from placementclient.changes.operations import Operation
+from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.changes.summary import rows
+from placementclient.changes.summary import summary as changes_summary
 from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.plan.state_changes import Content, ProviderChange
-from placementclient.render import trees
-from placementclient.wording import grouped
+from placementclient.render import changes, trees
+from placementclient.wording import counted, grouped
+
+
+def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
+    """Say in a sentence, without its full stop, how much some trees of a plan change."""
+    trees = list(trees)
+    counts = str(changes_summary(each for tree in trees for each in operations_of(tree)))
+    number = sum(len(tree.warnings) for tree in trees if isinstance(tree, TreePlan))
+    return f'{counts}; {counted(number, "warning")}' if number else counts
+
+
+def operations_of(tree: TreePlan | ChangeSet) -> Iterable[Operation]:
+    """Return the operations of a tree of either kind of plan."""
+    return tree.operations() if isinstance(tree, TreePlan) else tree.operations
+
+
+def changes_lines(plan: ChangePlan) -> Iterator[str]:
+    """Return a plan of changes: its extent, then each tree before and after, and its changes."""
+    yield extent(plan.trees)
+    for tree in plan.trees:
+        yield ''
+        yield f'{tree.root_provider_name} ({tree.root_provider_uuid})'
+        for title, side in (('before', tree.before), ('after', tree.after)):
+            yield ''
+            yield f'  {title}'
+            yield from (f'    {line}' for line in _side(side))
+        yield ''
+        yield '  changes'
+        yield from (f'    {line}' for line in changes.lines(rows(tree.before, tree.after)))
+
+
+def _side(snapshot: Snapshot) -> Iterator[str]:
+    def text(state: ProviderState) -> Iterator[str]:
+        yield '  '.join([state.name, *_inventories(state)])
+        if state.traits:
+            yield ' '.join(sorted(state.traits))
+
+    for state in snapshot.walked():
+        if state.provider.parent_provider_uuid not in snapshot.providers:
+            yield from trees.draw(state, lambda each: snapshot.children(each.uuid), text)
 
 
 def summary(plan: Plan) -> dict[str, int]:
@@ -27,6 +71,8 @@ def summary(plan: Plan) -> dict[str, int]:
 
 def lines(plan: Plan) -> Iterator[str]:
     """The whole plan: each tree before and after, who goes where, warnings; totals at the end."""
+    yield extent(plan.trees)
+    yield ''
     for tree in plan.trees:
         yield from tree_lines(tree)
         yield ''
@@ -58,8 +104,7 @@ def tree_lines(tree: TreePlan) -> Iterator[str]:
     for title, after in (('before', False), ('after', True)):
         yield ''
         yield f'  {title}'
-        for root in _roots(tree):
-            yield from (f'    {line}' for line in _drawn(tree, root, after))
+        yield from (f'    {line}' for line in _drawn(tree, after))
     if tree.rows:
         yield ''
         yield '  who goes where'
@@ -77,32 +122,39 @@ def tree_lines(tree: TreePlan) -> Iterator[str]:
             )
 
 
-def _roots(tree: TreePlan) -> list[ProviderChange]:
-    """The topmost of the providers concerned; also those of other trees."""
-    uuids = {change.uuid for change in tree.providers}
-    return [change for change in tree.providers if change.parent_provider_uuid not in uuids]
+def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
+    """Draw the providers of a plan on one side, below the roots of their trees."""
+    shown = [change for change in tree.providers if after or not change.is_created]
+    known = {change.uuid for change in shown}
 
+    def children(node: ProviderChange | str) -> list[ProviderChange]:
+        if isinstance(node, str):
+            # A root that the plan does not change, above all whose parents it does not change.
+            return [each for each in shown if _is_topmost(each) and each.root_provider_uuid == node]
+        return [child for child in shown if child.parent_provider_uuid == node.uuid]
 
-def _drawn(tree: TreePlan, root: ProviderChange, after: bool) -> Iterator[str]:
-    def children(change: ProviderChange) -> list[ProviderChange]:
-        return [
-            child
-            for child in tree.providers
-            if child.parent_provider_uuid == change.uuid and (after or not child.is_created)
-        ]
-
-    def text(change: ProviderChange) -> Iterator[str]:
-        content = change.after if after else change.content_before
-        yield '  '.join([change.name, *_inventories(content)])
+    def text(node: ProviderChange | str) -> Iterator[str]:
+        if isinstance(node, str):
+            yield tree.root_provider_name if node == tree.root_provider_uuid else node
+            return
+        content = node.after if after else node.content_before
+        yield '  '.join([node.name, *_inventories(content)])
         if content.traits:
             yield ' '.join(sorted(content.traits))
-        if change.content_before.aggregates != change.after.aggregates and content.aggregates:
+        if node.content_before.aggregates != node.after.aggregates and content.aggregates:
             yield f'aggregates: {" ".join(sorted(content.aggregates))}'
 
-    return trees.draw(root, children, text)
+    def _is_topmost(change: ProviderChange) -> bool:
+        return change.parent_provider_uuid not in known
+
+    by_uuid = {change.uuid: change for change in shown}
+    own = {change.root_provider_uuid for change in shown} - {tree.root_provider_uuid}
+    for root in (tree.root_provider_uuid, *sorted(own)):
+        node: ProviderChange | str = by_uuid.get(root, root)
+        yield from trees.draw(node, children, text)
 
 
-def _inventories(content: Content) -> Iterator[str]:
+def _inventories(content: Content | ProviderState) -> Iterator[str]:
     held: Mapping[str, Inventory] = content.inventories
     for name, inventory in sorted(held.items()):
         total = str(inventory.total)

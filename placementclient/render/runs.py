@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeStatus
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.render.columns import Output
@@ -28,7 +29,9 @@ def ending(run: Outcome) -> str:
     )
 
 
-def planning_anew(plan: Plan, path: str, trees: Iterable[str], new_path: str, program: str) -> str:
+def planning_anew(
+    plan: Plan | ChangePlan, path: str, trees: Iterable[str], new_path: str, program: str
+) -> str:
     """What to type to plan trees anew that were left alone: of the plan's own specification.
 
     :param path: the file of the plan
@@ -36,6 +39,11 @@ def planning_anew(plan: Plan, path: str, trees: Iterable[str], new_path: str, pr
     :param new_path: a file that is not there
     :param program: the name of the one that is running
     """
+    if isinstance(plan, ChangePlan):
+        return (
+            'Others have changed trees that were left alone: review them, and plan again with '
+            f'{program} {plan.command} … --plan {shlex.quote(new_path)}'
+        )
     options = ['--allow-inferred'] if plan.allow_inferred else []
     options += [f'--tree {shlex.quote(name)}' for name in trees]
     return (
@@ -50,7 +58,7 @@ def statuses(trees: Iterable[TreeStatus]) -> Output:
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
 
 
-def verification(trees: Iterable[TreePlan], differences: Iterable[Deviation]) -> Output:
+def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> Output:
     """A row for each difference from a plan, and one for each tree that has none."""
     by_tree: dict[str, list[Deviation]] = {}
     for difference in differences:

@@ -16,6 +16,7 @@ from placementclient.changes.tree_queue import (
     unknown_outcomes,
 )
 from placementclient.http import Client
+from placementclient.model import origin
 from placementclient.model.outcomes import Outcome, State
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
@@ -211,7 +212,7 @@ def _check_service(run: Run, seen: Sequence[_Seen]) -> None:
     if seen and not any(each.is_there for each in seen):
         known = {each.tree.root_provider_uuid for each in seen}
         _check_any(run, [tree for tree in run.plan.trees if tree.root_provider_uuid not in known])
-    if is_elsewhere(run.client, run.plan):
+    if origin.is_elsewhere(run.plan.origin, run.client.service):
         for each in seen:
             if each.difference:
                 raise _other_service(run, f'{each.tree.root_provider_name}: {each.difference}')
@@ -235,7 +236,7 @@ def _check_service_back(run: Run, trees: Sequence[TreePlan]) -> None:
     :raises OtherService: what :func:`_check_service` does
     """
     _check_any(run, run.plan.trees)
-    if not is_elsewhere(run.client, run.plan):
+    if not origin.is_elsewhere(run.plan.origin, run.client.service):
         return
     for tree in map(run.current, trees):
         with unknown_outcomes():
@@ -245,11 +246,6 @@ def _check_service_back(run: Run, trees: Sequence[TreePlan]) -> None:
         if tree.root_provider_uuid not in listed or not is_whole:
             reason = 'it is neither as it was before the plan nor as it is after it'
             raise _other_service(run, f'{tree.root_provider_name}: {reason}')
-
-
-def is_elsewhere(client: Client, plan: Plan) -> bool:
-    """Whether a plan was made of another service than this; ``False`` where that is not known."""
-    return plan.origin is not None and plan.origin.service not in (None, client.service)
 
 
 def _other_service(run: Run, reason: str) -> OtherService:
