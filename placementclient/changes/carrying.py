@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from placementclient import errors
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, EnsuredNames, generations_of
 from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.changes.results import Carried
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import Row, rows
 from placementclient.errors import ExitStatus
@@ -18,22 +18,6 @@ from placementclient.model.outcomes import State
 
 #: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
 Decide = Callable[[Sequence[str]], ChangePlan]
-
-
-@dataclass(slots=True)
-class Carried:
-    """How the changes of one tree have ended.
-
-    :param rows: the parts of the change that are made
-    :param unknown: the parts of which it is not known, as no answer came
-    :param error: what stopped it
-    """
-
-    tree: ChangeSet
-    state: State = State.NOT_STARTED
-    rows: list[Row] = field(default_factory=list)
-    unknown: list[Row] = field(default_factory=list)
-    error: errors.PlacementError | None = None
 
 
 class Carrying:

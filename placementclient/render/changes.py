@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from placementclient.changes.carrying import Carried
+from placementclient.changes.results import Carried
 from placementclient.changes.summary import Row
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
