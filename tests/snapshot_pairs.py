@@ -149,3 +149,13 @@ def content(snapshot: Snapshot) -> object:
             for uuid, consumer in snapshot.consumers.items()
         },
     )
+
+
+def with_types_of(there: Snapshot, wanted: Snapshot) -> Snapshot:
+    """A snapshot as it can be had: Placement lets no consumer lose its type."""
+    types = {uuid: consumer.type for uuid, consumer in there.consumers.items()}
+    consumers = (
+        replace(consumer, type=consumer.type or types.get(uuid))
+        for uuid, consumer in wanted.consumers.items()
+    )
+    return Snapshot(wanted.providers.values(), consumers)

@@ -133,7 +133,17 @@ def _parts(before: Snapshot, after: Snapshot) -> list[_Part]:
         part = _joined(by_root, sorted(roots))
         part.consumer_uuids.append(pair.after.uuid)
         part.used.update(dict.fromkeys(sorted(pair.provider_uuids)))
+    _join_by_name(by_root, before, after)
     return list({id(part): part for part in by_root.values()}.values())
+
+
+def _join_by_name(by_root: dict[str, _Part], before: Snapshot, after: Snapshot) -> None:
+    """Join the parts of two providers of which one gets the name that the other gives up."""
+    for uuid, state in after.providers.items():
+        holder = before.named(state.name)
+        if holder is not None and holder.uuid != uuid:
+            roots = (*_roots_of(uuid, before, after), *_roots_of(holder.uuid, before, after))
+            _joined(by_root, roots)
 
 
 def _joined(by_root: dict[str, _Part], roots: Iterable[str]) -> _Part:

@@ -141,9 +141,11 @@ class _Rebase:
         for uuid in {**self._before.consumers, **self._after.consumers}:
             before = _held(self._before.consumers.get(uuid))
             wanted = self._after.consumers.get(uuid)
-            after = _held(wanted)
             there = self._there.consumers.get(uuid)
-            found = _held(there)
+            if wanted is not None and there is not None:
+                # Placement lets no consumer lose its type.
+                wanted = replace(wanted, type=wanted.type or there.type)
+            after, found = _held(wanted), _held(there)
             if before == after or found == after:
                 continue
             if found != before and found not in self._own.consumers.get(uuid, ()):

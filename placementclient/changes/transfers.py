@@ -122,7 +122,9 @@ def _pair(before: Consumer | None, after: Consumer | None) -> Pair:
     if before is None:
         new = replace(after, generation=None)
         return Pair(replace(new, allocations={}, type=None), new)
-    return Pair(before, replace(after, generation=before.generation))
+    # Placement lets no consumer lose its type.
+    kind = after.type or before.type
+    return Pair(before, replace(after, generation=before.generation, type=kind))
 
 
 class _Room:

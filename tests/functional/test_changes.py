@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -12,7 +11,7 @@ from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot.capture import capture
-from tests.snapshot_pairs import content, pair
+from tests.snapshot_pairs import content, pair, with_types_of
 
 
 def write(client: http.Client, there: Snapshot, wanted: Snapshot) -> None:
@@ -31,13 +30,3 @@ def test_every_step_of_a_diff_is_legal(client: http.Client, seed: int) -> None:
     back = with_types_of(there, before)
     write(client, there, back)
     assert content(capture(client)) == content(back)
-
-
-def with_types_of(there: Snapshot, wanted: Snapshot) -> Snapshot:
-    """A snapshot as it can be had: Placement lets no consumer lose its type."""
-    types = {uuid: consumer.type for uuid, consumer in there.consumers.items()}
-    consumers = (
-        replace(consumer, type=consumer.type or types.get(uuid))
-        for uuid, consumer in wanted.consumers.items()
-    )
-    return Snapshot(wanted.providers.values(), consumers)

@@ -1,0 +1,195 @@
+"""Plans of changes on the real service: killed anywhere, beside others, taken back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient import errors, files, http, microversion
+from placementclient.api import inventory, trait
+from placementclient.changes import comparison, execution
+from placementclient.changes.plan import ChangePlan, plan
+from placementclient.changes.tree_queue import OtherService
+from placementclient.direct import Direct
+from placementclient.errors import ExitStatus
+from placementclient.http import Client
+from placementclient.model.outcomes import State, Status, Verdict
+from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture, restore
+from tests.functional.conftest import Placement
+from tests.snapshot_pairs import content, pair, with_types_of
+
+
+class Killed(BaseException):
+    """A kill, as it looks from inside."""
+
+
+@contextmanager
+def killed_after(client: Client, writes: int) -> Iterator[None]:
+    """Kill the run before or after the write that comes after so many."""
+    send, left = client.session.request, [writes]
+
+    def request(url: str, method: str, **kwargs: Any) -> Any:
+        if method == 'GET':
+            return send(url, method, **kwargs)
+        if left[0] == 0 and writes % 2:
+            raise Killed
+        answer = send(url, method, **kwargs)
+        if left[0] == 0:
+            raise Killed
+        left[0] -= 1
+        return answer
+
+    client.session.request = request
+    try:
+        yield
+    finally:
+        del client.session.request
+
+
+def planned(client: Client, seed: int) -> tuple[ChangePlan, Snapshot, Snapshot]:
+    """A plan between two random clouds, of which the service has the first."""
+    before, after = pair(Random(seed))
+    restore.load(client, before)
+    there = capture.capture(client)
+    made = plan('resource provider tree apply', there, with_types_of(there, after))
+    return made, there, after
+
+
+@contextmanager
+def over_requests() -> Iterator[Client]:
+    """A client that reads by requests, as over HTTP, and cannot join writes."""
+    with Direct.scratch() as service:
+        session = Session(auth=service)
+        endpoint = session.get_endpoint(service_type='placement')
+        yield http.Client(session, microversion.HIGHEST, endpoint_override=endpoint)
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_killed_at_random_writes_it_is_completed_and_taken_back(seed: int, tmp_path: Path) -> None:
+    random, path = Random(seed), str(tmp_path / 'plan.json.journal')
+    with over_requests() as client:
+        made, before, after = planned(client, seed)
+        for act in (execution.apply, execution.rollback):
+            for _ in range(3):
+                with suppress(Killed), killed_after(client, random.randint(0, 8)):
+                    act(client, made, path)
+            outcome = act(client, made, path)
+            assert outcome.exit_status is ExitStatus.DONE, outcome
+            wanted = with_types_of(
+                capture.capture(client), after if act is execution.apply else before
+            )
+            assert content(capture.capture(client)) == content(wanted)
+
+
+def test_a_plan_from_the_command_to_its_rollback(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    trees, path = tmp_path / 'trees.yaml', str(tmp_path / 'plan.json')
+    trees.write_text('name: host\ninventories: {VCPU: {total: 8}}\ntraits: [CUSTOM_A]\n')
+    assert placement(f'resource provider tree apply {trees} --yes').status == 0
+    before = capture.capture(client)
+    trees.write_text(
+        'name: host\ninventories: {VCPU: {total: 8, allocation_ratio: 4.0}}\n'
+        'children: [{name: gpu, inventories: {VGPU: {total: 2}}}]\n'
+    )
+    written = placement(f'resource provider tree apply {trees} --plan {path}')
+    assert (written.status, content(capture.capture(client))) == (0, content(before))
+    assert written.stderr == (
+        f'1 provider to create, 1 to change, 0 to delete. The plan is in {path}\n'
+    )
+    shown = placement(f'resource provider reshape show {path}')
+    assert shown.stdout.startswith('1 provider to create, 1 to change, 0 to delete\n')
+    assert [state(placement, 'status', path), state(placement, 'apply', f'{path} --yes')] == [
+        'pending',
+        'applied',
+    ]
+    verified = placement(f'resource provider reshape verify {path} -f json')
+    assert (verified.status, json.loads(verified.stdout)[0]['kind']) == (0, 'as planned')
+    assert [state(placement, 'status', path), state(placement, 'rollback', f'{path} --yes')] == [
+        'applied',
+        'rolled back',
+    ]
+    assert content(capture.capture(client)) == content(before)
+
+
+def state(placement: Placement, command: str, arguments: str) -> str:
+    result = placement(f'resource provider reshape {command} {arguments} -f json')
+    assert result.status == 0, result
+    (row,) = json.loads(result.stdout)
+    return str(row['state'])
+
+
+def ratio_plan(client: Client) -> ChangePlan:
+    """A plan that changes a field of the inventory of one host, which the service has."""
+    before, _ = pair(Random(5))
+    restore.load(client, before)
+    there = capture.capture(client)
+    state = next(state for state in there.providers.values() if state.inventories)
+    name, was = next(iter(state.inventories.items()))
+    wanted = replace(
+        state, inventories={**state.inventories, name: replace(was, total=was.total + 7)}
+    )
+    after = Snapshot({**there.providers, state.uuid: wanted}.values(), there.consumers.values())
+    return plan('resource provider inventory set', there, after)
+
+
+def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path: Path) -> None:
+    made, path = ratio_plan(client), str(tmp_path / 'journal')
+    (uuid,) = (op.provider_uuid for op in made.trees[0].operations)
+    there = inventory.list(client, uuid)
+    fields = {name: each.as_fields() | {'total': 1000} for name, each in there.value.items()}
+    inventory.set_all(client, uuid, fields, there.generation or 0)
+    before = capture.capture(client)
+    outcome = execution.apply(client, made, path)
+    assert (outcome.exit_status, outcome.trees[0].state) == (ExitStatus.DIFFERS, State.LEFT_ALONE)
+    assert ':total is 1000, neither ' in outcome.trees[0].reason
+    assert content(capture.capture(client)) == content(before)
+    (deviation,) = comparison.verify(client, made, journal_path=path)
+    assert deviation.verdict is Verdict.CHANGED_LATER
+
+
+def test_what_others_add_stays_and_is_not_taken_back(client: Client, tmp_path: Path) -> None:
+    made, path = ratio_plan(client), str(tmp_path / 'journal')
+    (uuid,) = (op.provider_uuid for op in made.trees[0].operations)
+    for act, ended in ((execution.apply, State.APPLIED), (execution.rollback, State.ROLLED_BACK)):
+        there = trait.list_of_provider(client, uuid)
+        name = f'CUSTOM_{act.__name__.upper()}'
+        trait.create(client, name)
+        trait.set_on_provider(client, uuid, [*there.value, name], there.generation or 0)
+        assert act(client, made, path).trees[0].state is ended
+    traits = set(trait.list_of_provider(client, uuid).value)
+    assert {'CUSTOM_APPLY', 'CUSTOM_ROLLBACK'} <= traits
+
+
+def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_path: Path) -> None:
+    made, path = ratio_plan(client), tmp_path / 'journal'
+    with over_requests() as elsewhere:
+        for act in (execution.apply, execution.rollback):
+            with pytest.raises(OtherService):
+                act(elsewhere, made, str(path))
+        assert not path.exists()
+        outcome = execution.apply(elsewhere, made, str(path), other_service=True)
+    assert outcome.trees[0].state is State.LEFT_ALONE
+
+
+def test_a_plan_that_was_edited_is_refused(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / 'plan.json'
+    files.write_change_plan(str(path), ratio_plan(client))
+    path.write_text(path.read_text().replace('"total":', '"total":1', 1))
+    with pytest.raises(errors.BadFile, match='was edited'):
+        files.read_any_plan(str(path))
+
+
+def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:
+    made, path = ratio_plan(client), str(tmp_path / 'journal')
+    assert execution.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
+    assert comparison.status(client, made)[0].status is Status.PENDING
