@@ -83,7 +83,7 @@ def stuck_consumers(
             if len(consumer.allocations) == 1:
                 continue
             states = [state for uuid in consumer.allocations if (state := overlay.state(uuid))]
-            if len({overlay.root_of(state) for state in states} & set(roots)) > 1 and any(
+            if len(overlay.roots_of(consumer) & set(roots)) > 1 and any(
                 name in state.inventories and not state.inventories[name].admits(amount)
                 for state in states
                 for name, amount in consumer.allocations[state.uuid].items()
@@ -254,6 +254,7 @@ def _target_states(
 def _merged(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> TargetState:
     """All trees as one, in the name of the last: what there is at first, and what there is then."""
     merged = TargetState(target_states[-1].root)
+    merged.apart = _is_judged_by_order(overlay, target_states)
     for target_state in target_states:
         for uuid, provider in target_state.providers.items():
             merged.providers[uuid] = replace(provider, before=overlay.state(uuid))
@@ -262,3 +263,30 @@ def _merged(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> T
         for consumer_uuid, amounts in target_state.added.items():
             merged.added[consumer_uuid] = merged.added.get(consumer_uuid, {}) | amounts
     return merged
+
+
+def _is_judged_by_order(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> bool:
+    """Whether some consumer can only move in one tree as long as another one is as it was: there
+    it holds an amount that the units admit now, but not then.
+    """
+    choosing = {
+        where.provider_uuid: target_state.root.uuid
+        for target_state in target_states
+        for where, places in target_state.places.items()
+        if len(places) > 1
+    }
+    for target_state in target_states:
+        root = target_state.root.uuid
+        for provider in target_state.providers.values():
+            before = provider.before.inventories if provider.before else {}
+            for name, inventory in provider.inventories.items():
+                if name not in before or inventory == before[name]:
+                    continue
+                for consumer in overlay.consumers_on(provider.uuid):
+                    amount = consumer.amount(provider.uuid, name)
+                    is_barred = before[name].admits(amount) and not inventory.admits(amount)
+                    if is_barred and any(
+                        choosing.get(uuid, root) != root for uuid in consumer.allocations
+                    ):
+                        return True
+    return False

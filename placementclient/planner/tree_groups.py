@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -170,7 +171,7 @@ class TreeGroups:
                     return outcomes
                 self._planner.overlay = before.fork()
         if found:
-            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+            return self._one_by_one(roots, before)
         if len(roots) > MOST_TOGETHER:
             refusals = [each for each in decided if isinstance(each, Refused)]
             return self._doubted(roots, next(map(_open_cause, refusals)))
@@ -212,6 +213,36 @@ class TreeGroups:
         except Refused as refusal:
             return refusal
 
+    def _one_by_one(self, roots: Sequence[ProviderState], before: SnapshotOverlay) -> list[Outcome]:
+        """Plan trees that do not fit as one: in the first order in which each of them fits.
+
+        That no order fits is certain only if no tree had a choice that the next ones depend on.
+        """
+        is_certain = len(roots) <= MAX_PERMUTED
+        for order in itertools.permutations(roots) if is_certain else ():
+            self._planner.overlay = before.fork()
+            outcomes = [self._planner.plan(root) for root in order]
+            refused = [outcome for outcome in outcomes if outcome.refusal]
+            if not refused:
+                return [self._without_proof(outcome) for outcome in outcomes]
+            earlier = outcomes[: outcomes.index(refused[0])]
+            is_certain = is_certain and not any(map(self._concerns_others, earlier))
+        self._planner.overlay = before
+        if is_certain:
+            return [self._planner.plan(root) for root in roots]
+        return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+
+    def _concerns_others(self, outcome: Outcome) -> bool:
+        """Whether a tree has a choice that other trees may depend on."""
+        assignment, overlay = outcome.assignment, self._planner.overlay
+        if assignment is None:
+            return False
+        shares = any(overlay.state(each) for each in self._sharing[outcome.root.uuid])
+        return any(
+            shares or len(overlay.roots_of(overlay.consumer(row.consumer_uuid))) > 1
+            for row in (*assignment.undecided, *assignment.unproved)
+        )
+
     def _in_some_order(
         self, roots: Sequence[ProviderState], decided: Sequence[TreeAssignment], doubt: str
     ) -> list[Outcome] | None:
@@ -243,11 +274,17 @@ class TreeGroups:
         for outcome in outcomes:
             if outcome.refusal and doubt:
                 outcome.refusal = Refused([replace(doubt, tree=outcome.root.name)])
-            elif outcome.tree and outcome.assignment and outcome.root.uuid in self._choosing:
-                outcome.tree, forced = _without_proof(outcome.tree)
-                outcome.assignment.unproved.extend(forced)
-                outcome.doubt = _NO_ORDER
+            else:
+                self._without_proof(outcome)
         return outcomes
+
+    def _without_proof(self, outcome: Outcome) -> Outcome:
+        """The same, of which nothing is forced if some of it has a choice."""
+        if outcome.tree and outcome.assignment and outcome.root.uuid in self._choosing:
+            outcome.tree, forced = _without_proof(outcome.tree)
+            outcome.assignment.unproved.extend(forced)
+            outcome.doubt = _NO_ORDER
+        return outcome
 
 
 def _open_cause(refusal: Refused) -> Cause | None:

@@ -134,10 +134,11 @@ class AssignmentProblem:
     def items(self) -> list[Item]:
         """The items, with those of one consumer that are judged together tied together."""
         items = [self._item(consumer_item) for consumer_item in self.consumer_items]
-        own_of: dict[str, list[int]] = {}
+        own_of: dict[tuple[str, str], list[int]] = {}
         for index, consumer_item in enumerate(self.consumer_items):
-            own_of.setdefault(consumer_item.consumer.uuid, []).append(index)
-        for owner, (consumer_uuid, own) in enumerate(own_of.items()):
+            root = consumer_item.source.root_provider_uuid if self._target_state.apart else ''
+            own_of.setdefault((consumer_item.consumer.uuid, root), []).append(index)
+        for owner, ((consumer_uuid, _), own) in enumerate(own_of.items()):
             is_written = self._target_state.is_written(consumer_uuid)
             refused = list(self._refused(own))
             if refused:
@@ -278,6 +279,7 @@ class AssignmentProblem:
         """What a consumer keeps against the units: the service refuses to write it again."""
         tree = self._target_state.root.name
         consumer = self.consumer_items[own[0]].consumer
+        root = self.consumer_items[own[0]].source.root_provider_uuid
         moving = {
             Where(self.consumer_items[index].source.uuid, name)
             for index in own
@@ -288,14 +290,22 @@ class AssignmentProblem:
             state = target or self._overlay.state(provider_uuid)
             if state is None:
                 continue  # on a tree that the snapshot leaves out
+            is_apart = self._target_state.apart and target and target.root_provider_uuid != root
             for name, amount in resources.items():
                 inventory = state.inventories.get(name)
                 if inventory is None:
                     continue
                 where = Where(provider_uuid, name)
+                if is_apart and (where in self._numbers or self._was_admitted(where, amount)):
+                    continue  # in some order of the trees it may be right
                 kept = self.held(consumer, where) if where in moving else amount
                 if kept and not inventory.admits(kept):
                     yield infeasibility.Unacceptable(tree, consumer.uuid, state.name, name, kept)
+
+    def _was_admitted(self, where: Where, amount: int) -> bool:
+        state = self._overlay.state(where.provider_uuid)
+        inventory = state.inventories.get(where.resource_class) if state else None
+        return inventory is not None and inventory.admits(amount)
 
     def _respect(
         self,

@@ -115,10 +115,12 @@ def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int)
 def _state_rest(target_state: TargetState) -> Iterator[Cause]:
     """What the specification says of inventories that nothing is moved into."""
     for target in target_state.providers.values():
+        before = target.before.inventories if target.before else {}
         for name, stated in target.stated.items():
             there = target.inventories.get(name)
             if there is None and 'total' in stated:
-                there = Inventory(int(stated['total']))
+                # All of it moves, and it is to be there again: as it was, but for what is stated.
+                there = before.get(name) or Inventory(int(stated['total']))
             if there is None:
                 yield infeasibility.NoTotal(target_state.root.name, target.name, name)
                 continue

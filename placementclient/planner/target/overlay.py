@@ -47,6 +47,11 @@ class SnapshotOverlay:
             state = self.snapshot.providers[parent]
         return state.uuid
 
+    def roots_of(self, consumer: Consumer) -> set[str]:
+        """The UUIDs of the roots of the trees in which a consumer holds something."""
+        states = [state for uuid in consumer.allocations if (state := self.state(uuid))]
+        return {self.root_of(state) for state in states}
+
     def created_in(self, name: str) -> str | None:
         """The name of the tree in which a plan already makes a provider of this name."""
         return self._created.get(name)

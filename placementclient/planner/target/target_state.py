@@ -120,6 +120,8 @@ class TargetState:
     :param is_return: whether this is the way back
     :param overcommitted: on the way back, by how much places were over-committed before, and may
         be again
+    :param apart: of several trees as one, whether consumers are judged in each tree by itself: if
+        the service writes them depends on the order of the trees
     """
 
     root: ProviderState
@@ -132,6 +134,7 @@ class TargetState:
     removed: dict[str, dict[Where, int]] = field(default_factory=dict)
     is_return: bool = False
     overcommitted: dict[Where, int] = field(default_factory=dict)
+    apart: bool = False
 
     def may_move(self, where: Where, consumer_uuid: str) -> bool:
         """Whether something that a consumer has at a place may move."""
