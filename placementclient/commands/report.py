@@ -33,7 +33,11 @@ class ReportProvider(base.Command):
     auth_required = False
     options = (
         SNAPSHOT,
-        Option('--plan', metavar='<plan>', help='Show what this plan of a reshape would change'),
+        Option(
+            '--plan',
+            metavar='<plan>',
+            help='Show what this plan, of a reshape or of changes, would change',
+        ),
         audit.SERVERS,
         audit.MIGRATIONS,
         Option(
@@ -47,16 +51,19 @@ class ReportProvider(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files
+        from placementclient.changes.plan import ChangePlan
         from placementclient.insight.audit import checks
         from placementclient.render import findings
         from placementclient.render.report import page
+        from placementclient.render.report.change_plans import as_reshape
         from placementclient.render.report.contents import Report
 
         if parsed_args.output == files.STANDARD and self.app.stdout.isatty():
             raise errors.UsageError('The report is a page for a browser: give its file with -o')
         # First of all: reading a cloud takes its time.
         template = page.template()
-        plan = files.read_plan(parsed_args.plan) if parsed_args.plan else None
+        given = files.read_any_plan(parsed_args.plan) if parsed_args.plan else None
+        plan = as_reshape(given) if isinstance(given, ChangePlan) else given
         cloud = audit.read(self, parsed_args)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
@@ -81,6 +88,7 @@ def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
         tree.root_provider_name
         for tree in plan.trees
         if tree.root_provider_uuid not in snapshot.providers
+        and tree.root_provider_uuid not in {change.uuid for change in tree.created()}
     ]
     if missing:
         raise errors.BadArgument(f'There is no {listed(missing, 8)}, which the plan is about')

@@ -271,7 +271,7 @@ class RehearseReshape(base.Lister):
         from placementclient.render import runs
         from placementclient.reshape import rehearse
 
-        plan = files.read_plan(parsed_args.plan)
+        plan = files.read_any_plan(parsed_args.plan)
         snapshot = files.read_snapshot(parsed_args.snapshot)
         rehearsal = rehearse.rehearse(plan, snapshot, trees=parsed_args.tree)
         self.exit_status = rehearsal.exit_status

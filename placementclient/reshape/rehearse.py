@@ -25,14 +25,15 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.reshape import executor, live_state, verify
+from placementclient.reshape import engines, live_state
+from placementclient.reshape.engines import AnyPlan
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
 from placementclient.wording import listed
 
 
 def rehearse(
-    plan: Plan,
+    plan: AnyPlan,
     snapshot: Snapshot,
     report: Report | None = None,
     *,
@@ -55,21 +56,24 @@ def rehearse(
         client = Client(Session(auth=service), HIGHEST)
         restore.load(client, part)
         before = capture(client)
-        plan = _refreshed(plan, part, before)
+        if isinstance(plan, Plan):
+            plan = _refreshed(plan, part, before)
         journal_path = os.path.join(folder, 'plan.journal')
-        applied = executor.apply(
+        applied = engines.apply(
             client, plan, journal_path, trees=trees, other_service=True, report=report
         )
         done = [tree.root_provider_uuid for tree in applied.trees if tree.is_done]
-        differences = verify.verify(client, plan, done, journal_path=journal_path) if done else []
-        rolled_back = executor.rollback(
+        differences = (
+            engines.verify(client, plan, trees=done, journal_path=journal_path) if done else []
+        )
+        rolled_back = engines.rollback(
             client, plan, journal_path, trees=trees, other_service=True, report=report
         )
         remains = list(_differences(before, capture(client)))
     return Rehearsal(applied, differences, rolled_back, remains)
 
 
-def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapshot:
+def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Snapshot:
     """The part of a snapshot that some trees of a plan are about.
 
     Providers elsewhere that their consumers use, but that the snapshot does not have, are stood in
@@ -78,10 +82,17 @@ def part_of(snapshot: Snapshot, plan: Plan, trees: Sequence[str] = ()) -> Snapsh
     :raises errors.BadArgument: if the snapshot has none of the trees of the plan
     :raises errors.Differs: if it lacks one of them
     """
-    wanted = plan.selected(trees)
-    roots = dict.fromkeys(uuid for tree in wanted for uuid in live_state.roots_of(tree))
-    names = {change.uuid: change.name for tree in wanted for change in tree.providers}
-    names |= {tree.root_provider_uuid: tree.root_provider_name for tree in wanted}
+    names: dict[str, str] = {}
+    if isinstance(plan, Plan):
+        for tree in plan.selected(trees):
+            names |= {change.uuid: change.name for change in tree.providers}
+            names[tree.root_provider_uuid] = tree.root_provider_name
+        roots = [u for tree in plan.selected(trees) for u in live_state.roots_of(tree)]
+    else:
+        states_before = [s for tree in plan.selected(trees) for s in tree.before.walked()]
+        names = {state.uuid: state.name for state in states_before}
+        roots = [state.provider.root_uuid for state in states_before]
+    roots = list(dict.fromkeys(roots))
     missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(

@@ -193,3 +193,29 @@ def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_pat
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     assert execution.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
     assert comparison.status(client, made)[0].status is Status.PENDING
+
+
+def test_a_plan_is_rehearsed_and_reported(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    trees, path, cloud = tmp_path / 't.yaml', str(tmp_path / 'p.json'), str(tmp_path / 'cloud.json')
+    trees.write_text('name: host\ninventories: {VCPU: {total: 8}}\n')
+    placement(f'resource provider tree apply {trees} --yes')
+    trees.write_text('[{name: host, traits: [CUSTOM_A]}, {name: other}]')
+    assert placement(f'resource provider tree apply {trees} --plan {path}').status == 0
+    assert placement(f'resource provider snapshot save {cloud}').status == 0
+    rehearsed = placement(f'resource provider reshape rehearse {path} --snapshot {cloud} -f json')
+    stages = [(row['stage'], row['state']) for row in json.loads(rehearsed.stdout)]
+    assert (rehearsed.status, stages) == (
+        0,
+        [
+            *[('apply', 'applied')] * 2,
+            ('verify', 'as planned'),
+            *[('rollback', 'rolled back')] * 2,
+            ('compare', 'as before'),
+        ],
+    )
+    page = tmp_path / 'report.html'
+    reported = placement(f'resource provider report --snapshot {cloud} --plan {path} -o {page}')
+    assert reported.status == 0, reported.stderr
+    assert 'other' in page.read_text()
