@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from placementclient import errors
 from placementclient.commands import base, option, progress
 from placementclient.commands.option import Option
+from placementclient.commands.plan_files import check_free
 
 if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan, ChangeSet
@@ -50,6 +51,8 @@ class Changing(base.Lister):
 
         if parsed_args.plan and parsed_args.dry_run:
             raise errors.UsageError('--plan and --dry-run exclude each other')
+        if parsed_args.plan:
+            check_free(parsed_args.plan, parsed_args.overwrite)
         plan = decide(())
         found = _rows(plan.trees)
         if parsed_args.plan:

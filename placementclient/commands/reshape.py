@@ -7,7 +7,6 @@ before it runs one.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from placementclient import errors, program
 from placementclient.commands import base, migrations, option, progress
 from placementclient.commands.document import Document, Text
 from placementclient.commands.option import Option
+from placementclient.commands.plan_files import PLAN, check_free
 from placementclient.commands.snapshot import TREE
 from placementclient.wording import listed
 
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from placementclient.planner.plan.plan import TreePlan
     from placementclient.planner.spec.values import Spec
     from placementclient.render.columns import Output
-
-PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
-
-
-def journal_of(path: str) -> str:
-    """The file, beside that of a plan, where it is noted what was done for it."""
-    return f'{path}.journal'
 
 
 def still_up(hosts: Sequence[str]) -> str:
@@ -142,7 +135,7 @@ class PlanReshape(base.ShowOne):
         from placementclient.planner.spec import assignments
         from placementclient.render import plans
 
-        self._check_output(parsed_args)
+        check_free(parsed_args.output, parsed_args.overwrite)
         spec, rows = files.read_specified(parsed_args.spec, parsed_args.assignments)
         snapshot, providers = self._read(parsed_args, spec)
         under_way = migrations.given(self, parsed_args.migrations)
@@ -169,6 +162,7 @@ class PlanReshape(base.ShowOne):
             raise
         origin = replace(plan.origin or Origin(), program=program())
         files.write_plan(parsed_args.output, replace(plan, origin=origin))
+        self.log.warning(plans.extent(plan.trees))
         for line in plans.warnings(plan):
             self.log.warning(line)
         if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):
@@ -193,19 +187,6 @@ class PlanReshape(base.ShowOne):
                 workers=4,
                 progress=tell,
                 expect=tell.expect,
-            )
-
-    def _check_output(self, parsed_args: argparse.Namespace) -> None:
-        """Keep a plan that is needed.
-
-        :raises errors.BadFile: if it was applied
-        """
-        journal_path = journal_of(parsed_args.output)
-        if not parsed_args.overwrite and os.path.exists(journal_path):
-            raise errors.BadFile(
-                parsed_args.output,
-                f'was applied, wholly or in part, as {journal_path} tells, and is what status and '
-                'rollback need: give another name, or --overwrite',
             )
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from placementclient import errors
 from placementclient.commands import base, option, progress, watching
 from placementclient.commands.option import Option
-from placementclient.commands.reshape import PLAN, computes_up, journal_of, still_up
+from placementclient.commands.plan_files import PLAN, journal_of
+from placementclient.commands.reshape import computes_up, still_up
 from placementclient.commands.snapshot import TREE
 
 if TYPE_CHECKING:
