@@ -40,6 +40,8 @@ GUARDS_CONSUMERS = Microversion(1, 28)
 #: The first version that has the reshaper. Up to 1.37 a request keeps a consumer's type as it is
 #: stored, set or not; from 1.38 on every consumer in a body must have one.
 KEEPS_CONSUMER_TYPE = Microversion(1, 37)
+#: From here on consumers have types.
+TYPED = Microversion(1, 38)
 
 #: Everything that ``--os-placement-api-version`` accepts.
 CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))

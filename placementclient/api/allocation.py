@@ -11,13 +11,12 @@ from typing import Any
 
 from placementclient import endpoints
 from placementclient.http import Client
-from placementclient.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, TYPED, Microversion
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, Holding
 from placementclient.model.freshness import Read
 
 _OWNED = Microversion(1, 8)
 _AS_MAPPING = Microversion(1, 12)
-_TYPED = Microversion(1, 38)
 
 
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[Holding]]:
@@ -109,7 +108,7 @@ def body_of(consumer: Consumer, version: Microversion) -> dict[str, Any]:
         body |= {'project_id': consumer.project_id, 'user_id': consumer.user_id}
     if version >= GUARDS_CONSUMERS:
         body['consumer_generation'] = consumer.generation
-    if version >= _TYPED:
+    if version >= TYPED:
         body['consumer_type'] = consumer.type
     return body
 

@@ -50,8 +50,14 @@ def _shown(value: object) -> str:
 
 
 def sent(record: Record | None) -> Sequence[Operation]:
-    """Return the operations that a journal says were sent for a tree."""
-    return tuple(filter(None, map(operations.parsed, record.sent if record else ())))
+    """Return the operations that a journal says were sent for a tree.
+
+    :raises errors.PlacementError: if the journal was edited
+    """
+    try:
+        return tuple(filter(None, map(operations.parsed, record.sent if record else ())))
+    except ValueError as reason:
+        raise errors.PlacementError(f'The journal of the plan is damaged: {reason}') from None
 
 
 def status(

@@ -9,6 +9,7 @@ from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.changes.plan import ChangeSet
 from placementclient.http import Client
+from placementclient.microversion import TYPED
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
@@ -30,7 +31,7 @@ def read(client: Client, change_set: ChangeSet) -> Snapshot:
         }
     )
     if client.snapshot_reader is not None:
-        return client.snapshot_reader.snapshot(roots)
+        return client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
     listed = [
         provider
         for root in roots

@@ -90,6 +90,8 @@ def decode(content: bytes, path: str) -> ChangePlan:
         for index, item in enumerate(document.trees)
     )
     plan = ChangePlan(document.command, tuple(map(_change_set, records)), document.origin)
+    for reason in _faults(plan):
+        raise source.error(f'damaged {KIND}: {reason}')
     if not sealing.is_whole(content, document.digest, _lines(plan)):
         raise source.error('was edited: its digest is not that of its content')
     return replace(plan, digest=document.digest)
@@ -104,6 +106,30 @@ def document(plan: ChangePlan) -> dict[str, Any]:
     """Return a plan as JSON has it, for a program."""
     trees = [builtins(_record(change_set)) for change_set in plan.trees]
     return {**builtins(_header(plan)), 'trees': trees}
+
+
+def _faults(plan: ChangePlan) -> Iterator[str]:
+    """Say why a plan cannot be one that was written: each provider changes in one place only."""
+    roots: set[str] = set()
+    changed: set[str] = set()
+    for tree in plan.trees:
+        if tree.root_provider_uuid in roots:
+            yield f'{tree.root_provider_name} is there twice'
+        roots.add(tree.root_provider_uuid)
+        both = {
+            uuid
+            for uuid in tree.provider_uuids
+            if tree.before.providers.get(uuid) != tree.after.providers.get(uuid)
+        }
+        both |= {*tree.before.consumers, *tree.after.consumers}
+        if changed & both:
+            yield f'{min(changed & both)} changes in two trees'
+        changed |= both
+        for uuid, holder in tree.after.consumers.items():
+            for provider_uuid, resources in holder.allocations.items():
+                state = tree.after.providers.get(provider_uuid)
+                if state is not None and not resources.keys() <= state.inventories.keys():
+                    yield f'consumer {uuid} holds a class that {state.name} does not have'
 
 
 def _lines(plan: ChangePlan) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from placementclient import api, endpoints, errors
 from placementclient.commands import base, option
 from placementclient.commands.filters import whole
 from placementclient.commands.option import Option
-from placementclient.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, TYPED, Microversion
 from placementclient.model.providers import normalized_body
 from placementclient.render import columns
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _OWNED = Microversion(1, 8)
 #: Below, what a consumer holds cannot be read with its owner, and so cannot be written back.
 _SHOWS_OWNER = Microversion(1, 12)
-_TYPED = Microversion(1, 38)
 
 _GENERATION = Option(
     '--generation',
@@ -175,10 +174,10 @@ class SetAllocation(ConsumerLister):
                 '--project-id and --user-id options do not affect allocation for '
                 f'--os-placement-api-version less than {_OWNED}'
             )
-        if version < _TYPED and parsed_args.consumer_type:
+        if version < TYPED and parsed_args.consumer_type:
             self.log.warning(
                 '--consumer-type option does not affect allocation for '
-                f'--os-placement-api-version less than {_TYPED}'
+                f'--os-placement-api-version less than {TYPED}'
             )
 
 

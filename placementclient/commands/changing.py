@@ -11,6 +11,7 @@ from placementclient import errors
 from placementclient.commands import base, option, progress
 from placementclient.commands.option import Option
 from placementclient.commands.plan_files import check_free
+from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan, ChangeSet
@@ -26,7 +27,9 @@ PLAN = Option(
     help='Write what would be done as a plan, and change nothing. "resource provider reshape '
     'show | rehearse | apply | status | verify | rollback" take the plan',
 )
-#: What each of these commands can be told.
+#: So many rows stand before the question.
+_SHOWN = 40
+#: The options of each of these commands.
 OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 
 
@@ -82,7 +85,9 @@ class Changing(base.Lister):
             return
         from placementclient.render import changes
 
-        shown = '\n'.join(changes.lines(found))
+        shown = '\n'.join(changes.lines(found[:_SHOWN]))
+        if len(found) > _SHOWN:
+            shown += f'\nand {counted(len(found) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
 
     def _carry_out(self, plan: ChangePlan, decide: Decide) -> Output:

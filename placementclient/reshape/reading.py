@@ -8,12 +8,12 @@ from typing import Protocol
 from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, trait
 from placementclient.http import Client
+from placementclient.microversion import TYPED
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.reshape import live_state, preconditions
 from placementclient.reshape.live_state import TreeState
-from placementclient.snapshot.capture import TYPED
 
 
 class Source(Protocol):

@@ -16,7 +16,7 @@ from placementclient import errors, program
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.api.parallel import parallel
 from placementclient.http import Client
-from placementclient.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.microversion import GUARDS_CONSUMERS, TYPED
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
@@ -25,8 +25,6 @@ from placementclient.snapshot.listing import check, tree_of, whole_trees
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = GUARDS_CONSUMERS
-#: From here on consumers have types.
-TYPED = Microversion(1, 38)
 #: The UUID of no provider.
 _NOBODY = '00000000-0000-0000-0000-000000000000'
 #: How often a tree is read before it is given up.

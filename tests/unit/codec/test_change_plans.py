@@ -52,3 +52,13 @@ def test_a_plan_that_was_edited_is_refused() -> None:
     document['command'] = 'resource provider tree apply'
     with pytest.raises(errors.BadFile, match='was edited'):
         change_plans.decode(json.dumps(document).encode(), 'plan.json')
+
+
+def test_a_plan_whose_parts_contradict_each_other_is_refused() -> None:
+    made = a_plan(1)
+    twice = replace(made, trees=(made.trees[0], made.trees[0]))
+    with pytest.raises(errors.BadFile, match='is there twice'):
+        change_plans.decode(encoded(twice), 'plan.json')
+    moved = replace(made.trees[0], root_provider_uuid='another')
+    with pytest.raises(errors.BadFile, match='changes in two trees'):
+        change_plans.decode(encoded(replace(made, trees=(made.trees[0], moved))), 'plan.json')
