@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from placementclient.codec import operations, specs
+from placementclient.codec import operations, sealing, specs
 from placementclient.codec.decoding import Source, uncollected
 from placementclient.codec.encoding import builtins, encoded, opened, separated
 from placementclient.codec.trees import TreeReader, tree_record
@@ -60,12 +59,8 @@ _ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 def encode(plan: Plan) -> Iterator[bytes]:
-    """The content of a file, in a fixed order."""
-    digest = hashlib.sha256()
-    for line in _lines(plan):
-        digest.update(line)
-        yield line
-    yield _end(f'sha256:{digest.hexdigest()}')
+    """Return the content of a file, in a fixed order."""
+    return sealing.sealed(_lines(plan))
 
 
 @uncollected()
@@ -94,7 +89,7 @@ def decode(content: bytes, path: str) -> Plan:
 
 def identity(plan: Plan) -> str:
     """What tells a plan from every other: the digest that its file has, or would have."""
-    return plan.digest if plan.digest is not None else _digest(_lines(plan))
+    return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
 
 
 def document(plan: Plan) -> dict[str, Any]:
@@ -125,27 +120,12 @@ def _lines(plan: Plan) -> Iterator[bytes]:
     yield from separated(encoded(tree_record(tree)) for tree in plan.trees)
 
 
-def _end(digest: str) -> bytes:
-    return b'],"digest":"%b"}\n' % digest.encode()
-
-
-def _digest(lines: Iterable[bytes | memoryview]) -> str:
-    digest = hashlib.sha256()
-    for line in lines:
-        digest.update(line)
-    return f'sha256:{digest.hexdigest()}'
-
-
 def _is_whole(content: bytes, digest: str, plan: Plan) -> bool:
-    """Whether a digest is that of the file; of its values, where its JSON was laid out anew; or
-    the one that files had when they stored the inverse too."""
-    end = _end(digest)
-    if content.endswith(end) and _digest([memoryview(content)[: -len(end)]]) == digest:
-        return True
-    if digest == _digest(_lines(plan)):
+    """Tell whether a digest is that of the file, or the one of before, when it had the inverse."""
+    if sealing.is_whole(content, digest, _lines(plan)):
         return True
     try:
-        return digest == _digest(_lines_of_before(content))
+        return digest == sealing.digest(_lines_of_before(content))
     except (ValueError, RecursionError):
         # Of what no file of before has, and the records pass over.
         return False
