@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
+import sys
 import textwrap
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -119,10 +121,21 @@ def follow(text: str, run: Placement) -> int:
                     continue
                 else:
                     assert program == 'placement'
-                    result = run(*argv)
-                    status, said, typed = result.status, result.stdout + result.stderr, typed + 1
+                    status, said = shown(run, argv)
+                    typed += 1
                 assert is_printed(expected, said), f'{command}\n{said}'
     return typed
+
+
+def shown(run: Placement, argv: Sequence[str]) -> tuple[int, str]:
+    """Run a command as on a terminal: its messages and its table come in their order.
+
+    :return: the exit status, and all that was printed
+    """
+    with contextlib.redirect_stderr(sys.stdout):
+        result = run(*argv)
+    assert not result.stderr
+    return result.status, result.stdout
 
 
 def is_printed(expected: str, actual: str) -> bool:

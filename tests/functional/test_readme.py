@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.functional import guide
 from tests.functional.conftest import Placement
 
 README = Path(__file__).parents[2] / 'README.rst'
@@ -39,6 +40,5 @@ def test_the_tour(placement: Placement, tmp_path: Path, monkeypatch: pytest.Monk
         if program == 'cat':
             Path(argv[0]).write_text(printed)
             continue
-        result = placement(*argv)
-        said = result.stdout + result.stderr
+        _, said = guide.shown(placement, argv)
         assert VOLATILE.sub('ID', said) == VOLATILE.sub('ID', printed), command
