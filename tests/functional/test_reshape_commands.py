@@ -82,7 +82,10 @@ def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
     record = {'UUID': moving, 'Server UUID': moving, 'Status': 'finished'}
     Path('migrations.json').write_text(json.dumps([record]))
     said = placement(f'{planned} --migrations migrations.json').stderr
-    assert said == 'compute1: migrations that are under way: 2\n'
+    assert said == (
+        '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 1 warning\n'
+        'compute1: migrations that are under way: 2\n'
+    )
     refused = placement(f'{planned} --migrations nova')
     assert (refused.status, refused.stderr) == (
         1,
@@ -221,7 +224,11 @@ def test_a_plan_that_was_made_of_another_service_says_so(
     files.write_plan('plan.json', replace(plan, origin=there))
     said = placement(f'{PREFIX} apply plan.json --yes')
     assert said.status == 0
-    assert said.stderr.startswith(
+    extent, made, *_ = said.stderr.splitlines()
+    assert extent == (
+        '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 2 warnings'
+    )
+    assert made.startswith(
         'The plan was made on what was there at 2026-11-01T22:00:00+00:00 of '
         'https://elsewhere/placement. This is '
     )

@@ -114,7 +114,7 @@ def test_a_full_disk_stops_before_the_request(
         room[0] -= len(part)
         return write(descriptor, part)
 
-    monkeypatch.setattr(journal.os, 'write', limited)
+    monkeypatch.setattr(os, 'write', limited)
     with clouds.watched(client) as requests:
         outcome = executor.apply(client, plan, str(path))
     assert outcome.exit_status is ExitStatus.ERROR
