@@ -98,7 +98,9 @@ class Changing(base.Lister):
         with progress.shown(self.app, self.log, len(plan.trees)) as tell:
             carrying.run(tell)
         for result in carrying.results:
-            if result.error is not None:
+            if isinstance(result.error, errors.Interrupted):
+                self.tell_interruption()
+            elif result.error is not None:
                 self.tell(result.error)
         self.exit_status = carrying.exit_status
         return changes.carried(carrying.results)

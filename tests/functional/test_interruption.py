@@ -60,7 +60,10 @@ def test_tree_apply_tells_each_change(
     printed, said = process.communicate(timeout=60)
     service.go_on()
     assert process.returncode == 130
-    assert [row['provider'] for row in json.loads(printed)] == [next(iter(hosts))]
+    states = [(row['object'], row['change'], row['state']) for row in json.loads(printed)]
+    assert states == [
+        (name, 'create', state) for name, state in zip(hosts, ('done', 'not known'), strict=True)
+    ]
     assert said == ('Interrupted: whether POST /resource_providers was done is not known\n')
     assert hosts.keys() <= providers(service)
 

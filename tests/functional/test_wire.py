@@ -53,8 +53,9 @@ NAMES = {
 }
 
 
-#: Servers on another provider: a list without any of them is not believed.
-SERVERS, ASIDE = [str(uuid.uuid4()) for _ in range(3)], 'compute9'
+#: Servers that the list has: one that lacks more than a tenth of the consumers, or all those of a
+#: host, is not believed.
+SERVERS, ASIDE = [str(uuid.uuid4()) for _ in range(10)], 'compute9'
 SMALL: dict[str, Any] = {'vcpus': 1, 'ram': 1, 'disk': 0, 'extra_specs': {}}
 
 
@@ -103,10 +104,11 @@ def build(client: Client) -> dict[str, str]:
     marked = trait.set_on_provider(client, uuids['here'], [NAMES['held']], generation)
     aggregate.set(client, uuids['here'], [OTHER_GROUP], marked.generation)
     aside = resource_provider.create(client, ASIDE)
-    inventory.set_all(client, aside.uuid, VCPU, aside.generation)
-    holders = {NAMES['consumer']: uuids['here']} | dict.fromkeys(SERVERS, aside.uuid)
-    for consumer, host in holders.items():
-        held = {host: {'VCPU': 2}}
+    inventory.set_all(client, aside.uuid, {'VCPU': {'total': 16}}, aside.generation)
+    # One of them on the host of the consumer that the list lacks, and the others on the other.
+    hosts = dict.fromkeys(SERVERS, aside.uuid) | {SERVERS[0]: uuids['here']}
+    for consumer, host in ({NAMES['consumer']: uuids['here']} | hosts).items():
+        held = {host: {'VCPU': 2 if consumer == NAMES['consumer'] else 1}}
         allocation.set(client, Consumer(consumer, held, 'p', 'u', None, 'INSTANCE'))
     return uuids
 
@@ -142,7 +144,9 @@ def write_files(folder: Path, client: Client, uuids: dict[str, str], generation:
             good_files.SERVERS[0]
             | {'id': NAMES['other'], 'flavor': good_files.SERVERS[0]['flavor'] | SMALL}
         ],
-        'audited': [{'id': each, 'host': ASIDE} for each in SERVERS],
+        'audited': [
+            {'id': each, 'host': NAMES['here'] if each == SERVERS[0] else ASIDE} for each in SERVERS
+        ],
         'migrations': [],
     }
     for kind, document in documents.items():
