@@ -155,17 +155,6 @@ def _numbered(
     ]
 
 
-class Changes(FormattableColumn[Mapping[str, Mapping[str, tuple[Any, Any]]]]):
-    """What differs, by class and field: ``VCPU:reserved 0 → 2``; as data, pairs."""
-
-    def human_readable(self) -> str:
-        return ', '.join(
-            f'{name}:{field} {"-" if old is None else old} → {"-" if new is None else new}'
-            for name, fields in self._value.items()
-            for field, (old, new) in fields.items()
-        )
-
-
 def _served(item: Any) -> Groups:
     _, uuid, _, candidate, _ = item
     return Groups([group for group, providers in candidate.mappings.items() if uuid in providers])
@@ -265,14 +254,6 @@ PURGE = Columns(
     Column('lost', lambda step: Held(step.lost, step.names)),
     Column('kept', lambda step: Held(step.kept, step.names)),
     Column('objection'),
-)
-#: Items are :class:`placementclient.workflows.bulk_edit.Edit`.
-EDIT = Columns(
-    Column('resource_provider', lambda edit: edit.provider.uuid),
-    Column('name', lambda edit: edit.provider.name),
-    Column('state', attrgetter('state.value')),
-    Column('changes', lambda edit: Changes(edit.changes)),
-    Column('reason'),
 )
 #: Items are :class:`placementclient.insight.healing.Heal`.
 HEAL = Columns(

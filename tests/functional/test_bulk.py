@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from placementclient import errors
-from placementclient.api import inventory, resource_provider, trait
+from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.api.conflict import edited
 from placementclient.http import Client
 from placementclient.snapshot import capture
@@ -34,22 +34,41 @@ def vcpu(client: Client, name: str) -> tuple[int, float]:
 
 
 def states(result: Result) -> dict[str, str]:
-    return {row['name']: row['state'] for row in json.loads(result.stdout)}
+    return {row['object']: row['state'] for row in json.loads(result.stdout)}
+
+
+def objects(result: Result) -> set[str]:
+    return {row['object'] for row in json.loads(result.stdout)}
 
 
 def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> None:
     build(client)
     before = content(capture.capture(client))
     with watched(client) as requests:
-        result = placement(f'{SET} --all --amend --resource VCPU:reserved=2 --dry-run -f csv')
+        result = placement(f'{SET} --all --amend --resource VCPU:reserved=2 --dry-run -f json')
+    # One listing, and the inventories of each provider: two hosts, four GPUs and the storage.
+    assert requests == [
+        ('GET', '/resource_providers'),
+        *[('GET', path) for _, path in requests[1:]],
+    ]
+    assert len({path for _, path in requests if path.endswith('/inventories')}) == 7
+    assert len(requests) == 8
     assert result.status == 3
-    assert {method for method, _ in requests} == {'GET'}
-    rows = {line.split(',')[1]: line.split(',', 2)[2] for line in result.stdout.splitlines()}
-    assert rows['"compute0"'].startswith('"would change",')
-    assert '"unchanged","{}","passed over: it has no VCPU"' in rows['"storage"']
-    text = placement(f'{SET} --match compute0 --amend --resource VCPU:reserved=2 --dry-run').stdout
-    assert 'VCPU:reserved 0 → 2' in text
+    assert json.loads(result.stdout) == [
+        {'object': name, 'change': 'VCPU:reserved', 'before': 0, 'after': 2}
+        for name in ('compute0', 'compute1')
+    ]
+    assert result.stderr == (
+        'Passed over, without VCPU: compute0_gpu0, compute0_gpu1, compute1_gpu0 and 2 others\n'
+        '0 providers to create, 2 to change, 0 to delete\n'
+    )
     assert content(capture.capture(client)) == before
+
+
+def test_a_dry_run_that_finds_nothing(client: Client, placement: Placement) -> None:
+    build(client)
+    result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=0 --dry-run')
+    assert result == Result(0, '', 'Nothing to change\n')
 
 
 def test_a_class_that_nobody_selected_has(client: Client, placement: Placement) -> None:
@@ -68,12 +87,16 @@ def test_a_class_that_nobody_selected_has(client: Client, placement: Placement) 
         ('--with-trait CUSTOM_T4', {'compute0_gpu0', 'compute1_gpu0'}),
         ('--with-class VCPU', {'compute0', 'compute1'}),
         ('--with-class VCPU --match *1', {'compute1'}),
+        (f'--member-of {RACK}', {'compute0', 'compute1'}),
+        (f'--member-of {STORAGE.upper()} --match [!c]*', {'storage'}),
     ],
 )
 def test_selectors(client: Client, placement: Placement, selectors: str, found: set[str]) -> None:
     build(client)
-    result = placement(f'{SET} {selectors} --amend --dry-run -f json')
-    assert {name for name in states(result) if not name.endswith('gpu1')} == found
+    command = f'{SET} {selectors} --amend --resource CUSTOM_X=1 --dry-run -f json'
+    resource_class.create(client, 'CUSTOM_X')
+    result = placement(command)
+    assert {name for name in objects(result) if not name.endswith('gpu1')} == found
 
 
 def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Placement) -> None:
@@ -82,11 +105,11 @@ def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Plac
     command = f'{SET} --with-class VCPU --resource MEMORY_MB=4096 --replace --yes -f json'
     result = placement(command)
     assert result.status == 6
-    assert states(result) == {'compute0': 'failed', 'compute1': 'changed', 'compute2': 'changed'}
+    assert states(result) == {'compute0': 'failed', 'compute1': 'done', 'compute2': 'done'}
     [failed] = [row for row in json.loads(result.stdout) if row['reason']]
     assert 'in use' in failed['reason']
     again = placement(f'{SET} --match compute1 --resource MEMORY_MB=4096 --yes -f json')
-    assert (again.status, states(again)) == (0, {'compute1': 'unchanged'})
+    assert (again.status, json.loads(again.stdout)) == (0, [])
     alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
     assert (alone.status, states(alone)) == (1, {'compute0': 'failed'})
 
@@ -95,7 +118,23 @@ def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Plac
 @pytest.mark.parametrize(
     ('arguments', 'status', 'said'),
     [
-        ('--match nothing --amend --resource VCPU=1', 1, 'No resource provider is selected'),
+        (
+            '--match cmopute* --amend --resource VCPU=1',
+            1,
+            'No resource provider is selected: "cmopute*" matches no provider. '
+            'Did you mean "compute*"?',
+        ),
+        (
+            '--with-class PCPU --amend --resource VCPU=1',
+            1,
+            'No resource provider is selected',
+        ),
+        (
+            '--all --resource VCPU:reserved=1',
+            1,
+            'VCPU needs a total: VCPU:total=AMOUNT, or --amend to keep the one that each resource '
+            'provider has',
+        ),
         (
             '--match compute* --resource MEMORY_MB=4096',
             2,
@@ -129,25 +168,36 @@ def test_what_nobody_can_have_meant_changes_nothing(
     assert content(capture.capture(client)) == before
 
 
-@pytest.mark.parametrize(('option', 'state'), [('--yes', 'changed'), ('--dry-run', 'would change')])
+@pytest.mark.parametrize('option', ['--yes', '--dry-run'])
 def test_a_value_that_one_cannot_have_is_its_failure(
-    client: Client, placement: Placement, option: str, state: str
+    client: Client, placement: Placement, option: str
 ) -> None:
     build(client)
     placement(f'{SET} compute0 --amend --resource VCPU:total=4')
     command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'
     result = placement(command)
-    assert (result.status, states(result)) == (6, {'compute0': 'failed', 'compute1': state})
-    assert 'VCPU: reserved 8 is above the total of 4' in result.stdout
+    said = 'compute0: VCPU: reserved 8 is above the total of 4\n'
+    assert (result.status, result.stderr.startswith(said)) == (6, True)
+    found = {row['object']: row.get('state') for row in json.loads(result.stdout)}
+    done = {'compute0': 'failed', 'compute1': 'done'}
+    assert found == (done if option == '--yes' else {'compute1': None})
+    assert vcpu(client, 'compute0')[0] == 0
+    alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
+    assert (alone.status, alone.stdout, alone.stderr) == (1, '', said)
 
 
 def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Placement) -> None:
-    build(client, hosts=7)
+    build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
-    shown = ', '.join(f'compute{number}' for number in range(5))
     assert result.stderr == (
-        f'  VCPU:reserved 0 → 2: {shown} and 2 others\n'
-        'Change the inventories of 7 resource providers? There is nobody to ask: give --yes\n'
+        '+----------+---------------+--------+-------+\n'
+        '| object   | change        | before | after |\n'
+        '+----------+---------------+--------+-------+\n'
+        '| compute0 | VCPU:reserved | 0      | 2     |\n'
+        '| compute1 | VCPU:reserved | 0      | 2     |\n'
+        '+----------+---------------+--------+-------+\n'
+        '0 providers to create, 2 to change, 0 to delete. Go on? There is nobody to ask: give '
+        '--yes\n'
     )
     assert vcpu(client, 'compute0') == (0, 4.0)
 
@@ -163,13 +213,13 @@ def test_a_lost_answer_is_looked_up_and_ctrl_c_leaves_a_table(
     assert (result.status, states(result)) == (
         130,
         {
-            'compute0': 'changed',
-            'compute1': 'changed',
-            'compute2': 'failed',
+            'compute0': 'done',
+            'compute1': 'done',
+            'compute2': 'not known',
             'compute3': 'not started',
         },
     )
-    assert 'interrupted: it may be done' in result.stdout
+    assert 'Interrupted' in result.stdout
 
 
 @contextmanager
@@ -206,7 +256,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
     command = f'{SET} --with-class VCPU --amend --resource VCPU:allocation_ratio=8 --yes -f json'
     with disturbed(client, 'PUT', COMPUTE0, intervene):
         result = placement(command)
-    assert (result.status, states(result)) == (0, {'compute0': 'changed', 'compute1': 'changed'})
+    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
     assert (vcpu(client, 'compute0'), vcpu(client, 'compute1')) == ((1, 8.0), (0, 8.0))
 
 
@@ -218,6 +268,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
         ('--all --aggregate', 'Selectors stand instead of the provider'),
         ('--all --generation 3', "--generation is one provider's"),
         ('--all', 'There is nobody to ask'),
+        ('compute0 --plan plan.json', '--plan needs a selector'),
     ],
 )
 def test_wrong_usage(client: Client, placement: Placement, arguments: str, sentence: str) -> None:
