@@ -20,6 +20,16 @@ if TYPE_CHECKING:
 OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
 
 
+#: Stands first; with selectors it may be the first of the names.
+PROVIDER = Option(
+    'provider',
+    metavar='<provider>',
+    missable=True,
+    help='Name or UUID of the resource provider; not with --all, --match, --with-trait, '
+    '--with-class, --member-of, which select many',
+)
+
+
 class Editing(Changing):
     """Edits many resource providers through a plan; a subclass edits one by itself."""
 
@@ -84,3 +94,56 @@ class Editing(Changing):
             raise errors.BadArgument('\n'.join(said))
         for line in said:
             self.log.error(line)
+
+
+class NamesEditing(Editing):
+    """Adds names to what a resource provider has, or removes some: traits or aggregates.
+
+    Its options have :data:`PROVIDER` and then the names, of which the option is a subclass's.
+    """
+
+    #: The field of a provider's state.
+    facet = ''
+    #: The argument with the names.
+    names: Option
+    removes = False
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        given = getattr(parsed_args, self.names.dest) or []
+        provider = parsed_args.provider
+        if not selectors.are_given(parsed_args):
+            missing = [(PROVIDER, provider), (self.names, given)]
+            if lacking := [each.settings['metavar'] for each, value in missing if not value]:
+                self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
+            self.check_one(parsed_args)
+            return self.edit_one(parsed_args, given)
+        if parsed_args.generation is not None:
+            raise errors.UsageError(
+                "--generation is one provider's, and selectors may find several"
+            )
+        if provider is not None:
+            given = [self.name(provider), *given]
+        if not given:
+            lacking_names = self.names.settings['metavar']
+            self._parser.error(f'the following arguments are required: {lacking_names}')
+        return self._edit_many(parsed_args, frozenset(given))
+
+    def _edit_many(self, parsed_args: argparse.Namespace, names: frozenset[str]) -> Output:
+        from placementclient.producers.edited import NamesEdit
+
+        nothing: frozenset[str] = frozenset()
+        sets = (nothing, names) if self.removes else (names, nothing)
+        verb = 'remove' if self.removes else 'add'
+        command = f'resource provider {self.facet.removesuffix("s")} {verb}'
+        return self.edit(parsed_args, command, NamesEdit(self.facet, *sets))
+
+    def name(self, text: str) -> str:
+        """Return a name that stood where the provider stands."""
+        return text
+
+    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
+        """Edit the one resource provider.
+
+        :param given: the names
+        """
+        raise NotImplementedError

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cliff.columns import FormattableColumn
-
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.render.facts import Amounts, Groups, Held
 

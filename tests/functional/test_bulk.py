@@ -24,7 +24,7 @@ from tests.functional.hosts import RACK, STORAGE, build, holder
 
 SET = 'resource provider inventory set'
 PROGRAM = Path(sys.executable).with_name('placement')
-COMPUTE0 = uuid_of('compute0')
+COMPUTE0, OTHER = uuid_of('compute0'), uuid_of('other')
 
 
 def vcpu(client: Client, name: str) -> tuple[int, float]:
@@ -206,7 +206,9 @@ def test_a_lost_answer_is_looked_up_and_ctrl_c_leaves_a_table(
     client: Client, placement: Placement
 ) -> None:
     build(client, hosts=4)
-    failures = {COMPUTE0: errors.InvalidAnswer('lost'), uuid_of('compute2'): KeyboardInterrupt()}
+    lost = errors.Unreachable('lost')
+    lost.may_be_done = True
+    failures = {COMPUTE0: lost, uuid_of('compute2'): KeyboardInterrupt()}
     command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --yes -f json'
     with failing_after(client, 'PUT', failures):
         result = placement(command)
@@ -388,3 +390,199 @@ def test_processes_that_edit_one_provider_lose_nothing(service_url: str) -> None
     assert run(f'resource provider aggregate list {name} -f value').decode().split() == [RACK]
     [row] = json.loads(run(f'resource provider inventory list {name} -f json'))
     assert (row['total'], row['reserved']) == (8, 2)
+
+
+MANY = [
+    ('trait add {} CUSTOM_A40', 'traits', None, ['CUSTOM_A40']),
+    ('trait remove {} COMPUTE_NODE', 'traits', ['COMPUTE_NODE'], None),
+    (f'aggregate add {{}} {OTHER}', 'aggregates', None, [OTHER]),
+    (f'aggregate remove {{}} {RACK}', 'aggregates', [RACK], None),
+]
+
+
+@pytest.mark.parametrize(('command', 'change', 'before', 'after'), MANY)
+@pytest.mark.parametrize(
+    'selector', ['--with-class VCPU', '--match compute?', f'--member-of {RACK}']
+)
+def test_many_traits_and_aggregates(
+    client: Client,
+    placement: Placement,
+    selector: str,
+    command: str,
+    change: str,
+    before: list[str] | None,
+    after: list[str] | None,
+) -> None:
+    build(client)
+    there = content(capture.capture(client))
+    wanted = [
+        {'object': name, 'change': change, 'before': before, 'after': after}
+        for name in ('compute0', 'compute1')
+    ]
+    words = f'resource provider {command.format(selector)}'
+    dry = placement(f'{words} --dry-run -f json')
+    assert (dry.status, json.loads(dry.stdout)) == (3, wanted)
+    assert content(capture.capture(client)) == there
+    result = placement(f'{words} --yes -f json')
+    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
+    for name in ('compute0', 'compute1'):
+        facet, *_ = command.split()
+        found = placement(f'resource provider {facet} list {name} -f value').stdout.split()
+        assert set(after or []) <= set(found)
+        assert not set(before or []) & set(found)
+    last = placement(f'{words} --yes -f json')
+    if '--member-of' not in words or 'aggregate remove' not in words:
+        assert (last.status, last.stdout.strip()) == (0, '[]')
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        'add --match compute0 CUSTOM_A40 COMPUTE_NODE',
+        'add CUSTOM_A40 COMPUTE_NODE --match compute0',
+        'add CUSTOM_A40 --match compute0 COMPUTE_NODE',
+        'add CUSTOM_A40 --match compute0',
+    ],
+)
+def test_names_stand_on_either_side_of_selectors(
+    client: Client, placement: Placement, words: str
+) -> None:
+    build(client)
+    result = placement(f'resource provider trait {words} --dry-run -f json')
+    assert json.loads(result.stdout) == [
+        {'object': 'compute0', 'change': 'traits', 'before': None, 'after': ['CUSTOM_A40']}
+    ]
+
+
+@pytest.mark.parametrize(
+    ('words', 'status', 'sentence'),
+    [
+        ('trait add compute0', 2, 'the following arguments are required: <trait>'),
+        ('trait add', 2, 'the following arguments are required: <provider>, <trait>'),
+        ('trait add --all', 2, 'the following arguments are required: <trait>'),
+        ('trait add --all CUSTOM_A40 --generation 3', 2, "--generation is one provider's"),
+        ('trait add compute0 CUSTOM_A40 --dry-run', 2, '--dry-run needs a selector'),
+        ('trait add --all CUSTOM_A41', 1, "no trait 'CUSTOM_A41', did you mean CUSTOM_A40?"),
+        ('trait add --match x CUSTOM_A40', 1, 'No resource provider is selected: "x" matches no'),
+        ('trait add --all CUSTOM_A40', 2, 'There is nobody to ask: give --yes'),
+        ('aggregate add --all compute0', 2, "'compute0' is not the UUID of an aggregate"),
+    ],
+)
+def test_wrong_usage_of_traits_and_aggregates(
+    client: Client, placement: Placement, words: str, status: int, sentence: str
+) -> None:
+    build(client)
+    before = content(capture.capture(client))
+    result = placement(f'resource provider {words}')
+    assert (result.status, sentence in result.stderr) == (status, True), result
+    assert content(capture.capture(client)) == before
+
+
+def test_a_trait_that_nobody_has_is_told(client: Client, placement: Placement) -> None:
+    build(client)
+    result = placement('resource provider trait remove --all CUSTOM_A41 --yes')
+    assert (result.status, result.stdout) == (0, '')
+    assert result.stderr == (
+        'No resource provider that is selected has the trait CUSTOM_A41, did you mean '
+        'CUSTOM_A40?\nNothing to change\n'
+    )
+
+
+def test_a_second_writer_of_traits_loses_nothing(client: Client, placement: Placement) -> None:
+    build(client)
+
+    def intervene() -> None:
+        there = trait.list_of_provider(client, COMPUTE0)
+        assert there.generation is not None
+        trait.set_on_provider(client, COMPUTE0, ['CUSTOM_T4'], there.generation)
+
+    with disturbed(client, 'PUT', f'{COMPUTE0}/traits', intervene):
+        result = placement('resource provider trait add --match compute? CUSTOM_A40 --yes -f json')
+    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
+    assert set(trait.list_of_provider(client, COMPUTE0).value) == {'CUSTOM_T4', 'CUSTOM_A40'}
+
+
+def test_a_class_that_has_come_meanwhile_is_not_dropped(
+    client: Client, placement: Placement
+) -> None:
+    build(client)
+
+    def intervene() -> None:
+        fields = {'total': 4}
+        generation = resource_provider.generation(client, COMPUTE0)
+        inventory.create(client, COMPUTE0, 'PCPU', fields, generation)
+
+    command = f'{SET} --match compute? --resource VCPU=16 --replace --yes -f json'
+    with disturbed(client, 'PUT', COMPUTE0, intervene):
+        result = placement(command)
+    assert (result.status, states(result)) == (6, {'compute0': 'failed', 'compute1': 'done'})
+    assert 'PCPU has come meanwhile and would be dropped' in result.stdout
+    assert set(inventory.list(client, COMPUTE0).value) == {'VCPU', 'MEMORY_MB', 'PCPU'}
+
+
+PLANNED = [
+    f'{SET} --with-class VGPU --amend --resource VGPU:reserved=1',
+    f'{SET} --match compute? --resource VCPU=4 --replace',
+    'resource provider trait add --match compute* CUSTOM_A40',
+    f'resource provider aggregate remove --member-of {RACK} {RACK}',
+]
+
+
+@pytest.mark.parametrize('command', PLANNED)
+def test_a_plan_is_applied_verified_and_rolled_back(
+    client: Client, placement: Placement, tmp_path: Path, command: str
+) -> None:
+    build(client, holder('server', {'compute0': {'VCPU': 8}}))
+    before = content(capture.capture(client))
+    path = tmp_path / 'plan.json'
+    shown = json.loads(placement(f'{command} --dry-run -f json').stdout)
+    planned = placement(f'{command} --plan {path} -f json')
+    assert (planned.status, json.loads(planned.stdout)) == (0, shown)
+    assert content(capture.capture(client)) == before
+    text = placement(f'resource provider reshape show {path}').stdout
+    assert all(row['object'] in text for row in shown)
+    applied = placement(f'resource provider reshape apply {path} --yes -f json')
+    assert (applied.status, {row['tree'] for row in json.loads(applied.stdout)}) == (
+        0,
+        {'compute0', 'compute1'},
+    )
+    assert placement(f'resource provider reshape verify {path}').status == 0
+    if '--with-class VGPU' in command:
+        assert json.loads(placement(f'{command} --dry-run -f json').stdout) == []
+    back = placement(f'resource provider reshape rollback {path} --yes')
+    assert back.status == 0, back
+    assert content(capture.capture(client)) == before
+
+
+class Killed(BaseException):
+    """Ends the process at once."""
+
+
+def test_a_plan_that_was_killed_is_completed_by_the_same_command(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client, hosts=3)
+    path = tmp_path / 'plan.json'
+    placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --plan {path}')
+    apply = f'resource provider reshape apply {path} --yes --workers 1'
+    with failing_after(client, 'PUT', {uuid_of('compute1'): Killed()}), pytest.raises(Killed):
+        placement(apply)
+    # The embedded Placement has taken the tree back that it was at.
+    assert [vcpu(client, f'compute{n}')[0] for n in range(3)] == [2, 0, 0]
+    result = placement(apply)
+    assert result.status == 0, result
+    assert [vcpu(client, f'compute{n}')[0] for n in range(3)] == [2, 2, 2]
+    assert placement(f'resource provider reshape verify {path}').status == 0
+
+
+def test_a_plan_leaves_alone_what_somebody_else_has_changed_since(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client)
+    path = tmp_path / 'plan.json'
+    placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --plan {path}')
+    placement(f'{SET} compute0 --amend --resource VCPU:reserved=5')
+    result = placement(f'resource provider reshape apply {path} --yes -f json')
+    found = {row['tree']: row['state'] for row in json.loads(result.stdout)}
+    assert (result.status, found) == (6, {'compute0': 'left alone', 'compute1': 'applied'})
+    assert [vcpu(client, f'compute{n}')[0] for n in range(2)] == [5, 2]

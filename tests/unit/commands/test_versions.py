@@ -55,6 +55,8 @@ OPTIONS = [
     ('resource provider set', '--no-parent', '1.37'),
     ('resource provider show', '--long', '1.15'),
     ('resource provider inventory set', '--aggregate', '1.3'),
+    ('resource provider inventory set', f'--member-of {AGG}', '1.3'),
+    ('resource provider inventory set', '--with-trait CUSTOM_X', '1.18'),
     ('resource provider inventory show', '--long', '1.15'),
     ('resource provider usage show', '--long', '1.15'),
     ('resource provider aggregate set', '--generation 0', '1.19'),
