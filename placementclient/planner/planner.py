@@ -241,7 +241,7 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
             raise errors.NoSuchProvider(f'No resource provider is called {name}{hint}')
         if state.uuid not in uuids:
             maker.faults.raise_any()
-            raise spec.error(f'does not select the tree {name}', 'trees')
+            raise spec.error(f'does not select the tree {state.name}', 'trees')
         wanted.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in wanted]
 
