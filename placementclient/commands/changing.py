@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from placementclient import errors
-from placementclient.commands import base, option, progress
+from placementclient.commands import base, option
 from placementclient.commands.option import Option
 from placementclient.commands.plan_files import check_free
 from placementclient.wording import counted
@@ -92,6 +92,7 @@ class Changing(base.Lister):
 
     def _carry_out(self, plan: ChangePlan, decide: Decide) -> Output:
         from placementclient.changes.carrying import Carrying
+        from placementclient.commands import progress
         from placementclient.render import changes
 
         carrying = Carrying(self.client, plan, decide)

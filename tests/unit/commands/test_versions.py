@@ -97,11 +97,16 @@ VALUES = [
     (_CANDIDATES, '--group _NET --resource VGPU=1', '--group with a name', '1.33'),
 ]
 
+#: They stand instead of the provider.
+SELECTORS = {'--with-trait', '--member-of'}
+_SET_ALL = 'resource provider inventory set'
+
 NEEDS = [
     *((typed(command), '', since) for command, since in COMMANDS.items()),
     *(
-        (f'{typed(command)} {option}', option.split()[0], since)
+        (f'{command if is_selector else typed(command)} {option}', option.split()[0], since)
         for command, option, since in OPTIONS
+        for is_selector in [command == _SET_ALL and option.split()[0] in SELECTORS]
     ),
     *((f'{typed(command)} {option}', what, since) for command, option, what, since in VALUES),
 ]
