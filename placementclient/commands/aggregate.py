@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints, errors
 from placementclient.api.conflict import edited
-from placementclient.commands import base, option
+from placementclient.commands import base, editing, option
+from placementclient.commands.changing import Changing
+from placementclient.commands.editing import NamesEditing
 from placementclient.commands.option import Option
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.render import columns
@@ -86,37 +88,49 @@ def _uuid(text: str) -> str:
     return normalized(text)
 
 
-class AddAggregate(base.Lister):
-    """Put a resource provider into some aggregates, beside those that it is in.
+class AddAggregate(NamesEditing):
+    """Put a resource provider, or many, into some aggregates beside those that it is in.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
 
     Example:
 
       openstack resource provider aggregate add compute1 42896e0d-205d-4fe3-bd1e-100924931787
+
+      openstack resource provider aggregate add --match 'compute7*' \\
+        42896e0d-205d-4fe3-bd1e-100924931787 --dry-run
     """
 
-    prints = columns.UUID.names
-    nothing = 'The resource provider is in no aggregate'
-    options = (
-        option.PROVIDER,
-        Option(
-            'aggregate',
-            metavar='<aggregate_uuid>',
-            type=_uuid,
-            nargs='+',
-            help='UUIDs of aggregates; openstack aggregate show NAME tells that of one of Nova',
-        ),
-        option.generation(),
+    facet = 'aggregates'
+    names = Option(
+        'aggregate',
+        metavar='<aggregate_uuid>',
+        type=_uuid,
+        nargs='+',
+        missable=True,
+        help='UUIDs of aggregates; openstack aggregate show NAME tells that of one of Nova',
     )
+    prints_one = columns.UUID.names
+    prints = (*prints_one, *Changing.prints)
+    nothing = 'The resource provider is in no aggregate'
+    options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         # Below, nothing tells that somebody else came between the reading and the writing.
         return api.aggregate.GUARDED
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def name(self, text: str) -> str:
+        try:
+            return _uuid(text)
+        except argparse.ArgumentTypeError as reason:
+            self._parser.error(f'argument <aggregate_uuid>: {reason}')
+
+    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         there = edited(
             lambda: api.aggregate.list(self.client, uuid),
-            lambda aggregates: self.changed(aggregates, parsed_args.aggregate),
+            lambda aggregates: self.changed(aggregates, given),
             lambda aggregates, generation: api.aggregate.set(
                 self.client, uuid, aggregates, generation
             ),
@@ -131,13 +145,20 @@ class AddAggregate(base.Lister):
 
 
 class RemoveAggregate(AddAggregate):
-    """Take a resource provider out of some aggregates, and leave it in the others.
+    """Take a resource provider, or many, out of some aggregates, and leave the others.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
 
     Example:
 
       openstack resource provider aggregate remove compute1 42896e0d-205d-4fe3-bd1e-100924931787
+
+      openstack resource provider aggregate remove --all 42896e0d-205d-4fe3-bd1e-100924931787 \\
+        --plan plan.json
     """
 
+    removes = True
     _is_told = False
 
     def changed(self, there: list[str], given: list[str]) -> list[str]:

@@ -103,7 +103,7 @@ class AuditProvider(base.Lister):
         self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
         left_out = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
         cloud = read(self, parsed_args)
-        roots = {self._root(cloud, name) for name in parsed_args.tree}
+        roots = set(cloud.snapshot.root_uuids(parsed_args.tree))
         audit = checks.audit(cloud, roots, left_out, parsed_args.subject)
         self.nothing = tables.nothing(len(ids) - len(left_out), cloud, roots)
         for line in tables.remarks(audit):
@@ -119,12 +119,6 @@ class AuditProvider(base.Lister):
         for id in given:
             if id not in known:
                 raise errors.UsageError(f'There is no check {id!r}, but {", ".join(known)}')
-
-    def _root(self, cloud: Cloud, name: str) -> str:
-        state = cloud.snapshot.find(name)
-        if state is None:
-            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
-        return cloud.root_of(state)
 
     def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
         """Carry out what is safe; return what came of it, by the finding's place."""

@@ -329,8 +329,12 @@ class _Table(_Placement, DisplayCommandBase[Any]):
 
     def _check(self, parsed_args: argparse.Namespace) -> None:
         super()._check(parsed_args)
-        if self.prints:
-            self._check_columns(parsed_args.columns, self.prints)
+        if names := self.printed(parsed_args):
+            self._check_columns(parsed_args.columns, names)
+
+    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
+        """Return the names of the columns of what is asked for, as :attr:`prints`."""
+        return self.prints
 
     def _check_columns(self, given: Sequence[str], names: Sequence[str]) -> None:
         """See whether each column that was asked for is there; cliff is content with one that is.
@@ -394,11 +398,15 @@ class Lister(_Table, command.Lister):
         """Print them; no empty table, unless it is asked for."""
         found = list(rows)
         is_empty = not found and parsed_args.formatter == 'table' and not parsed_args.print_empty
-        if is_empty and self.endpoint is None:
-            self._check_columns(parsed_args.columns, self.prints or names)
+        if is_empty and self.says_nothing(parsed_args):
+            self._check_columns(parsed_args.columns, self.printed(parsed_args) or names)
             self.log.warning(self.nothing)
             return 0
         return super().produce_output(parsed_args, names, found)
+
+    def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
+        """Return whether it says :attr:`nothing` where there is no row."""
+        return self.endpoint is None
 
 
 class ShowOne(_Table, command.ShowOne):

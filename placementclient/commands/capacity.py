@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from placementclient import errors
@@ -14,7 +14,6 @@ from placementclient.commands.snapshot import SNAPSHOT, taken
 if TYPE_CHECKING:
     from placementclient.insight.unknown_names import Absent
     from placementclient.model.requests import CandidateRequest
-    from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
 
 
@@ -105,7 +104,8 @@ class ShowCapacity(watching.Lister):
             action='append',
             default=[],
             help='With --fits or --flavors: count what fits into the tree of this resource '
-            'provider, by name or UUID; may be repeated, then into all of them',
+            "provider, by name, UUID, or a pattern of names as of files, such as 'compute2*'; may "
+            'be repeated, then into all of them',
         ),
         SNAPSHOT,
         watching.WATCH,
@@ -125,7 +125,8 @@ class ShowCapacity(watching.Lister):
         snapshot = taken(self, parsed_args)
         if shape is None and not parsed_args.flavors:
             return tables.lines(totals.GROUPED[by](snapshot), by)
-        topology, trees = Topology(snapshot), _roots(snapshot, parsed_args.tree)
+        topology = Topology(snapshot)
+        trees = snapshot.root_uuids(parsed_args.tree) or None
         request = _restricted(_plain(shape or {}), parsed_args)
         self._tell_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
@@ -181,22 +182,6 @@ def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> C
         root_required=(*request.root_required, *parsed_args.root_required),
         root_forbidden=(*request.root_forbidden, *parsed_args.root_forbidden),
     )
-
-
-def _roots(snapshot: Snapshot, names: Sequence[str]) -> list[str] | None:
-    """The roots of the trees that were named; None for all.
-
-    :raises errors.NoSuchProvider: if there is no such provider
-    """
-    if not names:
-        return None
-    roots: dict[str, None] = {}
-    for name in names:
-        state = snapshot.find(name)
-        if state is None:
-            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
-        roots[state.provider.root_uuid] = None
-    return list(roots)
 
 
 def _shape(text: str) -> dict[str, int]:

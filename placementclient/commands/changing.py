@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from placementclient import errors
-from placementclient.commands import base, option, progress
+from placementclient.commands import base, option
 from placementclient.commands.option import Option
 from placementclient.commands.plan_files import check_free
 from placementclient.wording import counted
@@ -36,7 +36,7 @@ OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 class Changing(base.Lister):
     """Shows what changes, asks, and carries it out; or writes it as a plan."""
 
-    prints = ('object', 'change', 'before', 'after', 'state', 'reason')
+    prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
     statuses = (
         base.WOULD_DO,
         (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
@@ -92,6 +92,7 @@ class Changing(base.Lister):
 
     def _carry_out(self, plan: ChangePlan, decide: Decide) -> Output:
         from placementclient.changes.carrying import Carrying
+        from placementclient.commands import progress
         from placementclient.render import changes
 
         carrying = Carrying(self.client, plan, decide)

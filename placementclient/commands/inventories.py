@@ -3,50 +3,37 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api, endpoints, errors
-from placementclient.commands import base, option
+from placementclient.commands import changing, editing, option, selectors
+from placementclient.commands.changing import Changing
+from placementclient.commands.editing import Editing
 from placementclient.commands.filters import whole
 from placementclient.commands.inventory import FIELDS, ratio
 from placementclient.commands.option import Option
-from placementclient.microversion import Microversion
 from placementclient.render import columns
-from placementclient.wording import counted, meant
+from placementclient.wording import meant
 
 if TYPE_CHECKING:
     from placementclient.model.inventories import Inventory
     from placementclient.render.columns import Output
-    from placementclient.workflows.bulk_edit import Edit
 
 Fields = Mapping[str, int | float]
 
-#: From here on providers are listed by their traits.
-_BY_TRAIT = Microversion(1, 18)
-#: What finds many providers.
-_SELECTORS = (
-    Option('--all', action='store_true', help='All resource providers'),
-    Option(
-        '--match',
-        metavar='<pattern>',
-        help='Those whose names fit a pattern as of files, such as compute-?',
-    ),
-    Option('--with-trait', metavar='<trait>', help='Those that have this trait'),
-    Option('--with-class', metavar='<resource_class>', help='Those with inventory of this class'),
-)
 
-
-class SetInventories(base.Lister):
+class SetInventories(Editing):
     """Replace all inventories of a resource provider, of all in an aggregate, or of many.
 
     A field that is not named is the total: VCPU=16 is VCPU:total=16. With --amend what is not
     given stays as it is: other classes, and other fields of the classes given.
 
-    Many are selected with --all, --match, --with-trait and --with-class instead of the one; all
-    that are given have to hold. There --amend passes over who lacks a class of which no total is
-    given, and classes that are not given go only with --replace. What would change is shown before
-    it asks. One that fails does not stop the others: the exit status is 6 then, and 1 if all fail.
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold. Then --amend passes over providers that lack a class of which no
+    total is given, and only --replace drops classes that are not given. The command shows what
+    would change before it asks. A tree that fails does not stop the others: the exit status is 6
+    then, and 1 if all fail.
 
     Example:
 
@@ -57,11 +44,9 @@ class SetInventories(base.Lister):
     """
 
     endpoint = endpoints.SET_INVENTORIES
-    prints = tuple(dict.fromkeys((*columns.INVENTORY_OF_PROVIDER.names, *columns.EDIT.names)))
-    statuses = (
-        (errors.ExitStatus.DIFFERS, 'a dry run of many has found something to do'),
-        (errors.ExitStatus.PARTIAL, 'some resource providers are changed, some are not'),
-    )
+    prints_one = columns.INVENTORY_OF_PROVIDER.names
+    prints = (*prints_one, *Changing.prints)
+    only_many = (changing.PLAN,)
     options = (
         Option(
             'provider',
@@ -89,18 +74,20 @@ class SetInventories(base.Lister):
             action='store_true',
             help='Of many: drop the inventories of classes that are not given',
         ),
-        option.DRY_RUN,
         option.generation(),
-        *_SELECTORS,
-        option.YES,
+        *editing.OPTIONS,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        selected = any(each.is_given(parsed_args) for each in _SELECTORS)
+        selected = selectors.are_given(parsed_args)
         _check(parsed_args, selected)
         given = _parsed(parsed_args.resource)
         if selected:
-            return self._set_selected(given, parsed_args)
+            from placementclient.producers.edited import InventoryEdit
+
+            edit = InventoryEdit(given, parsed_args.amend, parsed_args.replace)
+            return self.edit(parsed_args, 'resource provider inventory set', edit)
+        self.check_one(parsed_args)
         if not parsed_args.aggregate:
             uuid = api.resource_provider.find(self.client, parsed_args.provider)
             written = self._set(uuid, given, parsed_args)
@@ -135,42 +122,6 @@ class SetInventories(base.Lister):
                 f'Failed to set inventory for {failed} of {len(members)} resource providers.'
             )
         return columns.INVENTORY_OF_PROVIDER.rows(rows)
-
-    def _set_selected(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
-        """Set all that are selected, or only say what differs."""
-        from placementclient.render import edits as differences
-        from placementclient.workflows import bulk_edit
-        from placementclient.workflows.run import Run
-
-        run = Run()
-        bulk_edit.check(given)
-        if parsed_args.with_trait:
-            self.client.require('--with-trait', _BY_TRAIT)
-
-        def change(there: bulk_edit.Inventories) -> bulk_edit.Inventories:
-            return _passing_over(there, given) if parsed_args.amend else _complete(given)
-
-        selection = bulk_edit.Selection(
-            parsed_args.match, parsed_args.with_trait, parsed_args.with_class
-        )
-        edits = [_explained(edit, given) for edit in bulk_edit.plan(self.client, selection, change)]
-        _check_classes(edits, given)
-        dropped = sorted({name for edit in edits for name in edit.dropped})
-        if dropped and not parsed_args.replace:
-            raise errors.UsageError(
-                f'{", ".join(dropped)} would be dropped: --replace does it, --amend keeps what is '
-                'not given'
-            )
-        pending = [edit for edit in edits if edit.state is bulk_edit.State.PLANNED]
-        if pending and not parsed_args.dry_run:
-            shown = '\n'.join(differences.lines(pending))
-            question = f'Change the inventories of {counted(len(pending), "resource provider")}?'
-            self.confirm(f'{shown}\n{question}', parsed_args)
-            edits = list(bulk_edit.carry_out(self.client, edits, change, run))
-        self.exit_status = bulk_edit.exit_status(edits, run)
-        if parsed_args.dry_run and not self.exit_status:
-            self.end_dry_run(bool(pending))
-        return columns.EDIT.rows(edits)
 
     def _set(
         self, uuid: str, given: Mapping[str, Fields], parsed_args: argparse.Namespace
@@ -242,50 +193,6 @@ def _amended(
     for name, fields in given.items():
         amended[name] = {**amended.get(name, {}), **fields}
     return amended
-
-
-def _passing_over(
-    there: Mapping[str, Fields], given: Mapping[str, Fields]
-) -> dict[str, dict[str, int | float]]:
-    """Amended, but for classes that are not there and that cannot be made without a total."""
-    possible = {
-        name: fields for name, fields in given.items() if name in there or 'total' in fields
-    }
-    return {name: _with_defaults(item) for name, item in _amended(there, possible).items()}
-
-
-def _check_classes(edits: Sequence[Edit], given: Mapping[str, Fields]) -> None:
-    """See whether there is something to edit of each class.
-
-    :raises errors.BadArgument: if every provider is passed over for one
-    """
-    there = {name for edit in edits for name in edit.wanted}
-    for name in given:
-        if name not in there:
-            raise errors.BadArgument(
-                f'No resource provider that is selected has inventory of {name}{meant(name, there)}'
-            )
-
-
-def _explained(edit: Edit, given: Mapping[str, Fields]) -> Edit:
-    """An edit that says why it is none, where a provider is passed over."""
-    from dataclasses import replace
-
-    lacking = sorted(set(given).difference(edit.wanted))
-    if not lacking or edit.changes:
-        return edit
-    return replace(edit, reason=f'passed over: it has no {", ".join(lacking)}')
-
-
-def _complete(given: Mapping[str, Fields]) -> dict[str, dict[str, int | float]]:
-    return {name: _with_defaults(fields) for name, fields in given.items()}
-
-
-def _with_defaults(fields: Fields) -> dict[str, int | float]:
-    """All fields, as the service will have them; without a total it will refuse them."""
-    from placementclient.model.inventories import Inventory
-
-    return Inventory(0).with_fields(fields).as_fields() if 'total' in fields else dict(fields)
 
 
 def _rows(provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

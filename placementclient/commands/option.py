@@ -20,6 +20,7 @@ class Option:
     :param required_since: the first microversion that cannot do without it
     :param required_until: the last one that cannot
     :param instead: the option that has replaced it; it is taken, with a notice, and not shown
+    :param missable: for an argument by its position: the command itself sees whether it is there
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Option:
         required_since: str | None = None,
         required_until: str | None = None,
         instead: str | None = None,
+        missable: bool = False,
         **settings: Any,
     ) -> None:
         self.flags, self.settings = flags, settings
@@ -38,14 +40,16 @@ class Option:
         self.until = Microversion.parse(until) if until else HIGHEST
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.required_until = Microversion.parse(required_until) if required_until else None
-        self.instead = instead
+        self.instead, self._missable = instead, missable
         self.help = f'{help}{self._versions()}.'
         self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
         """Make a parser accept it."""
         help = argparse.SUPPRESS if self.instead else self.help
-        parser.add_argument(*self.flags, help=help, **self.settings)
+        action = parser.add_argument(*self.flags, help=help, **self.settings)
+        if self._missable:
+            action.required = False
 
     def is_given(self, parsed_args: argparse.Namespace) -> bool:
         """Whether the operator gave it."""

@@ -137,7 +137,7 @@ class PlanReshape(base.ShowOne):
 
         check_free(parsed_args.output, parsed_args.overwrite)
         spec, rows = files.read_specified(parsed_args.spec, parsed_args.assignments)
-        snapshot, providers = self._read(parsed_args, spec)
+        snapshot, providers, trees = self._read(parsed_args, spec)
         under_way = migrations.given(self, parsed_args.migrations)
         try:
             with progress.shown(self.app, self.log) as tell:
@@ -145,7 +145,7 @@ class PlanReshape(base.ShowOne):
                     snapshot,
                     spec,
                     rows,
-                    trees=parsed_args.tree,
+                    trees=trees,
                     listed=providers,
                     allow_inferred=parsed_args.allow_inferred,
                     skip_infeasible=parsed_args.skip_infeasible,
@@ -172,22 +172,21 @@ class PlanReshape(base.ShowOne):
 
     def _read(
         self, parsed_args: argparse.Namespace, spec: Spec
-    ) -> tuple[Snapshot, list[Provider] | None]:
-        """Return the snapshot to plan on, and all providers if it has only some of them."""
+    ) -> tuple[Snapshot, list[Provider] | None, list[str]]:
+        """Return the snapshot to plan on, all providers if it has only some, and the trees."""
         from placementclient import files
         from placementclient.reshape import scope
+        from placementclient.snapshot import listing
 
         if parsed_args.snapshot:
-            return files.read_snapshot(parsed_args.snapshot), None
+            snapshot = files.read_snapshot(parsed_args.snapshot)
+            return snapshot, None, snapshot.expanded(parsed_args.tree)
+        trees = listing.expanded(self.client, parsed_args.tree)
         with progress.shown(self.app, self.log) as tell:
-            return scope.captured(
-                self.client,
-                spec,
-                parsed_args.tree,
-                workers=4,
-                progress=tell,
-                expect=tell.expect,
+            found = scope.captured(
+                self.client, spec, trees, workers=4, progress=tell, expect=tell.expect
             )
+        return (*found, trees)
 
 
 class ShowReshape(Document):

@@ -23,7 +23,8 @@ TREE = Option(
     metavar='<provider>',
     action='append',
     default=[],
-    help='Only the tree of this resource provider, by name or UUID; may be repeated',
+    help='Only the tree of this resource provider, by name, UUID, or a pattern of names as of '
+    "files, such as 'compute2*'; may be repeated",
 )
 
 

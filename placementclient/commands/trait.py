@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from placementclient import api, endpoints
 from placementclient.api.conflict import edited, is_gone
-from placementclient.commands import base, option
+from placementclient.commands import base, editing, option
+from placementclient.commands.changing import Changing
+from placementclient.commands.editing import NamesEditing
 from placementclient.commands.option import Option
 from placementclient.render import columns
 from placementclient.wording import meant
@@ -161,30 +163,36 @@ class SetProviderTrait(base.Lister):
         return columns.NAME.rows(written.value)
 
 
-class AddProviderTrait(base.Lister):
-    """Give a resource provider some traits, beside those that it has.
+class AddProviderTrait(NamesEditing):
+    """Give a resource provider, or many, some traits beside those that it has.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
 
     Example:
 
       openstack resource provider trait add compute1 CUSTOM_FAST_DISK CUSTOM_RACK_7
+
+      openstack resource provider trait add --match 'compute7*' CUSTOM_RACK_7 --dry-run
     """
 
-    prints = columns.NAME.names
-    nothing = 'The resource provider has no traits'
-    options = (
-        option.PROVIDER,
-        Option('trait', metavar='<trait>', nargs='+', help='Names of traits that exist'),
-        option.generation(),
+    facet = 'traits'
+    names = Option(
+        'trait', metavar='<trait>', nargs='+', missable=True, help='Names of traits that exist'
     )
+    prints_one = columns.NAME.names
+    prints = (*prints_one, *Changing.prints)
+    nothing = 'The resource provider has no traits'
+    options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         return endpoints.SET_PROVIDER_TRAITS.since
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         there = edited(
             lambda: api.trait.list_of_provider(self.client, uuid),
-            lambda traits: self.changed(traits, parsed_args.trait),
+            lambda traits: self.changed(traits, given),
             lambda traits, generation: api.trait.set_on_provider(
                 self.client, uuid, traits, generation
             ),
@@ -199,13 +207,19 @@ class AddProviderTrait(base.Lister):
 
 
 class RemoveProviderTrait(AddProviderTrait):
-    """Take some traits off a resource provider, and leave the others.
+    """Take some traits off a resource provider, or many, and leave the others.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
 
     Example:
 
       openstack resource provider trait remove compute1 CUSTOM_FAST_DISK
+
+      openstack resource provider trait remove --with-trait CUSTOM_OLD CUSTOM_OLD --plan plan.json
     """
 
+    removes = True
     _is_told = False
 
     def changed(self, there: list[str], given: list[str]) -> list[str]:

@@ -84,6 +84,11 @@ class ShowTree(_Trees):
         trees = list(self.trees([parsed_args.provider], parsed_args))
         if not trees:
             raise errors.NoSuchProvider(f'{parsed_args.provider} has gone meanwhile')
+        if len(trees) > 1:
+            raise errors.UsageError(
+                f'{parsed_args.provider} matches {len(trees)} trees: '
+                '"resource provider tree list --tree" shows several'
+            )
         return Text(
             self.data(trees, parsed_args)[0],
             self.drawn(trees, parsed_args),
@@ -92,17 +97,17 @@ class ShowTree(_Trees):
 
 
 class ListTree(_Trees):
-    """Show all provider trees, each as soon as it has been read.
+    """Show all provider trees, or some, each as soon as it has been read.
 
     Example:
 
-      openstack resource provider tree list --snapshot cloud.json.gz
+      openstack resource provider tree list --tree 'compute2*' --snapshot cloud.json.gz
     """
 
-    options = _WITH
+    options = (TREE, *_WITH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
-        trees = self.trees((), parsed_args)
+        trees = self.trees(parsed_args.tree, parsed_args)
         if parsed_args.formatter == self.formatter_default:
             return Text({}, self.drawn(trees, parsed_args), painted=self.style().colours)
         return Text({'trees': self.data(trees, parsed_args)}, ())
@@ -191,19 +196,18 @@ def _of_file(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
     from placementclient import files
 
     snapshot = files.read_snapshot(path)
-    for name in wanted:
-        if snapshot.find(name) is None:
-            raise errors.NoSuchProvider(f'{path} has no resource provider {name!r}')
-    return _of_snapshot(snapshot, wanted)
+    try:
+        roots = snapshot.root_uuids(wanted)
+    except errors.NoSuchProvider as reason:
+        raise errors.NoSuchProvider(f'{path}: {reason}') from reason
+    return _of_snapshot(snapshot, roots)
 
 
-def _of_snapshot(snapshot: Snapshot, wanted: Sequence[str] = ()) -> Iterator[Tree]:
-    """The trees of a snapshot; of some providers that it has, or all."""
+def _of_snapshot(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
+    """The trees of a snapshot, those with some roots or all."""
     from placementclient.insight.topology import Topology
     from placementclient.model.trees import Tree
 
     topology = Topology(snapshot)
-    states = filter(None, map(snapshot.find, wanted))
-    roots = dict.fromkeys(topology.root_of[state.uuid] for state in states)
     for root_uuid in roots or topology.trees:
         yield Tree(snapshot, snapshot.providers[root_uuid], topology.reached(root_uuid))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from placementclient import errors
+from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.origin import Origin
@@ -91,6 +92,30 @@ class Snapshot:
         """The provider that has this name, whatever it looks like."""
         return self._by_name.get(name)
 
+    def root_uuids(self, names: Iterable[str]) -> list[str]:
+        """Return the UUIDs of the roots of some trees.
+
+        :param names: names or UUIDs of any of their providers, or patterns of names
+        :raises errors.NoSuchProvider: if one is not in the snapshot
+        """
+        found: dict[str, None] = {}
+        for name in self.expanded(names):
+            state = self.find(name)
+            if state is None:
+                raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
+            found[state.provider.root_uuid] = None
+        return list(found)
+
+    def expanded(self, names: Iterable[str]) -> list[str]:
+        """Return names and UUIDs with the UUIDs of the roots in place of patterns of names.
+
+        :raises errors.NoSuchProvider: if a pattern matches no provider
+        """
+        return patterns.expanded(names, self._root_uuids)
+
+    def _root_uuids(self) -> dict[str, str]:
+        return {name: state.provider.root_uuid for name, state in self._by_name.items()}
+
     def roots(self) -> list[ProviderState]:
         """The roots of all trees, by name."""
         return self._children.get(None, [])
@@ -116,15 +141,12 @@ class Snapshot:
     def only(self, names: Collection[str]) -> Snapshot:
         """The whole trees of some providers, and their consumers.
 
-        :param names: names or UUIDs; none: everything
+        :param names: names, UUIDs, or patterns of names; none: everything
         :raises errors.NoSuchProvider: if one is not in the snapshot
         """
         states: dict[str, ProviderState] = {}
-        for name in names:
-            state = self.find(name)
-            if state is None:
-                raise errors.NoSuchProvider(f'No resource provider of the snapshot is {name!r}')
-            states |= {each.uuid: each for each in self.tree(state.provider.root_uuid)}
+        for root_uuid in self.root_uuids(names):
+            states |= {each.uuid: each for each in self.tree(root_uuid)}
         if not names:
             return self
         consumers = {each.uuid: each for uuid in states for each in self.consumers_on(uuid)}

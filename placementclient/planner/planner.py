@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Callable, Collection, Sequence
 
 from placementclient import errors
+from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -22,7 +23,7 @@ from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, documents, selection
 from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.values import Selection, Spec, is_pattern
+from placementclient.planner.spec.values import Selection, Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
@@ -240,7 +241,7 @@ def _chosen(maker: _Maker, trees: Collection[str]) -> list[ProviderState]:
             raise errors.NoSuchProvider(f'No resource provider is called {name}{hint}')
         if state.uuid not in uuids:
             maker.faults.raise_any()
-            raise spec.error(f'does not select the tree {name}', 'trees')
+            raise spec.error(f'does not select the tree {state.name}', 'trees')
         wanted.add(state.uuid)
     return [root for root in roots if not trees or root.uuid in wanted]
 

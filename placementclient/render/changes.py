@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from placementclient.changes.results import Carried
 from placementclient.changes.summary import Row
+from placementclient.model.outcomes import State
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
 from placementclient.render.printable import printable
@@ -34,6 +35,21 @@ def carried(results: Iterable[Carried]) -> Output:
             name = result.tree.root_provider_name
             found.append((name, '', Facts(None), Facts(None), result.state.value, reason))
     return CARRIED, found
+
+
+def with_refused(output: Output, reasons: Mapping[str, str]) -> Output:
+    """Add the providers that could not be changed to the parts of a change that were made.
+
+    :param reasons: by the name of the provider
+    """
+    names, rows = output
+    if names != CARRIED:
+        return output
+    refused = [
+        (name, '', Facts(None), Facts(None), State.FAILED.value, reason)
+        for name, reason in reasons.items()
+    ]
+    return names, [*rows, *refused]
 
 
 def lines(rows: Iterable[Row]) -> list[str]:

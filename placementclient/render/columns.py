@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cliff.columns import FormattableColumn
-
 from placementclient.microversion import LOWEST, Microversion
 from placementclient.render.facts import Amounts, Groups, Held
 
@@ -155,17 +153,6 @@ def _numbered(
     ]
 
 
-class Changes(FormattableColumn[Mapping[str, Mapping[str, tuple[Any, Any]]]]):
-    """What differs, by class and field: ``VCPU:reserved 0 → 2``; as data, pairs."""
-
-    def human_readable(self) -> str:
-        return ', '.join(
-            f'{name}:{field} {"-" if old is None else old} → {"-" if new is None else new}'
-            for name, fields in self._value.items()
-            for field, (old, new) in fields.items()
-        )
-
-
 def _served(item: Any) -> Groups:
     _, uuid, _, candidate, _ = item
     return Groups([group for group, providers in candidate.mappings.items() if uuid in providers])
@@ -265,14 +252,6 @@ PURGE = Columns(
     Column('lost', lambda step: Held(step.lost, step.names)),
     Column('kept', lambda step: Held(step.kept, step.names)),
     Column('objection'),
-)
-#: Items are :class:`placementclient.workflows.bulk_edit.Edit`.
-EDIT = Columns(
-    Column('resource_provider', lambda edit: edit.provider.uuid),
-    Column('name', lambda edit: edit.provider.name),
-    Column('state', attrgetter('state.value')),
-    Column('changes', lambda edit: Changes(edit.changes)),
-    Column('reason'),
 )
 #: Items are :class:`placementclient.insight.healing.Heal`.
 HEAL = Columns(

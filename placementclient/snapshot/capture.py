@@ -21,7 +21,7 @@ from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
-from placementclient.snapshot.listing import check, tree_of, whole_trees
+from placementclient.snapshot.listing import check, expanded, tree_of, whole_trees
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = GUARDS_CONSUMERS
@@ -63,7 +63,8 @@ def capture(
     allocations that are freed: these bump no provider's generation, so what a provider lists and
     what its consumers say of themselves is compared too.
 
-    :param trees: names or UUIDs of providers, of which the whole trees are read; none: everything
+    :param trees: names, UUIDs, or patterns of names of providers, of which the whole
+        trees are read; none: everything
     :param workers: how many trees are read at a time
     :param progress: told the name of the root of each tree that has been read
     :param expect: told how many trees there are, as soon as that is known
@@ -75,6 +76,7 @@ def capture(
     begun = datetime.datetime.now(datetime.UTC)
     # Before the reading, which may take longer than a token is good for.
     origin = Origin(begun.isoformat(timespec='seconds'), client.service, program())
+    trees = expanded(client, trees)
     snapshot = _captured(client, trees, workers, progress, expect)
     snapshot.origin = origin
     return snapshot

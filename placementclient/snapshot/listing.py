@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from placementclient import endpoints, errors
 from placementclient.api import resource_provider
 from placementclient.http import Client
+from placementclient.model import patterns
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.trees import fault
@@ -35,6 +36,17 @@ def check(providers: Iterable[Provider], subject: str) -> None:
             f'{subject} providers that form no tree: {reason}. '
             'See "resource provider list", and correct the parent with "resource provider set"'
         )
+
+
+def expanded(client: Client, names: Sequence[str]) -> list[str]:
+    """Return names and UUIDs of providers with the roots of trees in place of patterns.
+
+    :param names: names, UUIDs, or patterns of names, for which all providers are listed once
+    :raises errors.NoSuchProvider: if a pattern matches no provider
+    """
+    return patterns.expanded(
+        names, lambda: {each.name: each.root_uuid for each in resource_provider.list(client)}
+    )
 
 
 def tree_of(client: Client, name_or_uuid: str) -> list[Provider]:

@@ -20,7 +20,7 @@ from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, reach
-from placementclient.snapshot.listing import tree_of, whole_trees
+from placementclient.snapshot.listing import expanded, tree_of, whole_trees
 
 #: From here on the sharing providers can be asked for.
 SINCE = Microversion(1, 18)
@@ -37,7 +37,8 @@ def survey(
 ) -> Iterator[Tree]:
     """The trees, by the names of their roots, each as soon as it has been read.
 
-    :param trees: names or UUIDs of providers, of which the whole trees are read; none: everything
+    :param trees: names, UUIDs, or patterns of names of providers, of which the whole
+        trees are read; none: everything
     :param traits: read them too
     :param aggregates: read them too
     :param allocations: read too who holds what
@@ -92,7 +93,7 @@ def sharing(client: Client) -> Sharing:
 
 def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
     """The providers of each tree, by the UUID of its root; in the order of the roots' names."""
-    found = [each for name in trees for each in tree_of(client, name)]
+    found = [each for name in expanded(client, trees) for each in tree_of(client, name)]
     if not trees:
         found = whole_trees(client)
     by_root: dict[str, dict[str, Provider]] = {

@@ -1,1 +1,1 @@
-"""Sequences of requests beside the reshape: purge, bulk edits, repairs, inquiries."""
+"""Sequences of requests beside the reshape: purge, edits of many, repairs, inquiries."""

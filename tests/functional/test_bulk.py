@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from placementclient import errors
-from placementclient.api import inventory, resource_provider, trait
+from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.api.conflict import edited
 from placementclient.http import Client
 from placementclient.snapshot import capture
@@ -24,7 +24,7 @@ from tests.functional.hosts import RACK, STORAGE, build, holder
 
 SET = 'resource provider inventory set'
 PROGRAM = Path(sys.executable).with_name('placement')
-COMPUTE0 = uuid_of('compute0')
+COMPUTE0, OTHER = uuid_of('compute0'), uuid_of('other')
 
 
 def vcpu(client: Client, name: str) -> tuple[int, float]:
@@ -34,22 +34,41 @@ def vcpu(client: Client, name: str) -> tuple[int, float]:
 
 
 def states(result: Result) -> dict[str, str]:
-    return {row['name']: row['state'] for row in json.loads(result.stdout)}
+    return {row['object']: row['state'] for row in json.loads(result.stdout)}
+
+
+def objects(result: Result) -> set[str]:
+    return {row['object'] for row in json.loads(result.stdout)}
 
 
 def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> None:
     build(client)
     before = content(capture.capture(client))
     with watched(client) as requests:
-        result = placement(f'{SET} --all --amend --resource VCPU:reserved=2 --dry-run -f csv')
+        result = placement(f'{SET} --all --amend --resource VCPU:reserved=2 --dry-run -f json')
+    # One listing, and the inventories of each provider: two hosts, four GPUs and the storage.
+    assert requests == [
+        ('GET', '/resource_providers'),
+        *[('GET', path) for _, path in requests[1:]],
+    ]
+    assert len({path for _, path in requests if path.endswith('/inventories')}) == 7
+    assert len(requests) == 8
     assert result.status == 3
-    assert {method for method, _ in requests} == {'GET'}
-    rows = {line.split(',')[1]: line.split(',', 2)[2] for line in result.stdout.splitlines()}
-    assert rows['"compute0"'].startswith('"would change",')
-    assert '"unchanged","{}","passed over: it has no VCPU"' in rows['"storage"']
-    text = placement(f'{SET} --match compute0 --amend --resource VCPU:reserved=2 --dry-run').stdout
-    assert 'VCPU:reserved 0 → 2' in text
+    assert json.loads(result.stdout) == [
+        {'object': name, 'change': 'VCPU:reserved', 'before': 0, 'after': 2}
+        for name in ('compute0', 'compute1')
+    ]
+    assert result.stderr == (
+        'Passed over, without VCPU: compute0_gpu0, compute0_gpu1, compute1_gpu0 and 2 others\n'
+        '0 providers to create, 2 to change, 0 to delete\n'
+    )
     assert content(capture.capture(client)) == before
+
+
+def test_a_dry_run_that_finds_nothing(client: Client, placement: Placement) -> None:
+    build(client)
+    result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=0 --dry-run')
+    assert result == Result(0, '', 'Nothing to change\n')
 
 
 def test_a_class_that_nobody_selected_has(client: Client, placement: Placement) -> None:
@@ -68,12 +87,16 @@ def test_a_class_that_nobody_selected_has(client: Client, placement: Placement) 
         ('--with-trait CUSTOM_T4', {'compute0_gpu0', 'compute1_gpu0'}),
         ('--with-class VCPU', {'compute0', 'compute1'}),
         ('--with-class VCPU --match *1', {'compute1'}),
+        (f'--member-of {RACK}', {'compute0', 'compute1'}),
+        (f'--member-of {STORAGE.upper()} --match [!c]*', {'storage'}),
     ],
 )
 def test_selectors(client: Client, placement: Placement, selectors: str, found: set[str]) -> None:
     build(client)
-    result = placement(f'{SET} {selectors} --amend --dry-run -f json')
-    assert {name for name in states(result) if not name.endswith('gpu1')} == found
+    command = f'{SET} {selectors} --amend --resource CUSTOM_X=1 --dry-run -f json'
+    resource_class.create(client, 'CUSTOM_X')
+    result = placement(command)
+    assert {name for name in objects(result) if not name.endswith('gpu1')} == found
 
 
 def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Placement) -> None:
@@ -82,11 +105,11 @@ def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Plac
     command = f'{SET} --with-class VCPU --resource MEMORY_MB=4096 --replace --yes -f json'
     result = placement(command)
     assert result.status == 6
-    assert states(result) == {'compute0': 'failed', 'compute1': 'changed', 'compute2': 'changed'}
+    assert states(result) == {'compute0': 'failed', 'compute1': 'done', 'compute2': 'done'}
     [failed] = [row for row in json.loads(result.stdout) if row['reason']]
     assert 'in use' in failed['reason']
     again = placement(f'{SET} --match compute1 --resource MEMORY_MB=4096 --yes -f json')
-    assert (again.status, states(again)) == (0, {'compute1': 'unchanged'})
+    assert (again.status, json.loads(again.stdout)) == (0, [])
     alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
     assert (alone.status, states(alone)) == (1, {'compute0': 'failed'})
 
@@ -95,7 +118,23 @@ def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Plac
 @pytest.mark.parametrize(
     ('arguments', 'status', 'said'),
     [
-        ('--match nothing --amend --resource VCPU=1', 1, 'No resource provider is selected'),
+        (
+            '--match cmopute* --amend --resource VCPU=1',
+            1,
+            'No resource provider is selected: "cmopute*" matches no provider. '
+            'Did you mean "compute*"?',
+        ),
+        (
+            '--with-class PCPU --amend --resource VCPU=1',
+            1,
+            'No resource provider is selected',
+        ),
+        (
+            '--all --resource VCPU:reserved=1',
+            1,
+            'VCPU needs a total: VCPU:total=AMOUNT, or --amend to keep the one that each resource '
+            'provider has',
+        ),
         (
             '--match compute* --resource MEMORY_MB=4096',
             2,
@@ -129,25 +168,36 @@ def test_what_nobody_can_have_meant_changes_nothing(
     assert content(capture.capture(client)) == before
 
 
-@pytest.mark.parametrize(('option', 'state'), [('--yes', 'changed'), ('--dry-run', 'would change')])
+@pytest.mark.parametrize('option', ['--yes', '--dry-run'])
 def test_a_value_that_one_cannot_have_is_its_failure(
-    client: Client, placement: Placement, option: str, state: str
+    client: Client, placement: Placement, option: str
 ) -> None:
     build(client)
     placement(f'{SET} compute0 --amend --resource VCPU:total=4')
     command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=8 {option} -f json'
     result = placement(command)
-    assert (result.status, states(result)) == (6, {'compute0': 'failed', 'compute1': state})
-    assert 'VCPU: reserved 8 is above the total of 4' in result.stdout
+    said = 'compute0: VCPU: reserved 8 is above the total of 4\n'
+    assert (result.status, result.stderr.startswith(said)) == (6, True)
+    found = {row['object']: row.get('state') for row in json.loads(result.stdout)}
+    done = {'compute0': 'failed', 'compute1': 'done'}
+    assert found == (done if option == '--yes' else {'compute1': None})
+    assert vcpu(client, 'compute0')[0] == 0
+    alone = placement(command.replace('--with-class', '--match compute0 --with-class'))
+    assert (alone.status, alone.stdout, alone.stderr) == (1, '', said)
 
 
 def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Placement) -> None:
-    build(client, hosts=7)
+    build(client)
     result = placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2')
-    shown = ', '.join(f'compute{number}' for number in range(5))
     assert result.stderr == (
-        f'  VCPU:reserved 0 → 2: {shown} and 2 others\n'
-        'Change the inventories of 7 resource providers? There is nobody to ask: give --yes\n'
+        '+----------+---------------+--------+-------+\n'
+        '| object   | change        | before | after |\n'
+        '+----------+---------------+--------+-------+\n'
+        '| compute0 | VCPU:reserved | 0      | 2     |\n'
+        '| compute1 | VCPU:reserved | 0      | 2     |\n'
+        '+----------+---------------+--------+-------+\n'
+        '0 providers to create, 2 to change, 0 to delete. Go on? There is nobody to ask: give '
+        '--yes\n'
     )
     assert vcpu(client, 'compute0') == (0, 4.0)
 
@@ -156,20 +206,22 @@ def test_a_lost_answer_is_looked_up_and_ctrl_c_leaves_a_table(
     client: Client, placement: Placement
 ) -> None:
     build(client, hosts=4)
-    failures = {COMPUTE0: errors.InvalidAnswer('lost'), uuid_of('compute2'): KeyboardInterrupt()}
+    lost = errors.Unreachable('lost')
+    lost.may_be_done = True
+    failures = {COMPUTE0: lost, uuid_of('compute2'): KeyboardInterrupt()}
     command = f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --yes -f json'
     with failing_after(client, 'PUT', failures):
         result = placement(command)
     assert (result.status, states(result)) == (
         130,
         {
-            'compute0': 'changed',
-            'compute1': 'changed',
-            'compute2': 'failed',
+            'compute0': 'done',
+            'compute1': 'done',
+            'compute2': 'not known',
             'compute3': 'not started',
         },
     )
-    assert 'interrupted: it may be done' in result.stdout
+    assert 'Interrupted' in result.stdout
 
 
 @contextmanager
@@ -206,7 +258,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
     command = f'{SET} --with-class VCPU --amend --resource VCPU:allocation_ratio=8 --yes -f json'
     with disturbed(client, 'PUT', COMPUTE0, intervene):
         result = placement(command)
-    assert (result.status, states(result)) == (0, {'compute0': 'changed', 'compute1': 'changed'})
+    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
     assert (vcpu(client, 'compute0'), vcpu(client, 'compute1')) == ((1, 8.0), (0, 8.0))
 
 
@@ -218,6 +270,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
         ('--all --aggregate', 'Selectors stand instead of the provider'),
         ('--all --generation 3', "--generation is one provider's"),
         ('--all', 'There is nobody to ask'),
+        ('compute0 --plan plan.json', '--plan needs a selector'),
     ],
 )
 def test_wrong_usage(client: Client, placement: Placement, arguments: str, sentence: str) -> None:
@@ -337,3 +390,199 @@ def test_processes_that_edit_one_provider_lose_nothing(service_url: str) -> None
     assert run(f'resource provider aggregate list {name} -f value').decode().split() == [RACK]
     [row] = json.loads(run(f'resource provider inventory list {name} -f json'))
     assert (row['total'], row['reserved']) == (8, 2)
+
+
+MANY = [
+    ('trait add {} CUSTOM_A40', 'traits', None, ['CUSTOM_A40']),
+    ('trait remove {} COMPUTE_NODE', 'traits', ['COMPUTE_NODE'], None),
+    (f'aggregate add {{}} {OTHER}', 'aggregates', None, [OTHER]),
+    (f'aggregate remove {{}} {RACK}', 'aggregates', [RACK], None),
+]
+
+
+@pytest.mark.parametrize(('command', 'change', 'before', 'after'), MANY)
+@pytest.mark.parametrize(
+    'selector', ['--with-class VCPU', '--match compute?', f'--member-of {RACK}']
+)
+def test_many_traits_and_aggregates(
+    client: Client,
+    placement: Placement,
+    selector: str,
+    command: str,
+    change: str,
+    before: list[str] | None,
+    after: list[str] | None,
+) -> None:
+    build(client)
+    there = content(capture.capture(client))
+    wanted = [
+        {'object': name, 'change': change, 'before': before, 'after': after}
+        for name in ('compute0', 'compute1')
+    ]
+    words = f'resource provider {command.format(selector)}'
+    dry = placement(f'{words} --dry-run -f json')
+    assert (dry.status, json.loads(dry.stdout)) == (3, wanted)
+    assert content(capture.capture(client)) == there
+    result = placement(f'{words} --yes -f json')
+    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
+    for name in ('compute0', 'compute1'):
+        facet, *_ = command.split()
+        found = placement(f'resource provider {facet} list {name} -f value').stdout.split()
+        assert set(after or []) <= set(found)
+        assert not set(before or []) & set(found)
+    last = placement(f'{words} --yes -f json')
+    if '--member-of' not in words or 'aggregate remove' not in words:
+        assert (last.status, last.stdout.strip()) == (0, '[]')
+
+
+@pytest.mark.parametrize(
+    'words',
+    [
+        'add --match compute0 CUSTOM_A40 COMPUTE_NODE',
+        'add CUSTOM_A40 COMPUTE_NODE --match compute0',
+        'add CUSTOM_A40 --match compute0 COMPUTE_NODE',
+        'add CUSTOM_A40 --match compute0',
+    ],
+)
+def test_names_stand_on_either_side_of_selectors(
+    client: Client, placement: Placement, words: str
+) -> None:
+    build(client)
+    result = placement(f'resource provider trait {words} --dry-run -f json')
+    assert json.loads(result.stdout) == [
+        {'object': 'compute0', 'change': 'traits', 'before': None, 'after': ['CUSTOM_A40']}
+    ]
+
+
+@pytest.mark.parametrize(
+    ('words', 'status', 'sentence'),
+    [
+        ('trait add compute0', 2, 'the following arguments are required: <trait>'),
+        ('trait add', 2, 'the following arguments are required: <provider>, <trait>'),
+        ('trait add --all', 2, 'the following arguments are required: <trait>'),
+        ('trait add --all CUSTOM_A40 --generation 3', 2, "--generation is one provider's"),
+        ('trait add compute0 CUSTOM_A40 --dry-run', 2, '--dry-run needs a selector'),
+        ('trait add --all CUSTOM_A41', 1, "no trait 'CUSTOM_A41', did you mean CUSTOM_A40?"),
+        ('trait add --match x CUSTOM_A40', 1, 'No resource provider is selected: "x" matches no'),
+        ('trait add --all CUSTOM_A40', 2, 'There is nobody to ask: give --yes'),
+        ('aggregate add --all compute0', 2, "'compute0' is not the UUID of an aggregate"),
+    ],
+)
+def test_wrong_usage_of_traits_and_aggregates(
+    client: Client, placement: Placement, words: str, status: int, sentence: str
+) -> None:
+    build(client)
+    before = content(capture.capture(client))
+    result = placement(f'resource provider {words}')
+    assert (result.status, sentence in result.stderr) == (status, True), result
+    assert content(capture.capture(client)) == before
+
+
+def test_a_trait_that_nobody_has_is_told(client: Client, placement: Placement) -> None:
+    build(client)
+    result = placement('resource provider trait remove --all CUSTOM_A41 --yes')
+    assert (result.status, result.stdout) == (0, '')
+    assert result.stderr == (
+        'No resource provider that is selected has the trait CUSTOM_A41, did you mean '
+        'CUSTOM_A40?\nNothing to change\n'
+    )
+
+
+def test_a_second_writer_of_traits_loses_nothing(client: Client, placement: Placement) -> None:
+    build(client)
+
+    def intervene() -> None:
+        there = trait.list_of_provider(client, COMPUTE0)
+        assert there.generation is not None
+        trait.set_on_provider(client, COMPUTE0, ['CUSTOM_T4'], there.generation)
+
+    with disturbed(client, 'PUT', f'{COMPUTE0}/traits', intervene):
+        result = placement('resource provider trait add --match compute? CUSTOM_A40 --yes -f json')
+    assert (result.status, states(result)) == (0, {'compute0': 'done', 'compute1': 'done'})
+    assert set(trait.list_of_provider(client, COMPUTE0).value) == {'CUSTOM_T4', 'CUSTOM_A40'}
+
+
+def test_a_class_that_has_come_meanwhile_is_not_dropped(
+    client: Client, placement: Placement
+) -> None:
+    build(client)
+
+    def intervene() -> None:
+        fields = {'total': 4}
+        generation = resource_provider.generation(client, COMPUTE0)
+        inventory.create(client, COMPUTE0, 'PCPU', fields, generation)
+
+    command = f'{SET} --match compute? --resource VCPU=16 --replace --yes -f json'
+    with disturbed(client, 'PUT', COMPUTE0, intervene):
+        result = placement(command)
+    assert (result.status, states(result)) == (6, {'compute0': 'failed', 'compute1': 'done'})
+    assert 'PCPU has come meanwhile and would be dropped' in result.stdout
+    assert set(inventory.list(client, COMPUTE0).value) == {'VCPU', 'MEMORY_MB', 'PCPU'}
+
+
+PLANNED = [
+    f'{SET} --with-class VGPU --amend --resource VGPU:reserved=1',
+    f'{SET} --match compute? --resource VCPU=4 --replace',
+    'resource provider trait add --match compute* CUSTOM_A40',
+    f'resource provider aggregate remove --member-of {RACK} {RACK}',
+]
+
+
+@pytest.mark.parametrize('command', PLANNED)
+def test_a_plan_is_applied_verified_and_rolled_back(
+    client: Client, placement: Placement, tmp_path: Path, command: str
+) -> None:
+    build(client, holder('server', {'compute0': {'VCPU': 8}}))
+    before = content(capture.capture(client))
+    path = tmp_path / 'plan.json'
+    shown = json.loads(placement(f'{command} --dry-run -f json').stdout)
+    planned = placement(f'{command} --plan {path} -f json')
+    assert (planned.status, json.loads(planned.stdout)) == (0, shown)
+    assert content(capture.capture(client)) == before
+    text = placement(f'resource provider reshape show {path}').stdout
+    assert all(row['object'] in text for row in shown)
+    applied = placement(f'resource provider reshape apply {path} --yes -f json')
+    assert (applied.status, {row['tree'] for row in json.loads(applied.stdout)}) == (
+        0,
+        {'compute0', 'compute1'},
+    )
+    assert placement(f'resource provider reshape verify {path}').status == 0
+    if '--with-class VGPU' in command:
+        assert json.loads(placement(f'{command} --dry-run -f json').stdout) == []
+    back = placement(f'resource provider reshape rollback {path} --yes')
+    assert back.status == 0, back
+    assert content(capture.capture(client)) == before
+
+
+class Killed(BaseException):
+    """Ends the process at once."""
+
+
+def test_a_plan_that_was_killed_is_completed_by_the_same_command(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client, hosts=3)
+    path = tmp_path / 'plan.json'
+    placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --plan {path}')
+    apply = f'resource provider reshape apply {path} --yes --workers 1'
+    with failing_after(client, 'PUT', {uuid_of('compute1'): Killed()}), pytest.raises(Killed):
+        placement(apply)
+    # The embedded Placement has taken the tree back that it was at.
+    assert [vcpu(client, f'compute{n}')[0] for n in range(3)] == [2, 0, 0]
+    result = placement(apply)
+    assert result.status == 0, result
+    assert [vcpu(client, f'compute{n}')[0] for n in range(3)] == [2, 2, 2]
+    assert placement(f'resource provider reshape verify {path}').status == 0
+
+
+def test_a_plan_leaves_alone_what_somebody_else_has_changed_since(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client)
+    path = tmp_path / 'plan.json'
+    placement(f'{SET} --with-class VCPU --amend --resource VCPU:reserved=2 --plan {path}')
+    placement(f'{SET} compute0 --amend --resource VCPU:reserved=5')
+    result = placement(f'resource provider reshape apply {path} --yes -f json')
+    found = {row['tree']: row['state'] for row in json.loads(result.stdout)}
+    assert (result.status, found) == (6, {'compute0': 'left alone', 'compute1': 'applied'})
+    assert [vcpu(client, f'compute{n}')[0] for n in range(2)] == [5, 2]

@@ -24,6 +24,7 @@ from placementclient.changes.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.model import patterns
 from placementclient.model.origin import Origin
 from placementclient.model.providers import normalized
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -222,16 +223,19 @@ class Plan:
     def selected(self, names: Collection[str]) -> tuple[TreePlan, ...]:
         """The plans of some trees, in the order of the plan.
 
-        :param names: names or UUIDs of roots; none: all
+        :param names: names or UUIDs of roots, or patterns of names; none: all
         :raises errors.NoSuchProvider: if one of them is not of the plan
         """
         wanted = set()
-        for name in names:
+        for name in patterns.expanded(names, self._root_uuids, 'tree of the plan'):
             tree = self.tree(name)
             if tree is None:
                 raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
             wanted.add(tree.root_provider_uuid)
         return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
+
+    def _root_uuids(self) -> dict[str, str]:
+        return {tree.root_provider_name: tree.root_provider_uuid for tree in self.trees}
 
     @functools.cached_property
     def _by_root(self) -> dict[str, TreePlan]:

@@ -8,8 +8,9 @@ import os_traits
 from os_resource_classes import STANDARDS
 
 from placementclient import errors
+from placementclient.model.patterns import is_pattern
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.spec.values import ROOT, Spec, has_placeholder, is_pattern
+from placementclient.planner.spec.values import ROOT, Spec, has_placeholder
 from placementclient.wording import meant
 
 #: For how many unknown names it is said what was probably meant.

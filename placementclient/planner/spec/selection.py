@@ -6,10 +6,11 @@ import fnmatch
 from collections.abc import Collection, Iterator
 
 from placementclient import errors
+from placementclient.model.patterns import is_pattern, similar
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.check import MAX_HINTS, is_known
-from placementclient.planner.spec.values import Selection, Spec, has_placeholder, is_pattern
+from placementclient.planner.spec.values import Selection, Spec, has_placeholder
 from placementclient.wording import suggestion
 
 
@@ -61,7 +62,7 @@ class _Checker:
             if below:
                 root = by_uuid.get(below[0].root_uuid)
                 reason = f'"{name}" matches no root, but {below[0].name} below {_name(root)}'
-            hint = self._hint(name, _similar(name, roots))
+            hint = self._hint(name, similar(name, roots))
             yield self._spec.error(reason + hint, 'trees', 'name', index)
         for index, uuid in enumerate(self._selection.uuids):
             provider = by_uuid.get(uuid)
@@ -109,7 +110,7 @@ class _Checker:
             if has_placeholder(name) or not is_pattern(name) or name in names:
                 continue
             if not fnmatch.filter(names, name):
-                reason = f'"{name}" matches no provider{self._hint(name, _similar(name, names))}'
+                reason = f'"{name}" matches no provider{self._hint(name, similar(name, names))}'
                 yield self._spec.error(reason, 'moves', index, 'from_resource_provider')
 
     def _hint(self, word: str, known: Collection[str]) -> str:
@@ -124,19 +125,3 @@ def _name(root: Provider | None) -> str:
 def _is_like(uuid: str, other: str) -> bool:
     """Whether UUIDs agree at their beginning or at their end, which people get right."""
     return uuid[:8] == other[:8] or uuid[-12:] == other[-12:]
-
-
-def _similar(name: str, roots: set[str]) -> set[str]:
-    """Names, or patterns that match one, to which a name or a pattern may have been close."""
-    if not is_pattern(name):
-        return roots
-    first = next(index for index, character in enumerate(name) if character in '*?[')
-    rest = name[first:]
-    lengths = range(max(first - 1, 0), first + 2)
-    patterns = {
-        root[:length] + rest
-        for root in roots
-        for length in lengths
-        if fnmatch.fnmatchcase(root[length:], rest)
-    }
-    return patterns or roots

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient import errors
+from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
 from placementclient.planner.spec.documents import Cursor
 
@@ -148,11 +149,6 @@ def filled(template: str, **names: str) -> str:
 def has_placeholder(template: str) -> bool:
     """Whether a text has a placeholder to fill."""
     return PLACEHOLDER.search(template) is not None
-
-
-def is_pattern(source: str) -> bool:
-    """Whether a source stands for every provider of a tree whose name matches it."""
-    return any(character in source for character in '*?[')
 
 
 class TreeScope(NamedTuple):

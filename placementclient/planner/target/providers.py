@@ -6,6 +6,7 @@ import fnmatch
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import SHARING_TRAIT, is_uuid
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner import infeasibility
@@ -20,7 +21,6 @@ from placementclient.planner.spec.values import (
     TreeScope,
     filled,
     has_placeholder,
-    is_pattern,
 )
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetProvider, TargetState

@@ -55,6 +55,8 @@ OPTIONS = [
     ('resource provider set', '--no-parent', '1.37'),
     ('resource provider show', '--long', '1.15'),
     ('resource provider inventory set', '--aggregate', '1.3'),
+    ('resource provider inventory set', f'--member-of {AGG}', '1.3'),
+    ('resource provider inventory set', '--with-trait CUSTOM_X', '1.18'),
     ('resource provider inventory show', '--long', '1.15'),
     ('resource provider usage show', '--long', '1.15'),
     ('resource provider aggregate set', '--generation 0', '1.19'),
@@ -95,11 +97,16 @@ VALUES = [
     (_CANDIDATES, '--group _NET --resource VGPU=1', '--group with a name', '1.33'),
 ]
 
+#: They stand instead of the provider.
+SELECTORS = {'--with-trait', '--member-of'}
+_SET_ALL = 'resource provider inventory set'
+
 NEEDS = [
     *((typed(command), '', since) for command, since in COMMANDS.items()),
     *(
-        (f'{typed(command)} {option}', option.split()[0], since)
+        (f'{command if is_selector else typed(command)} {option}', option.split()[0], since)
         for command, option, since in OPTIONS
+        for is_selector in [command == _SET_ALL and option.split()[0] in SELECTORS]
     ),
     *((f'{typed(command)} {option}', what, since) for command, option, what, since in VALUES),
 ]

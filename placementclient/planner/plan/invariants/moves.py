@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from placementclient.model.patterns import is_pattern
 from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.plan import InventoryMove
-from placementclient.planner.spec.values import is_pattern
 
 
 class _Expected(NamedTuple):

@@ -6,10 +6,11 @@ import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 
 from placementclient.model.consumers import Allocations
+from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.spec.values import ROOT, Move, ProviderSpec, Spec, filled, is_pattern
+from placementclient.planner.spec.values import ROOT, Move, ProviderSpec, Spec, filled
 
 _SOURCE = '{source}'
 

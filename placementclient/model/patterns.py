@@ -1,0 +1,70 @@
+"""Names of providers, and patterns of names as of files, as options take them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable, Mapping
+
+from placementclient import errors
+from placementclient.wording import suggestion
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a name stands for every provider whose name matches it."""
+    return any(character in name for character in '*?[')
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Return the names that a pattern matches; capitals count."""
+    return [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+
+
+def unmatched(pattern: str, names: Iterable[str], kind: str = 'provider') -> str:
+    """Return the sentence for a pattern that matches nothing, without its full stop.
+
+    :param names: the names that there are, for the question which one was meant
+    :param kind: the noun for what has these names
+    """
+    return f'"{pattern}" matches no {kind}{suggestion(pattern, similar(pattern, set(names)))}'
+
+
+def expanded(
+    names: Iterable[str], known: Callable[[], Mapping[str, str]], kind: str = 'provider'
+) -> list[str]:
+    """Return names and UUIDs with the UUIDs of the trees in place of each pattern.
+
+    A provider whose name looks like a pattern is found by its name.
+
+    :param known: returns the UUID of the root by the name of the provider; called where there is a
+        pattern
+    :param kind: the noun for what has these names
+    :raises errors.NoSuchProvider: if a pattern matches nothing
+    """
+    found: dict[str, None] = {}
+    roots: Mapping[str, str] | None = None
+    for name in names:
+        if is_pattern(name):
+            roots = known() if roots is None else roots
+            own = [name] if name in roots else matching(name, roots)
+            if not own:
+                raise errors.NoSuchProvider(unmatched(name, roots, kind))
+            found |= dict.fromkeys(roots[each] for each in own)
+        else:
+            found[name] = None
+    return list(found)
+
+
+def similar(name: str, names: set[str]) -> set[str]:
+    """Return names, or patterns that match one, to which a name or a pattern may be close."""
+    if not is_pattern(name):
+        return names
+    first = next(index for index, character in enumerate(name) if character in '*?[')
+    rest = name[first:]
+    lengths = range(max(first - 1, 0), first + 2)
+    patterns = {
+        each[:length] + rest
+        for each in names
+        for length in lengths
+        if fnmatch.fnmatchcase(each[length:], rest)
+    }
+    return patterns or names

@@ -1,0 +1,194 @@
+"""Many providers with one edit made: of their inventories, traits or aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from placementclient import errors
+from placementclient.model.inventories import LARGEST_RATIO, UNLIMITED, Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.wording import listed, meant
+
+#: The fields of inventories that are given, by class.
+Given = Mapping[str, Mapping[str, Any]]
+
+#: The smallest and the largest value of each field that the service takes.
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(('total', 'min_unit', 'max_unit', 'step_size'), (1, UNLIMITED)),
+    'reserved': (0, UNLIMITED),
+    'allocation_ratio': (-LARGEST_RATIO, LARGEST_RATIO),
+}
+#: So many providers that an edit passes over are named.
+_NAMED = 3
+
+
+class Edit(Protocol):
+    """One edit, which each provider gets."""
+
+    @property
+    def facet(self) -> str:
+        """The field of a provider's state that it changes."""
+
+    def made(self, state: ProviderState) -> ProviderState:
+        """Return a provider with the edit made.
+
+        :raises errors.BadArgument: if the provider cannot have the values
+        """
+
+    def check(self, states: Collection[ProviderState]) -> None:
+        """Refuse an edit that nobody can have meant.
+
+        :param states: all providers that are selected
+        :raises errors.PlacementError: if it is one
+        """
+
+    def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+        """Return sentences on what is not done, as there is nothing to do."""
+
+    def check_again(self, first: ProviderState, now: ProviderState) -> None:
+        """Refuse an edit that would take back what somebody else has done meanwhile.
+
+        :param first: the provider when the edit was decided on
+        :raises errors.PlacementError: if it would
+        """
+
+
+@dataclass(frozen=True)
+class Edited:
+    """Providers with an edit made.
+
+    :param refused: why a provider cannot have it, by name
+    """
+
+    after: Snapshot
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def edited(snapshot: Snapshot, selected: Collection[str], edit: Edit) -> Edited:
+    """Return the snapshot with the edit made of some providers, where it can be made.
+
+    :param selected: the UUIDs of the providers
+    """
+    states, refused = dict(snapshot.providers), {}
+    for uuid in selected:
+        state = states[uuid]
+        try:
+            states[uuid] = edit.made(state)
+        except errors.BadArgument as reason:
+            refused[state.name] = str(reason)
+    after = Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
+    return Edited(after, refused)
+
+
+@dataclass(frozen=True)
+class InventoryEdit:
+    """Sets inventories.
+
+    :param given: the fields of each class; what is not given falls back to the service's default
+    :param amend: leave what is not given as it is, and pass over providers that lack a class of
+        which no total is given
+    :param replaces: drop the classes that are not given
+    :raises errors.BadArgument: if no provider can have the values
+    """
+
+    given: Given
+    amend: bool = False
+    replaces: bool = False
+    facet = 'inventories'
+
+    def __post_init__(self) -> None:
+        for name, fields in self.given.items():
+            for key, value in fields.items():
+                least, most = BOUNDS[key]
+                if not least <= value <= most:
+                    raise errors.BadArgument(
+                        f'{name}:{key}={value} is not between {least} and {most}'
+                    )
+            if not self.amend and 'total' not in fields:
+                raise errors.BadArgument(
+                    f'{name} needs a total: {name}:total=AMOUNT, or --amend to keep the one that '
+                    'each resource provider has'
+                )
+
+    def made(self, state: ProviderState) -> ProviderState:
+        there = state.inventories
+        wanted = dict(there) if self.amend else {}
+        for name, fields in self.given.items():
+            was = there.get(name) if self.amend else None
+            if was is not None or 'total' in fields:
+                wanted[name] = (was or Inventory(0)).with_fields(fields)
+        if wanted != there:
+            for name, inventory in wanted.items():
+                if inventory.reserved > inventory.total:
+                    raise errors.BadArgument(
+                        f'{name}: reserved {inventory.reserved} is above the total of '
+                        f'{inventory.total}'
+                    )
+        return replace(state, inventories=wanted)
+
+    def check(self, states: Collection[ProviderState]) -> None:
+        there = {name for state in states for name in state.inventories}
+        for name, fields in self.given.items():
+            if name not in there and 'total' not in fields:
+                raise errors.BadArgument(
+                    f'No resource provider that is selected has inventory of {name}'
+                    f'{meant(name, there)}'
+                )
+        dropped = {name for state in states for name in self._dropped(state)}
+        if dropped and not self.replaces:
+            raise errors.UsageError(
+                f'{", ".join(sorted(dropped))} would be dropped: --replace does it, --amend keeps '
+                'what is not given'
+            )
+
+    def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+        for name, fields in self.given.items():
+            lacking = [state.name for state in states if name not in state.inventories]
+            if lacking and self.amend and 'total' not in fields:
+                yield f'Passed over, without {name}: {listed(lacking, _NAMED, "others")}'
+
+    def check_again(self, first: ProviderState, now: ProviderState) -> None:
+        come = self._dropped(now) - self._dropped(first)
+        if come:
+            raise errors.BadArgument(
+                f'{", ".join(sorted(come))} has come meanwhile and would be dropped'
+            )
+
+    def _dropped(self, state: ProviderState) -> set[str]:
+        """Return the classes of which nothing would be left."""
+        return set() if self.amend else set(state.inventories).difference(self.given)
+
+
+@dataclass(frozen=True)
+class NamesEdit:
+    """Adds traits or aggregates, or removes some.
+
+    :param facet: ``'traits'`` or ``'aggregates'``
+    """
+
+    facet: str
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+
+    def made(self, state: ProviderState) -> ProviderState:
+        wanted = (self._names(state) - self.removed) | self.added
+        return replace(state, **{self.facet: wanted})  # type: ignore[arg-type]
+
+    def check(self, states: Collection[ProviderState]) -> None:
+        pass
+
+    def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+        there = {name for state in states for name in self._names(state)}
+        kind = self.facet.removesuffix('s')
+        for name in sorted(self.removed - there):
+            said = f'No resource provider that is selected has the {kind} {name}'
+            yield f'{said}{meant(name, there)}'
+
+    def check_again(self, first: ProviderState, now: ProviderState) -> None:
+        pass
+
+    def _names(self, state: ProviderState) -> frozenset[str]:
+        names: frozenset[str] = getattr(state, self.facet)
+        return names

@@ -1,0 +1,210 @@
+"""One edit of many providers: read as much of them as it takes, and plan it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from placementclient import errors, program
+from placementclient.api import (
+    aggregate,
+    inventory,
+    resource_class,
+    resource_provider,
+    trait,
+    usage,
+)
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.plan import plan as plan_of
+from placementclient.http import Client
+from placementclient.model import patterns
+from placementclient.model.origin import Origin
+from placementclient.model.providers import Provider
+from placementclient.model.requests import Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.producers.edited import Edit, Edited, edited
+from placementclient.wording import meant
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Selects providers; all conditions that are given have to hold.
+
+    :param match: a pattern of their names, as of files
+    :param trait: one that they have; from microversion 1.18
+    :param resource_class: one that they have inventory of
+    :param member_of: each element is an aggregate, or some joined by commas of which one is enough
+    """
+
+    match: str | None = None
+    trait: str | None = None
+    resource_class: str | None = None
+    member_of: tuple[str, ...] = ()
+
+    def providers(self, client: Client) -> list[Provider]:
+        """List the providers by name; those that lack the class are among them.
+
+        :raises errors.NoSuchProvider: if there is none
+        """
+        wanted = Filter(required=(self.trait,) if self.trait else (), member_of=self.member_of)
+        listed = {each.name: each for each in resource_provider.list(client, matching=wanted)}
+        if self.match is None:
+            names: Iterable[str] = listed
+        else:
+            names = patterns.matching(self.match, listed)
+            if listed and not names:
+                reason = patterns.unmatched(self.match, listed)
+                raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
+        if not names:
+            raise errors.NoSuchProvider('No resource provider is selected')
+        return [listed[name] for name in sorted(names)]
+
+
+class Edits:
+    """One edit of the providers that a selection finds.
+
+    :param command: the command, without the program
+    :param with_usages: read what is used of them too, for a plan that is carried out later
+    :ivar refused: why some of them cannot have it, by name; known once it is planned
+    :ivar remarks: sentences on what is not done; likewise
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        command: str,
+        selection: Selection,
+        edit: Edit,
+        *,
+        with_usages: bool = False,
+    ) -> None:
+        self._client, self._command = client, command
+        self._selection, self._edit = selection, edit
+        self._facets = {edit.facet, *(['usages'] if with_usages else [])}
+        self._before = Snapshot((), ())
+        self._selected: Sequence[str] = ()
+        self.refused: dict[str, str] = {}
+        self.remarks: list[str] = []
+
+    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
+        """Plan the edit.
+
+        :param roots: the UUIDs of the roots of the trees to plan again; none: select and plan all
+        :raises errors.NoSuchProvider: if no provider is selected
+        :raises errors.BadArgument: if a class or a trait does not exist, or if nobody can have
+            meant the edit
+        """
+        if roots:
+            return plan_of(self._command, *self._again(roots))
+        self._before = self._read()
+        states = [self._before.providers[uuid] for uuid in self._selected]
+        found = edited(self._before, self._selected, self._edit)
+        self._edit.check(states)
+        self._check_names(states, found)
+        self.refused = dict(found.refused)
+        self.remarks = list(self._edit.remarks(states))
+        return plan_of(self._command, self._before, found.after)
+
+    def _read(self) -> Snapshot:
+        """Read the providers that are selected; of those above them only that they are there."""
+        begun = datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')
+        name = self._selection.resource_class
+        facets = self._facets | ({'inventories'} if name else set())
+        states = {}
+        for provider in self._selection.providers(self._client):
+            state = self._state(provider, facets)
+            if not name or name in state.inventories:
+                states[provider.uuid] = state
+        if not states:
+            raise errors.NoSuchProvider('No resource provider is selected')
+        self._selected = list(states)
+        origin = Origin(begun, self._client.service, program())
+        return Snapshot([*states.values(), *self._above(states.values())], (), origin)
+
+    def _above(self, states: Collection[ProviderState]) -> Iterator[ProviderState]:
+        """Return the providers above some, which name the trees of a plan."""
+        found = {state.uuid for state in states}
+        pending = {state.provider.parent_provider_uuid for state in states} - found - {None}
+        if not pending:
+            return
+        every = {each.uuid: each for each in resource_provider.list(self._client)}
+        while pending:
+            parent = every.get(pending.pop() or '')
+            if parent is None or parent.uuid in found:
+                continue
+            found.add(parent.uuid)
+            yield ProviderState(parent)
+            if parent.parent_provider_uuid is not None:
+                pending.add(parent.parent_provider_uuid)
+
+    def _again(self, roots: Collection[str]) -> tuple[Snapshot, Snapshot]:
+        """Return providers as they are now, and as they shall be."""
+        states = {
+            uuid: state
+            for uuid, state in self._before.providers.items()
+            if state.provider.root_uuid in roots
+        }
+        own = [
+            uuid
+            for uuid in self._selected
+            if uuid in states and states[uuid].name not in self.refused
+        ]
+        for uuid in own:
+            first = states[uuid]
+            states[uuid] = self._state(first.provider, self._facets)
+            self._edit.check_again(first, states[uuid])
+        before = Snapshot(states.values(), (), self._before.origin)
+        found = edited(before, own, self._edit)
+        for reason in found.refused.values():
+            raise errors.BadArgument(reason)
+        return before, found.after
+
+    def _state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
+        """Read some facets of a provider, with the generation of the one that changes."""
+        client, uuid = self._client, provider.uuid
+        state = ProviderState(provider)
+        generations = {}
+        if 'inventories' in facets:
+            inventories = inventory.list(client, uuid)
+            state = replace(state, inventories=inventories.value)
+            generations['inventories'] = inventories.generation
+        if 'usages' in facets:
+            state = replace(state, usages=usage.of_provider(client, uuid).value)
+        if 'traits' in facets:
+            traits = trait.list_of_provider(client, uuid)
+            state = replace(state, traits=frozenset(traits.value))
+            generations['traits'] = traits.generation
+        if 'aggregates' in facets:
+            aggregates = aggregate.list(client, uuid)
+            state = replace(state, aggregates=frozenset(aggregates.value))
+            generations['aggregates'] = aggregates.generation
+        generation = generations[self._edit.facet]
+        if generation is None:
+            return state
+        return replace(state, provider=provider._replace(generation=generation))
+
+    def _check_names(self, states: Iterable[ProviderState], found: Edited) -> None:
+        """Refuse classes and traits that do not exist: a plan would make them.
+
+        :raises errors.BadArgument: for the first of them
+        """
+        wanted = [found.after.providers[state.uuid] for state in states]
+        classes = _new(wanted, 'inventories') - _new(states, 'inventories')
+        traits = _new(wanted, 'traits') - _new(states, 'traits')
+        known = resource_class.list(self._client) if classes else []
+        for name in sorted(classes.difference(known)):
+            raise errors.BadArgument(f'There is no resource class {name!r}{meant(name, known)}')
+        if not traits or not traits.difference(_existing(self._client, traits)):
+            return
+        known = trait.list(self._client)
+        for name in sorted(traits.difference(known)):
+            raise errors.BadArgument(f'There is no trait {name!r}{meant(name, known)}')
+
+
+def _new(states: Iterable[ProviderState], facet: str) -> set[str]:
+    return {name for state in states for name in getattr(state, facet)}
+
+
+def _existing(client: Client, traits: Collection[str]) -> list[str]:
+    return trait.list(client, name=f'in:{",".join(sorted(traits))}')

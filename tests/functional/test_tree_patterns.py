@@ -1,0 +1,136 @@
+"""``--tree`` with patterns of names, in every command that takes it; on the real service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from placementclient.http import Client
+from tests.functional.clouds import cloud, loaded
+from tests.functional.conftest import Placement
+from tests.functional.hosts import build
+
+NOTHING = '"compte*" matches no provider. Did you mean "compute*"?'
+#: Each reads trees that exist; FILE is a snapshot of them.
+LIVE = [
+    'resource provider snapshot save OUT',
+    'resource provider tree list',
+    'resource provider tree export',
+    'resource provider tree graph --format dot',
+    'resource capacity show --fits VCPU=1',
+]
+FILES = [
+    'resource provider tree list --snapshot FILE',
+    'resource provider tree export --snapshot FILE',
+    'resource provider tree graph --format dot --snapshot FILE',
+    'resource capacity show --fits VCPU=1 --snapshot FILE',
+]
+
+
+def typed(command: str, path: Path) -> str:
+    return command.replace('FILE', f'{path}/cloud.json').replace('OUT', f'{path}/some.json')
+
+
+@pytest.mark.parametrize('command', LIVE + FILES)
+def test_a_pattern_stands_for_the_trees_that_it_names(
+    client: Client, placement: Placement, tmp_path: Path, command: str
+) -> None:
+    build(client, hosts=3)
+    placement(f'resource provider snapshot save {tmp_path}/cloud.json')
+    words = typed(command, tmp_path)
+    named = placement(f'{words} --tree compute0 --tree compute2')
+    (tmp_path / 'some.json').unlink(missing_ok=True)
+    found = placement(f'{words} --tree compute[02]*')
+    assert (found.status, found.stdout) == (named.status, named.stdout)
+    assert found.status == 0
+    if 'OUT' in command:
+        document = json.loads((tmp_path / 'some.json').read_text())
+        names = {each['name'] for each in document['providers']}
+        assert ('compute0' in names, 'compute1' in names) == (True, False)
+    elif 'capacity' not in command:
+        assert ('compute0' in found.stdout, 'compute1' in found.stdout) == (True, False)
+
+
+@pytest.mark.parametrize('command', LIVE + FILES)
+def test_a_pattern_that_matches_nothing_is_an_error(
+    client: Client, placement: Placement, tmp_path: Path, command: str
+) -> None:
+    build(client)
+    placement(f'resource provider snapshot save {tmp_path}/cloud.json')
+    result = placement(f'{typed(command, tmp_path)} --tree compte*')
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.endswith(f'{NOTHING}\n')
+    assert not (tmp_path / 'some.json').exists()
+
+
+def test_an_audit_of_a_pattern(client: Client, placement: Placement) -> None:
+    build(client)
+    whole = placement('resource provider audit --tree compute[01]')
+    named = placement('resource provider audit --tree compute0 --tree compute1')
+    assert whole == named
+    result = placement('resource provider audit --tree compte*')
+    assert (result.status, result.stderr) == (1, f'{NOTHING}\n')
+
+
+def test_a_tree_is_shown_alone(client: Client, placement: Placement) -> None:
+    build(client)
+    assert placement('resource provider tree show compute1*').stdout.startswith('compute1')
+    several = placement('resource provider tree show compute*')
+    assert (several.status, several.stdout) == (2, '')
+    assert several.stderr == (
+        'compute* matches 2 trees: "resource provider tree list --tree" shows several\n'
+    )
+
+
+SPEC = """
+trees: {class: [VGPU]}
+providers: [{name: '{root}_gpu', inventories: {VGPU: {total: 8}}}]
+moves:
+- {from_resource_provider: '{root}', to_resource_provider: '{root}_gpu', moved_resources: {VGPU: 8}}
+"""
+
+
+def test_a_reshape_of_a_pattern(client: Client, placement: Placement, tmp_path: Path) -> None:
+    loaded(client, cloud(hosts=4))
+    spec, path = tmp_path / 'spec.yaml', tmp_path / 'plan.json'
+    spec.write_text(SPEC)
+    reshape = 'resource provider reshape'
+    live = placement(f'{reshape} plan --spec {spec} --tree compute[0-2] -o {path} -f json')
+    assert live.status == 0, live
+    shown = json.loads(placement(f'{reshape} show {path} --tree compute[12] -f json').stdout)
+    assert [tree['root_provider_name'] for tree in shown['trees']] == ['compute1', 'compute2']
+    applied = placement(f'{reshape} apply {path} --yes --tree compute[12] -f json')
+    assert trees(applied.stdout) == {'compute1': 'applied', 'compute2': 'applied'}
+    status = placement(f'{reshape} status {path} --tree *0 -f json')
+    assert trees(status.stdout) == {'compute0': 'pending'}
+    assert placement(f'{reshape} verify {path} --tree *[12]').status == 0
+    back = placement(f'{reshape} rollback {path} --yes --tree *2 -f json')
+    assert trees(back.stdout) == {'compute2': 'rolled back'}
+    for command in ('show', 'apply --yes', 'status', 'verify', 'rollback --yes'):
+        verb, *options = command.split()
+        words = f'{reshape} {verb} {path} {" ".join(options)} --tree compte*'
+        result = placement(words)
+        assert (result.status, result.stdout) == (1, ''), words
+        assert result.stderr == (
+            '"compte*" matches no tree of the plan. Did you mean "compute*"?\n'
+        )
+
+
+def test_a_plan_on_a_snapshot_of_a_pattern(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    loaded(client, cloud(hosts=3))
+    spec, path, saved = (tmp_path / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
+    spec.write_text(SPEC)
+    placement(f'resource provider snapshot save {saved}')
+    plan = f'resource provider reshape plan --spec {spec} --snapshot {saved} -o {path} -f json'
+    assert placement(f'{plan} --tree compte*').stderr == f'{NOTHING}\n'
+    assert placement(f'{plan} --tree compute[12]').status == 0
+    shown = json.loads(placement(f'resource provider reshape show {path} -f json').stdout)
+    assert [tree['root_provider_name'] for tree in shown['trees']] == ['compute1', 'compute2']
+
+
+def trees(stdout: str) -> dict[str, str]:
+    return {row['tree']: row['state'] for row in json.loads(stdout)}

@@ -1,0 +1,46 @@
+"""Names of providers, and patterns of names."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient import errors
+from placementclient.model import patterns
+
+ROOTS = {'compute1': 'c1', 'compute2': 'c2', 'compute2_gpu': 'c2', 'odd[1]': 'odd'}
+
+
+@pytest.mark.parametrize(
+    ('names', 'expected'),
+    [
+        (['compute1', 'no such'], ['compute1', 'no such']),
+        (['compute2*'], ['c2']),
+        (['compute*', 'compute1'], ['c1', 'c2', 'compute1']),
+        (['*_gpu', 'compute?'], ['c2', 'c1']),
+        # A name that looks like a pattern, and matches nothing as one.
+        (['odd[1]'], ['odd']),
+    ],
+)
+def test_patterns_stand_for_trees(names: list[str], expected: list[str]) -> None:
+    assert patterns.expanded(names, lambda: ROOTS) == expected
+
+
+def test_names_alone_ask_nobody() -> None:
+    def known() -> dict[str, str]:
+        raise AssertionError('nobody has to be asked')
+
+    assert patterns.expanded(['compute1'], known) == ['compute1']
+
+
+@pytest.mark.parametrize(
+    ('pattern', 'sentence'),
+    [
+        ('compte*', '"compte*" matches no tree. Did you mean "compute*"?'),
+        ('Compute*', '"Compute*" matches no tree. Did you mean "compute*"?'),
+        ('[x]', '"[x]" matches no tree'),
+    ],
+)
+def test_a_pattern_that_matches_nothing(pattern: str, sentence: str) -> None:
+    with pytest.raises(errors.NoSuchProvider) as refused:
+        patterns.expanded([pattern], lambda: ROOTS, 'tree')
+    assert str(refused.value) == sentence
