@@ -282,12 +282,3 @@ HEAL = Columns(
     Column('resources', lambda heal: Amounts(dict(heal.resources))),
     Column('reason'),
 )
-#: Items are :class:`placementclient.workflows.host_aggregates.Change`.
-SYNC = Columns(
-    Column('aggregate', lambda change: change.aggregate.uuid),
-    Column('name', lambda change: change.aggregate.name),
-    Column('resource_provider', lambda change: change.provider_uuid),
-    Column('host'),
-    Column('state', attrgetter('state.value')),
-    Column('reason'),
-)
