@@ -274,11 +274,3 @@ EDIT = Columns(
     Column('changes', lambda edit: Changes(edit.changes)),
     Column('reason'),
 )
-#: Items are :class:`placementclient.insight.healing.Heal`.
-HEAL = Columns(
-    Column('server', lambda heal: heal.server.uuid),
-    Column('resource_provider', lambda heal: heal.server.node),
-    Column('state', attrgetter('state.value')),
-    Column('resources', lambda heal: Amounts(dict(heal.resources))),
-    Column('reason'),
-)
