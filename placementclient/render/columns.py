@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cliff.columns import FormattableColumn
 
 from placementclient.microversion import LOWEST, Microversion
-from placementclient.render.facts import Amounts, Groups, Held
+from placementclient.render.facts import Amounts, Groups
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import (
@@ -256,15 +256,6 @@ HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
     Column('resources', lambda holding: Amounts(dict(holding.resources))),
     Column('consumer_generation', since=Microversion(1, 28)),
-)
-#: Items are :class:`placementclient.workflows.purge.Step`.
-PURGE = Columns(
-    Column('step'),
-    Column('uuid'),
-    Column('name'),
-    Column('lost', lambda step: Held(step.lost, step.names)),
-    Column('kept', lambda step: Held(step.kept, step.names)),
-    Column('objection'),
 )
 #: Items are :class:`placementclient.workflows.bulk_edit.Edit`.
 EDIT = Columns(

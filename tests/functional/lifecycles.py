@@ -55,7 +55,7 @@ def lifecycle(placement: Placement, client: Client, path: str, *, kill_at: int =
     before = content(capture.capture(client))
     for verb, done in (('apply', 'applied'), ('rollback', 'rolled back')):
         with pytest.raises(Killed), killed_at(client, kill_at):
-            act(verb, '--yes')
+            pytest.fail(f'{verb} ended: {act(verb, "--yes")}')
         ended = act(verb, '--yes')
         assert (ended.status, states(ended)) == (0, {done}), ended
         if verb == 'apply':
