@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from placementclient import errors
 from placementclient.commands import base, option, progress
@@ -38,8 +38,8 @@ OPTIONS = (option.DRY_RUN, PLAN, option.OVERWRITE, option.YES)
 class Changing(base.Lister):
     """Shows what changes, asks, and carries it out; or writes it as a plan."""
 
-    prints = ('object', 'change', 'before', 'after', 'state', 'reason')
-    statuses = (
+    prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
+    statuses: ClassVar[tuple[tuple[errors.ExitStatus, str], ...]] = (
         base.WOULD_DO,
         (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
