@@ -10,10 +10,11 @@ from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.results import Note
 from placementclient.http import Client
+from placementclient.microversion import TYPED
 from placementclient.model.servers import ServerDetail
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.healed import healed
-from placementclient.snapshot.capture import TYPED, capture
+from placementclient.snapshot.capture import capture
 
 
 class Healing:
