@@ -1,1 +1,1 @@
-"""Sequences of requests beside the reshape: purge, healing, sync, repairs, bulk edits, inquiries."""
+"""Requests beside the reshape: purge, healing, sync, repairs, bulk edits, inquiries."""
