@@ -18,18 +18,24 @@ from placementclient.model.outcomes import State
 
 #: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).
 Decide = Callable[[Sequence[str]], ChangePlan]
+#: Returns the part of a change set that is still to be written.
+Check = Callable[[ChangeSet], ChangeSet | None]
 
 
 class Carrying:
     """Carries a plan out, tree by tree; one that fails does not stop the others.
 
     :param decide: where somebody else writes at the same time, what is left to do is decided anew
+    :param check: gets each change set just before it is written, and returns what is still to be
+        written of it; ``None``: nothing
     :ivar results: of all trees, as far as they have come; whatever ends :meth:`run`
     :ivar stopped: what ended the run before its time
     """
 
-    def __init__(self, client: Client, plan: ChangePlan, decide: Decide) -> None:
-        self._client, self._decide = client, decide
+    def __init__(
+        self, client: Client, plan: ChangePlan, decide: Decide, check: Check | None = None
+    ) -> None:
+        self._client, self._decide, self._check = client, decide, check
         self._names = EnsuredNames()
         self.results = [Carried(tree) for tree in plan.trees]
         self.stopped: errors.PlacementError | None = None
@@ -43,8 +49,7 @@ class Carrying:
             if self.stopped is not None:
                 return
             try:
-                self._carry_out(result)
-                result.state = State.APPLIED
+                result.state = self._carry_out(result)
             except KeyboardInterrupt:
                 self.stopped = result.error = errors.Interrupted('Interrupted')
             except errors.PlacementError as failure:
@@ -69,11 +74,12 @@ class Carrying:
             return ExitStatus.PARTIAL
         return failed[0].error.exit_status if len(self.results) == 1 else ExitStatus.ERROR  # type: ignore[union-attr]
 
-    def _carry_out(self, result: Carried) -> None:
+    def _carry_out(self, result: Carried) -> State:
         attempts = self._attempts(result.tree)
 
-        def attempt() -> None:
-            tree = next(attempts)
+        def attempt() -> State:
+            decided = next(attempts)
+            tree = self._check(decided) if decided and self._check else decided
             wanted = tree.operations if tree else ()
             # An answer that was lost: what need not be done again was done.
             result.rows += [row for row in result.unknown if row not in _rows(tree, wanted)]
@@ -91,8 +97,9 @@ class Carrying:
                     ).run(wanted)
             finally:
                 result.rows += _rows(tree, done)
+            return State.APPLIED if tree or not decided else State.LEFT_ALONE
 
-        retried(attempt, max_retries=self._client.max_retries)
+        return retried(attempt, max_retries=self._client.max_retries)
 
     def _attempts(self, tree: ChangeSet) -> Iterator[ChangeSet | None]:
         """The change set as it was decided, and then as often as need be decided anew."""
@@ -100,7 +107,7 @@ class Carrying:
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         while True:
             again = self._decide(roots)
-            yield next(iter(again.trees), None)
+            yield next(filter(None, map(again.tree, roots)), None)
 
     def _note(
         self,

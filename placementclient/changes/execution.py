@@ -154,11 +154,11 @@ class _Run:
     def _check_service(
         self, plan: ChangePlan, found: Sequence[tuple[ChangeSet, Snapshot]], obstructed: bool
     ) -> None:
+        # A change set that was begun may have made or deleted the providers of one side.
         known = [
             uuid in there.providers
             for tree, there in found
-            for uuid in {**tree.before.providers, **tree.after.providers}
-            if uuid in tree.before.providers or self._is_begun(tree)
+            for uuid in (tree.after if self._is_begun(tree) else tree.before).providers
         ]
         made_at = plan.origin.service if plan.origin else None
         is_other = origin.is_elsewhere(plan.origin, self.client.service)

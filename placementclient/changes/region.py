@@ -31,7 +31,8 @@ def read(client: Client, change_set: ChangeSet) -> Snapshot:
         }
     )
     if client.snapshot_reader is not None:
-        return client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
+        there = client.snapshot_reader.snapshot(roots, types=client.microversion >= TYPED)
+        return _with_consumers(client, there, change_set)
     listed = [
         provider
         for root in roots
@@ -41,6 +42,16 @@ def read(client: Client, change_set: ChangeSet) -> Snapshot:
     states = [reader.state(provider) for provider in listed]
     consumers = {consumer.uuid: consumer for consumer in reader.consumers(states)}
     return Snapshot(filter(None, states), consumers.values())
+
+
+def _with_consumers(client: Client, there: Snapshot, change_set: ChangeSet) -> Snapshot:
+    """Return a snapshot with the consumers that hold nothing on its trees, but elsewhere."""
+    uuids = {**change_set.before.consumers, **change_set.after.consumers}
+    elsewhere = (
+        allocation.show(client, uuid).value for uuid in uuids if uuid not in there.consumers
+    )
+    consumers = [*there.consumers.values(), *(each for each in elsewhere if each.allocations)]
+    return Snapshot(there.providers.values(), consumers, there.origin)
 
 
 class _Reader:

@@ -1,13 +1,35 @@
-"""The result of a change that was carried out. Pure."""
+"""Results of changes that were carried out, and notes on things that are left as they are. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from placementclient import errors
 from placementclient.changes.plan import ChangeSet
 from placementclient.changes.summary import Row
 from placementclient.model.outcomes import State
+
+#: States of a note that says that something is left to do.
+UNDONE = frozenset({'not known', 'failed'})
+
+
+class Note(NamedTuple):
+    """A thing that a command was asked about, and that it does not change.
+
+    :param object: the name of a provider or host; ``consumer UUID``
+    :param state: ``not known``, ``failed``, ``left alone``, …
+    :param reason: a clause, without its full stop
+    """
+
+    object: str
+    state: str
+    reason: str
+
+    @property
+    def is_undone(self) -> bool:
+        """Tell whether something is left to do, so that the command has not succeeded."""
+        return self.state in UNDONE
 
 
 @dataclass(slots=True)

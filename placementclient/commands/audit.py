@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient import errors
-from placementclient.commands import base, compute, option
+from placementclient.commands import base, changing, compute, option
+from placementclient.commands.changing import Changing
 from placementclient.commands.compute import NOVA
 from placementclient.commands.option import Option
 from placementclient.commands.snapshot import SNAPSHOT, TREE, taken
-from placementclient.wording import counted
 
 if TYPE_CHECKING:
+    from placementclient.changes.results import Carried
     from placementclient.http import Client
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.insight.audit.findings import Finding
@@ -38,7 +39,7 @@ MIGRATIONS = Option(
 )
 
 
-class AuditProvider(base.Lister):
+class AuditProvider(Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
     Exit status 3 means that there is anything but information. Audit needs the servers and
@@ -53,7 +54,8 @@ class AuditProvider(base.Lister):
     --fix carries out what is safe: nobody loses anything that it uses. It deletes nothing by a list
     of servers that does not look complete, and nothing that a migration holds. The column command
     has what is safe to run as it is; where it is empty, the column reason says why. A command that
-    deletes reads and judges all again, as --fix does.
+    deletes reads and judges all again, as --fix does. --plan writes the safe repairs as a plan, and
+    fixes nothing: the exit status is 0 then.
 
     Example:
 
@@ -91,6 +93,8 @@ class AuditProvider(base.Lister):
             'may be repeated',
         ),
         Option('--fix', action='store_true', help='Fix what is safe to fix'),
+        changing.PLAN,
+        option.OVERWRITE,
         option.YES,
     )
 
@@ -109,9 +113,11 @@ class AuditProvider(base.Lister):
         for line in tables.remarks(audit):
             self.log.warning(line)
         findings = audit.findings
-        done = self._fix(findings, parsed_args) if parsed_args.fix else None
+        is_asked_to_fix = parsed_args.fix or parsed_args.plan
+        done = self._fix(cloud.snapshot, findings, parsed_args) if is_asked_to_fix else None
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
-        if any(each.is_wrong and place not in fixed for place, each in enumerate(findings)):
+        left = (each for place, each in enumerate(findings) if place not in fixed)
+        if not parsed_args.plan and any(each.is_wrong for each in left):
             self.exit_status = self.exit_status or errors.ExitStatus.DIFFERS
         return tables.rows(findings, invocation(self, parsed_args, cloud.servers), done)
 
@@ -120,30 +126,46 @@ class AuditProvider(base.Lister):
             if id not in known:
                 raise errors.UsageError(f'There is no check {id!r}, but {", ".join(known)}')
 
-    def _fix(self, findings: Sequence[Finding], parsed_args: argparse.Namespace) -> dict[int, str]:
-        """Carry out what is safe; return what came of it, by the finding's place."""
-        from placementclient.render import repairs
-        from placementclient.workflows import repair
-        from placementclient.workflows.run import Run
+    def _root(self, cloud: Cloud, name: str) -> str:
+        state = cloud.snapshot.find(name)
+        if state is None:
+            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
+        return cloud.root_of(state)
+
+    def _fix(
+        self, snapshot: Snapshot, findings: Sequence[Finding], parsed_args: argparse.Namespace
+    ) -> dict[int, str]:
+        """Carry out or plan what is safe; return what came of it, by the finding's place."""
+        from placementclient.workflows.repair import Repairing
 
         safe = {
             place: finding.fault.repair
             for place, finding in enumerate(findings)
             if finding.fault.repair is not None
         }
-        if not safe:
-            return {}
-        changes = {place: repairs.change(fix) for place, fix in safe.items()}
-        shown = '\n'.join(f'  {change}' for change in changes.values())
-        self.confirm(f'Make {counted(len(safe), "change")}?\n{shown}\n', parsed_args)
-        run, done = Run(), {}
-        ends = repair.carry_out(self.client, safe.values(), run, _listed(parsed_args))
-        for place, end in zip(safe, ends, strict=True):
-            done[place] = end
-            self.log.info(f'{changes[place]}: {end}')
-        if run.is_interrupted:
-            self.exit_status = errors.ExitStatus.INTERRUPTED
-        return done
+        repairing = Repairing(
+            self.client,
+            snapshot,
+            safe,
+            is_current=not parsed_args.snapshot,
+            listed=_listed(parsed_args),
+        )
+        try:
+            plan = repairing.plan()
+        except errors.PlacementError as failure:
+            if parsed_args.plan:
+                raise
+            return dict.fromkeys(safe, f'failed: {failure}')
+        if parsed_args.plan:
+            self.write(plan, parsed_args)
+            return repairing.planned()
+        results: Sequence[Carried] = ()
+        if plan.trees:
+            self.ask(plan, parsed_args)
+            results = self.carry_out(plan, repairing.plan)
+            if self.exit_status != errors.ExitStatus.INTERRUPTED:
+                self.exit_status = errors.ExitStatus.DONE
+        return repairing.ends(results)
 
 
 def read(command: base._Placement, parsed_args: argparse.Namespace) -> Cloud:

@@ -14,7 +14,9 @@ from placementclient.commands.plan_files import check_free
 from placementclient.wording import counted
 
 if TYPE_CHECKING:
+    from placementclient.changes.carrying import Check
     from placementclient.changes.plan import ChangePlan, ChangeSet
+    from placementclient.changes.results import Carried, Note
     from placementclient.changes.summary import Row
     from placementclient.render.columns import Output
 
@@ -37,7 +39,7 @@ class Changing(base.Lister):
     """Shows what changes, asks, and carries it out; or writes it as a plan."""
 
     prints: ClassVar[Sequence[str]] = ('object', 'change', 'before', 'after', 'state', 'reason')
-    statuses = (
+    statuses: ClassVar[tuple[tuple[errors.ExitStatus, str], ...]] = (
         base.WOULD_DO,
         (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
@@ -45,10 +47,20 @@ class Changing(base.Lister):
     #: Whether it asks before it changes anything.
     asks = True
 
-    def change(self, parsed_args: argparse.Namespace, decide: Decide) -> Output:
+    def change(
+        self,
+        parsed_args: argparse.Namespace,
+        decide: Decide,
+        notes: Sequence[Note] | None = None,
+        check: Check | None = None,
+    ) -> Output:
         """Do what the options say with the plan that is decided on.
 
         :param decide: reads, and makes the plan; again, where somebody else writes in between
+        :param notes: the things that are left as they are: read when ``decide`` and ``check`` are
+            through, which may add some
+        :param check: gets each change set just before it is written, and returns what is still to
+            be written of it
         """
         from placementclient.render import changes
 
@@ -59,19 +71,24 @@ class Changing(base.Lister):
         plan = decide(())
         found = _rows(plan.trees)
         if parsed_args.plan:
-            self._write(plan, parsed_args)
-            return changes.planned(found)
+            self.write(plan, parsed_args)
+            return changes.planned(found, notes)
         if parsed_args.dry_run:
-            self.end_dry_run(bool(found))
+            self.end_dry_run(bool(found) or _is_undone(notes))
             if found:
                 self.log.warning(_summary(plan))
-            return changes.planned(found)
-        if not found:
-            return changes.planned(())
-        self._ask(plan, found, parsed_args)
-        return self._carry_out(plan, decide)
+            return changes.planned(found, notes)
+        results: Sequence[Carried] = ()
+        if found:
+            self.ask(plan, parsed_args)
+            results = self.carry_out(plan, decide, check)
+        if _is_undone(notes) and self.exit_status != errors.ExitStatus.INTERRUPTED:
+            is_partial = any(result.rows for result in results)
+            self.exit_status = errors.ExitStatus.PARTIAL if is_partial else errors.ExitStatus.ERROR
+        return changes.carried(results, notes or ())
 
-    def _write(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
+    def write(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
+        """Write a plan, if there is anything in it, and say how much that is."""
         from placementclient import files
 
         if not plan.trees:
@@ -80,22 +97,31 @@ class Changing(base.Lister):
         files.write_change_plan(parsed_args.plan, plan)
         self.log.warning(f'{_summary(plan)}. The plan is in {parsed_args.plan}')
 
-    def _ask(self, plan: ChangePlan, found: Sequence[Row], parsed_args: argparse.Namespace) -> None:
+    def ask(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
+        """Show a plan, and ask whether to go on.
+
+        :raises errors.UsageError: if there is nobody to ask
+        :raises errors.Unconfirmed: if the answer is no
+        """
         if parsed_args.yes or not self.asks:
             return
         from placementclient.render import changes
 
+        found = _rows(plan.trees)
         shown = '\n'.join(changes.lines(found[:_SHOWN]))
         if len(found) > _SHOWN:
-            shown += f'\nand {counted(len(found) - _SHOWN, "more row")}: --dry-run prints all'
+            everything = '--dry-run prints' if 'dry_run' in parsed_args else '--plan writes'
+            shown += f'\nand {counted(len(found) - _SHOWN, "more row")}: {everything} all'
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
 
-    def _carry_out(self, plan: ChangePlan, decide: Decide) -> Output:
+    def carry_out(
+        self, plan: ChangePlan, decide: Decide, check: Check | None = None
+    ) -> Sequence[Carried]:
+        """Carry a plan out, and tell the errors; the arguments are those of :meth:`change`."""
         from placementclient.changes.carrying import Carrying
         from placementclient.commands import progress
-        from placementclient.render import changes
 
-        carrying = Carrying(self.client, plan, decide)
+        carrying = Carrying(self.client, plan, decide, check)
         with progress.shown(self.app, self.log, len(plan.trees)) as tell:
             carrying.run(tell)
         for result in carrying.results:
@@ -104,7 +130,11 @@ class Changing(base.Lister):
             elif result.error is not None:
                 self.tell(result.error)
         self.exit_status = carrying.exit_status
-        return changes.carried(carrying.results)
+        return carrying.results
+
+
+def _is_undone(notes: Sequence[Note] | None) -> bool:
+    return any(note.is_undone for note in notes or ())
 
 
 def _rows(trees: Sequence[ChangeSet]) -> list[Row]:

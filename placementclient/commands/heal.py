@@ -7,22 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient import errors
-from placementclient.commands import base, compute, option
+from placementclient.commands import changing, compute
+from placementclient.commands.changing import Changing
 from placementclient.commands.compute import NOVA
 from placementclient.commands.option import Option
 from placementclient.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.model.providers import normalized
-from placementclient.render import columns
-from placementclient.wording import counted
 
 if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor
     from placementclient.model.servers import ServerDetail
-    from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
 
 
-class HealAllocation(base.Lister):
+class HealAllocation(Changing):
     """Give servers that hold nothing what they should hold on their host.
 
     What a server holds as another project's or user's becomes its own, too. The amounts are those
@@ -31,6 +29,9 @@ class HealAllocation(base.Lister):
 
     Without files the compute service is asked, as an administrator. The files are what it answers
     to GET /servers/detail, /flavors/detail and /os-migrations, just before.
+
+    A server that Nova has deleted since the list gets nothing: the compute service is asked again
+    just before the write. That is so only without --plan; apply a plan soon after it was made.
 
     Example:
 
@@ -63,44 +64,27 @@ class HealAllocation(base.Lister):
             help='The list of all migrations, or nova: the compute service is asked, as it is '
             'where no list of servers is given',
         ),
-        option.DRY_RUN,
-        option.YES,
+        *changing.OPTIONS,
     )
-    prints = columns.HEAL.names
     nothing = 'No server has to be healed'
-    statuses = (
-        base.WOULD_DO,
-        (errors.ExitStatus.PARTIAL, 'some servers are healed, some could not be'),
-    )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         return GUARDS_CONSUMERS
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.insight import healing
-        from placementclient.workflows import heal
-        from placementclient.workflows.run import Run
+        from placementclient.workflows.heal import Healing
 
-        run = Run()
         flavors = self._flavors(parsed_args)
         servers, migrating = self._asked(parsed_args, flavors)
-        # After the list, so that a server that is new since is not in question.
-        there = self._there(servers, parsed_args.server)
-        heals = [
-            *healing.missing(there, servers, migrating),
-            *healing.disowned(there, servers, migrating),
-        ]
-        planned = sum(each.state is healing.State.PLANNED for each in heals)
-        if parsed_args.dry_run:
-            self.end_dry_run(any(each.state is not healing.State.LEFT_ALONE for each in heals))
-            return columns.HEAL.rows(heals)
-        if planned:
-            self.confirm(f'Write the allocations of {counted(planned, "server")}?', parsed_args)
-            is_asked = parsed_args.servers in (None, NOVA)
-            is_current = partial(self._is_current, flavors) if is_asked else None
-            heals = list(heal.carry_out(self.client, heals, run, is_current))
-        self.exit_status = heal.exit_status(heals, run)
-        return columns.HEAL.rows(heals)
+        is_asked = parsed_args.servers in (None, NOVA)
+        healing = Healing(
+            self.client,
+            servers,
+            migrating,
+            is_chosen=bool(parsed_args.server),
+            is_current=partial(self._is_current, flavors) if is_asked else None,
+        )
+        return self.change(parsed_args, healing.plan, healing.notes, healing.check)
 
     def _asked(
         self, parsed_args: argparse.Namespace, flavors: dict[str, Flavor]
@@ -139,25 +123,6 @@ class HealAllocation(base.Lister):
 
         found = service.server(self.client, server.uuid)
         return records.server_details(found, 'the compute service', flavors) == [server]
-
-    def _there(self, servers: list[ServerDetail], chosen: list[str]) -> Snapshot:
-        """The trees of the hosts; the whole cloud, where all servers are asked for."""
-        from placementclient.api import allocation, resource_provider
-        from placementclient.model.snapshots import Snapshot
-        from placementclient.snapshot import capture
-
-        if not chosen:
-            return capture.capture(self.client, workers=4)
-        nodes = {server.node for server in servers if server.node}
-        found = [
-            provider.uuid
-            for node in sorted(nodes)
-            for provider in resource_provider.list(self.client, name=node)
-        ]
-        trees = capture.capture(self.client, found) if found else Snapshot((), ())
-        # What they hold, wherever it is.
-        held = [allocation.show(self.client, server.uuid).value for server in servers]
-        return Snapshot(trees.providers.values(), [*trees.consumers.values(), *held])
 
 
 def _chosen(servers: list[ServerDetail], chosen: list[str]) -> list[ServerDetail]:

@@ -19,16 +19,13 @@ class State(enum.StrEnum):
     PLANNED = 'would heal'
     LEFT_ALONE = 'left alone'
     UNKNOWN = 'not known'
-    HEALED = 'healed'
-    FAILED = 'failed'
-    NOT_STARTED = 'not started'
 
 
 @dataclass(frozen=True, slots=True)
 class Heal:
     """A server that holds nothing, or what belongs to somebody else.
 
-    :param reason: why it is left alone, or not known, or has failed; of what is to be healed, what
+    :param reason: why it is left alone, or not known; of what is to be healed, what
         is wrong, if not that it holds nothing
     :param consumer: as it should be; ``None`` where nothing is to be written
     :param resources: what it should hold and does not, on its host

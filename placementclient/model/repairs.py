@@ -39,11 +39,6 @@ class FreeAllocations:
     consumer: Consumer
     provider_uuids: tuple[str, ...]
 
-    @property
-    def is_all(self) -> bool:
-        """Whether nothing is left to it."""
-        return set(self.provider_uuids) == set(self.consumer.allocations)
-
 
 @dataclass(frozen=True, slots=True)
 class AmendInventory:

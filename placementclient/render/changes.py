@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.changes.results import Carried
+from placementclient.changes.results import Carried, Note
 from placementclient.changes.summary import Row
 from placementclient.model.outcomes import State
 from placementclient.render.columns import Output
@@ -19,22 +19,36 @@ PLANNED = ('object', 'change', 'before', 'after')
 CARRIED = (*PLANNED, 'state', 'reason')
 
 
-def planned(rows: Iterable[Row]) -> Output:
-    """Return the parts of a change."""
-    return PLANNED, [_cells(row) for row in rows]
+def planned(rows: Iterable[Row], notes: Sequence[Note] | None = None) -> Output:
+    """Return the parts of a change.
+
+    :param notes: the things that the command leaves as they are; ``None`` for a command that has
+        none, whose table has no state
+    """
+    if notes is None:
+        return PLANNED, [_cells(row) for row in rows]
+    return CARRIED, [*((*_cells(row), 'planned', '') for row in rows), *map(_noted, notes)]
 
 
-def carried(results: Iterable[Carried]) -> Output:
-    """Return the parts of a change that were made, and the trees that failed."""
+def carried(results: Iterable[Carried], notes: Iterable[Note] = ()) -> Output:
+    """Return the parts of a change that were made, and the trees that failed.
+
+    :param notes: the things that the command left as they are; a tree that was left alone has some
+    """
     found = []
     for result in results:
         found += [(*_cells(row), 'done', '') for row in result.rows]
         reason = str(result.error or '')
         found += [(*_cells(row), 'not known', reason) for row in result.unknown]
-        if not result.unknown and (result.error is not None or not result.rows):
+        is_told = result.unknown or (result.rows and result.error is None)
+        if not is_told and result.state is not State.LEFT_ALONE:
             name = result.tree.root_provider_name
             found.append((name, '', Facts(None), Facts(None), result.state.value, reason))
-    return CARRIED, found
+    return CARRIED, [*found, *map(_noted, notes)]
+
+
+def _noted(note: Note) -> tuple[object, ...]:
+    return note.object, '', Facts(None), Facts(None), note.state, note.reason
 
 
 def with_refused(output: Output, reasons: Mapping[str, str]) -> Output:

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.microversion import LOWEST, Microversion
-from placementclient.render.facts import Amounts, Groups, Held
+from placementclient.render.facts import Amounts, Groups
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import (
@@ -243,30 +243,4 @@ HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
     Column('resources', lambda holding: Amounts(dict(holding.resources))),
     Column('consumer_generation', since=Microversion(1, 28)),
-)
-#: Items are :class:`placementclient.workflows.purge.Step`.
-PURGE = Columns(
-    Column('step'),
-    Column('uuid'),
-    Column('name'),
-    Column('lost', lambda step: Held(step.lost, step.names)),
-    Column('kept', lambda step: Held(step.kept, step.names)),
-    Column('objection'),
-)
-#: Items are :class:`placementclient.insight.healing.Heal`.
-HEAL = Columns(
-    Column('server', lambda heal: heal.server.uuid),
-    Column('resource_provider', lambda heal: heal.server.node),
-    Column('state', attrgetter('state.value')),
-    Column('resources', lambda heal: Amounts(dict(heal.resources))),
-    Column('reason'),
-)
-#: Items are :class:`placementclient.workflows.host_aggregates.Change`.
-SYNC = Columns(
-    Column('aggregate', lambda change: change.aggregate.uuid),
-    Column('name', lambda change: change.aggregate.name),
-    Column('resource_provider', lambda change: change.provider_uuid),
-    Column('host'),
-    Column('state', attrgetter('state.value')),
-    Column('reason'),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cliff import columns
 
 if TYPE_CHECKING:
-    from placementclient.model.consumers import Allocations, Resources
+    from placementclient.model.consumers import Resources
 
 
 class Facts(columns.FormattableColumn[Any]):
@@ -33,23 +33,6 @@ class Groups(Facts):
 
     def human_readable(self) -> str:
         return ', '.join(filter(None, self._value))
-
-
-class Held(Facts):
-    """Amounts by provider UUID, in a table by the providers' names.
-
-    :param names: by UUID, as far as they are known
-    """
-
-    def __init__(self, value: Allocations, names: Mapping[str, str]) -> None:
-        super().__init__({uuid: dict(resources) for uuid, resources in value.items()})
-        self._names = names
-
-    def human_readable(self) -> str:
-        return '; '.join(
-            f'{self._names.get(uuid, uuid)}: {amounts(resources)}'
-            for uuid, resources in self._value.items()
-        )
 
 
 def amounts(resources: Resources) -> str:

@@ -12,14 +12,11 @@ from placementclient.model.repairs import (
     AddTrait,
     Administration,
     AmendInventory,
-    FreeAllocations,
     HealServer,
     LeaveAggregate,
     LookAtMigrations,
-    LowerReserved,
     Remedy,
     Rename,
-    Repair,
 )
 
 #: What only the operator can decide; the command for it stands in the reason.
@@ -67,19 +64,6 @@ def next_step(finding: Finding, invocation: Invocation) -> NextStep:
     if isinstance(fault.remedy, _DECISIONS):
         return NextStep('', f'{fault.reason}: {_line(fault.remedy, invocation)}')
     return NextStep('', fault.reason)
-
-
-def change(repair: Repair) -> str:
-    """What a repair does, for the question before it is carried out."""
-    match repair:
-        case AddTrait(_, provider, trait):
-            return f'add the trait {trait} to {provider}'
-        case LowerReserved(_, provider, resource_class, total):
-            return f'set reserved of {resource_class} of {provider} to {total}'
-        case FreeAllocations(consumer) if repair.is_all:
-            return f'delete the allocations of consumer {consumer.uuid}'
-        case FreeAllocations(consumer, providers):
-            return f'free what consumer {consumer.uuid} holds on {", ".join(providers)}'
 
 
 def _again(finding: Finding, program: str, sources: Mapping[str, str]) -> str:

@@ -73,13 +73,18 @@ def capture(
     :raises errors.UnsupportedVersion: below microversion 1.28
     """
     client.require('a snapshot', SINCE)
-    begun = datetime.datetime.now(datetime.UTC)
     # Before the reading, which may take longer than a token is good for.
-    origin = Origin(begun.isoformat(timespec='seconds'), client.service, program())
+    origin = origin_of(client)
     trees = expanded(client, trees)
     snapshot = _captured(client, trees, workers, progress, expect)
     snapshot.origin = origin
     return snapshot
+
+
+def origin_of(client: Client) -> Origin:
+    """Return the origin of what is read from now on."""
+    begun = datetime.datetime.now(datetime.UTC)
+    return Origin(begun.isoformat(timespec='seconds'), client.service, program())
 
 
 def _captured(

@@ -1,1 +1,1 @@
-"""Sequences of requests beside the reshape: purge, edits of many, repairs, inquiries."""
+"""Requests beside the reshape: purge, healing, sync, repairs, edits of many, inquiries."""

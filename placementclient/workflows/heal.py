@@ -1,82 +1,102 @@
-"""Give servers what they should hold, where they hold nothing, and as their own."""
+"""Read the hosts of servers, and plan the allocations that the servers should have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import partial
 
-from placementclient import errors
-from placementclient.api import allocation, conflict
-from placementclient.errors import ExitStatus
+from placementclient.api import allocation, resource_provider
+from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.results import Note
 from placementclient.http import Client
-from placementclient.insight.healing import Heal, State
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.microversion import TYPED
 from placementclient.model.servers import ServerDetail
-from placementclient.workflows.run import Run
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.healed import healed
+from placementclient.snapshot.capture import capture
 
 
-def exit_status(heals: Sequence[Heal], run: Run) -> ExitStatus:
-    """1: nothing that had to be healed is healed; 6: some."""
-    states = {heal.state for heal in heals}
-    return run.exit_status(
-        is_failed=bool(states & {State.FAILED, State.UNKNOWN}), is_done=State.HEALED in states
-    )
+class Healing:
+    """Plans, and plans again for the servers of a host that changes at the same time.
 
-
-def carry_out(
-    client: Client,
-    heals: Iterable[Heal],
-    run: Run,
-    is_current: Callable[[ServerDetail], bool] | None = None,
-) -> Iterator[Heal]:
-    """Write what is planned, and go on where one fails.
-
-    :param is_current: asks Nova, just before the write, whether a server is still as it was listed:
+    :param migrating: the UUIDs of the servers of which a migration is not over
+    :param is_chosen: whether the operator has chosen the servers; otherwise they are all
+    :param is_current: asks Nova, just before a write, whether a server is still as it was listed:
         nobody would ever delete the allocations of one that is gone; ``None`` where nobody can tell
-    :return: how each has ended, in order; none is begun any more once the run is over
+    :ivar notes: the servers that are left as they are
     """
-    for heal in heals:
-        if heal.state is not State.PLANNED or heal.consumer is None:
-            yield heal
-        elif run.is_over:
-            yield replace(heal, state=State.NOT_STARTED)
-        else:
-            reason = run.failure(
-                partial(_write, client, heal.consumer, heal.server, is_current),
-                partial(_is_there, client, heal.consumer),
-            )
-            yield (
-                replace(heal, state=State.FAILED, reason=reason)
-                if reason
-                else replace(heal, state=State.HEALED)
-            )
+
+    def __init__(
+        self,
+        client: Client,
+        servers: Sequence[ServerDetail],
+        migrating: Collection[str],
+        *,
+        is_chosen: bool = False,
+        is_current: Callable[[ServerDetail], bool] | None = None,
+    ) -> None:
+        self._client, self._migrating = client, migrating
+        self._servers = {server.uuid: server for server in servers}
+        self._is_chosen, self._is_current = is_chosen, is_current
+        self._plan = ChangePlan('', ())
+        self.notes: list[Note] = []
+
+    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
+        """Plan the allocations that servers should have.
+
+        :param roots: the UUIDs of the roots of the trees to plan again; none: all
+        """
+        if roots:
+            return self._planned(self._servers_of(roots))
+        everything = None if self._is_chosen else capture(self._client, workers=4)
+        self._plan = self._planned(list(self._servers.values()), everything)
+        return self._plan
+
+    def check(self, tree: ChangeSet) -> ChangeSet | None:
+        """Return the change set without the servers that Nova has deleted or changed."""
+        gone = {uuid for uuid in tree.after.consumers if not self._is_there(uuid)}
+        reason = 'Nova has deleted or changed the server since the list'
+        self.notes += [Note(f'consumer {uuid}', 'failed', reason) for uuid in sorted(gone)]
+        if gone >= tree.after.consumers.keys():
+            return None
+        return replace(tree, before=_without(tree.before, gone), after=_without(tree.after, gone))
+
+    def _is_there(self, uuid: str) -> bool:
+        return self._is_current is None or self._is_current(self._servers[uuid])
+
+    def _servers_of(self, roots: Sequence[str]) -> list[ServerDetail]:
+        """Return the servers that the change set of some trees was about."""
+        trees = filter(None, map(self._plan.tree, roots))
+        failed = {note.object for note in self.notes}
+        uuids = dict.fromkeys(uuid for tree in trees for uuid in tree.after.consumers)
+        return [self._servers[uuid] for uuid in uuids if f'consumer {uuid}' not in failed]
+
+    def _planned(
+        self, servers: Sequence[ServerDetail], there: Snapshot | None = None
+    ) -> ChangePlan:
+        there = there or self._read(servers)
+        types = self._client.microversion >= TYPED
+        after, notes = healed(there, servers, self._migrating, types=types)
+        self.notes += notes
+        return plan_of('resource provider allocation heal', there, after)
+
+    def _read(self, servers: Sequence[ServerDetail]) -> Snapshot:
+        """Read the trees of the hosts, and the allocations of the servers wherever they are."""
+        nodes = {server.node for server in servers if server.node}
+        found = [
+            provider.uuid
+            for node in sorted(nodes)
+            for provider in resource_provider.list(self._client, name=node)
+        ]
+        trees = capture(self._client, found) if found else Snapshot((), ())
+        held = [allocation.show(self._client, server.uuid).value for server in servers]
+        consumers = [*trees.consumers.values(), *(each for each in held if each.allocations)]
+        return Snapshot(trees.providers.values(), consumers, trees.origin)
 
 
-def _is_there(client: Client, consumer: Consumer) -> bool:
-    return _content(allocation.show(client, consumer.uuid).value) == _content(consumer)
-
-
-def _write(
-    client: Client,
-    consumer: Consumer,
-    server: ServerDetail,
-    is_current: Callable[[ServerDetail], bool] | None,
-) -> None:
-    """Only while it is as it was when that was decided; the generation guards what is between."""
-
-    def attempt() -> None:
-        there = allocation.show(client, consumer.uuid).value
-        if _content(there) == _content(consumer):
-            return
-        if there.generation != consumer.generation:
-            raise errors.PlacementError('what it holds has changed meanwhile')
-        if is_current is not None and not is_current(server):
-            raise errors.PlacementError('Nova has deleted or changed the server since the list')
-        allocation.set(client, consumer)
-
-    conflict.retried(attempt, max_retries=client.max_retries)
-
-
-def _content(consumer: Consumer) -> tuple[Allocations, str | None, str | None]:
-    return consumer.allocations, consumer.project_id, consumer.user_id
+def _without(snapshot: Snapshot, consumer_uuids: Collection[str]) -> Snapshot:
+    consumers = (
+        consumer for uuid, consumer in snapshot.consumers.items() if uuid not in consumer_uuids
+    )
+    return Snapshot(snapshot.providers.values(), consumers, snapshot.origin)

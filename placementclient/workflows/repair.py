@@ -1,124 +1,149 @@
-"""Fix faults: one repair at a time, each only while things are as they were judged."""
+"""Plan the repairs of faults, each only while things are as they were judged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import partial
 
-from placementclient import errors
-from placementclient.api import allocation, conflict, inventory, trait
+from placementclient.api import allocation, resource_provider
+from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.results import Carried
 from placementclient.http import Client
+from placementclient.model.outcomes import State
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
-from placementclient.workflows.run import Run
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.repaired import repaired
+from placementclient.snapshot.capture import capture
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
 #: takes its time, and the clocks of two machines differ.
 MARGIN = timedelta(minutes=10)
-#: What came of a repair that is carried out.
+#: The result of a repair that was carried out.
 DONE = 'done'
+_COMMAND = 'resource provider audit --fix'
 
 
-class ChangedSince(errors.PlacementError):
-    """A fault is not as it was when its repair was decided."""
+class Repairing:
+    """Plans repairs, and plans them again for a tree that somebody else changes.
 
-
-def carry_out(
-    client: Client, repairs: Iterable[Repair], run: Run, listed: datetime | None = None
-) -> Iterator[str]:
-    """Carry out repairs, and go on where one fails.
-
-    :param listed: as of :func:`apply`
-    :return: what came of each, in order; none is begun any more once the run is over
-    """
-    for repair in repairs:
-        if run.is_over:
-            yield 'not started'
-        else:
-            reason = run.failure(
-                partial(apply, client, repair, listed), partial(_is_made, client, repair)
-            )
-            yield f'failed: {reason}' if reason else DONE
-
-
-def _is_made(client: Client, repair: Repair) -> bool:
-    match repair:
-        case AddTrait():
-            return repair.trait in trait.list_of_provider(client, repair.provider_uuid).value
-        case LowerReserved():
-            there = inventory.show(client, repair.provider_uuid, repair.resource_class).value
-            return there.reserved <= there.total
-        case FreeAllocations():
-            held = allocation.show(client, repair.consumer.uuid).value.allocations
-            return held.keys().isdisjoint(repair.provider_uuids)
-
-
-def apply(client: Client, repair: Repair, listed: datetime | None = None) -> None:
-    """Carry out a repair.
-
+    :param snapshot: the one that was audited
+    :param repairs: by number
+    :param is_current: whether the snapshot was read just now
     :param listed: when the lists were finished by which it was decided who holds too much; ``None``
-        if they are certainly younger than what they were compared with
-    :raises ChangedSince: if it is not as it was then
-    :raises errors.HTTPError: if the service refuses
+        if they are certainly younger than the snapshot
     """
+
+    def __init__(
+        self,
+        client: Client,
+        snapshot: Snapshot,
+        repairs: Mapping[int, Repair],
+        *,
+        is_current: bool,
+        listed: datetime | None = None,
+    ) -> None:
+        self._client, self._snapshot, self._repairs = client, snapshot, repairs
+        self._is_current, self._listed = is_current, listed
+        self._reasons: dict[int, str] = {}
+
+    def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
+        """Plan the repairs.
+
+        :param roots: the UUIDs of the roots of the trees to plan again; none: all
+        """
+        chosen = {
+            number: repair
+            for number, repair in self._repairs.items()
+            if number not in self._reasons and (not roots or self._is_in(repair, roots))
+        }
+        self._reasons |= self._young(chosen)
+        old = {number: each for number, each in chosen.items() if number not in self._reasons}
+        if not old:
+            return ChangePlan(_COMMAND, ())
+        there = self._snapshot if self._is_current and not roots else self._read(old.values())
+        after, reasons = repaired(there, old)
+        self._reasons |= reasons
+        return plan_of(_COMMAND, there, after)
+
+    def ends(self, results: Iterable[Carried]) -> dict[int, str]:
+        """Return the result of each repair, by number."""
+        results = list(results)
+        return {number: self._end(number, each, results) for number, each in self._repairs.items()}
+
+    def planned(self) -> dict[int, str]:
+        """Return whether each repair is planned, by number."""
+        return {number: self._failed(number) or 'planned' for number in self._repairs}
+
+    def _failed(self, number: int) -> str:
+        reason = self._reasons.get(number)
+        return f'failed: {reason}' if reason else ''
+
+    def _end(self, number: int, repair: Repair, results: Sequence[Carried]) -> str:
+        if failed := self._failed(number):
+            return failed
+        for result in results:
+            if not _is_about(result.tree, repair):
+                continue
+            if result.state is State.NOT_STARTED:
+                return str(result.state.value)
+            is_made = _row_of(repair) in [(row.object, row.change) for row in result.rows]
+            if result.error is not None and not is_made:
+                return f'failed: {result.error}'
+        return DONE
+
+    def _is_in(self, repair: Repair, roots: Collection[str]) -> bool:
+        states = (self._snapshot.providers.get(uuid) for uuid in _providers(repair))
+        return any(state.provider.root_uuid in roots for state in states if state)
+
+    def _young(self, repairs: Mapping[int, Repair]) -> dict[int, str]:
+        """Return the reason against each repair that the lists of Nova may be too old for."""
+        if self._listed is None:
+            return {}
+        limit = self._listed - MARGIN
+        reasons = {}
+        for number, repair in repairs.items():
+            if not isinstance(repair, FreeAllocations):
+                continue
+            modified = allocation.show(self._client, repair.consumer.uuid).last_modified
+            if modified is None or parsedate_to_datetime(modified) > limit:
+                reasons[number] = (
+                    f'What consumer {repair.consumer.uuid} holds may be younger than the list of '
+                    'servers: save a snapshot, list servers and migrations after that, and give '
+                    'all three'
+                )
+        return reasons
+
+    def _read(self, repairs: Iterable[Repair]) -> Snapshot:
+        """Read the trees of repairs, as far as they exist."""
+        wanted = {uuid for repair in repairs for uuid in _providers(repair)}
+        roots = {
+            each.root_uuid for each in resource_provider.list(self._client) if each.uuid in wanted
+        }
+        return capture(self._client, sorted(roots), workers=4) if roots else Snapshot((), ())
+
+
+def _providers(repair: Repair) -> tuple[str, ...]:
+    """Return the UUIDs of the providers that a repair is about."""
+    if isinstance(repair, FreeAllocations):
+        return repair.provider_uuids
+    return (repair.provider_uuid,)
+
+
+def _is_about(tree: ChangeSet, repair: Repair) -> bool:
+    if isinstance(repair, FreeAllocations):
+        return repair.consumer.uuid in tree.before.consumers
+    before, after = (side.providers.get(repair.provider_uuid) for side in (tree.before, tree.after))
+    return before != after
+
+
+def _row_of(repair: Repair) -> tuple[str, str]:
+    """Return the object and the change of the row that says that a repair is made."""
     match repair:
-        case AddTrait():
-            _add_trait(client, repair)
-        case LowerReserved():
-            _lower_reserved(client, repair)
-        case FreeAllocations():
-            _free(client, repair, listed)
-
-
-def _add_trait(client: Client, repair: AddTrait) -> None:
-    uuid = repair.provider_uuid
-
-    def with_it(there: list[str]) -> list[str]:
-        return there if repair.trait in there else [*there, repair.trait]
-
-    conflict.edited(
-        lambda: trait.list_of_provider(client, uuid),
-        with_it,
-        lambda wanted, generation: trait.set_on_provider(client, uuid, wanted, generation),
-        max_retries=client.max_retries,
-    )
-
-
-def _lower_reserved(client: Client, repair: LowerReserved) -> None:
-    uuid, name = repair.provider_uuid, repair.resource_class
-    conflict.edited(
-        lambda: inventory.show(client, uuid, name),
-        lambda there: replace(there, reserved=min(there.reserved, there.total)),
-        lambda wanted, generation: inventory.set(
-            client, uuid, name, wanted.as_fields(), generation
-        ),
-        max_retries=client.max_retries,
-    )
-
-
-def _free(client: Client, repair: FreeAllocations, listed: datetime | None) -> None:
-    """Guarded by the generation of the consumer, from what was judged to what is written."""
-    read = allocation.show(client, repair.consumer.uuid)
-    there, judged = read.value, repair.consumer
-    if (there.allocations, there.generation) != (judged.allocations, judged.generation):
-        raise ChangedSince(f'What consumer {judged.uuid} holds has changed since')
-    if listed is not None:
-        modified = parsedate_to_datetime(read.last_modified) if read.last_modified else None
-        if modified is None or modified > listed - MARGIN:
-            raise ChangedSince(
-                f'What consumer {judged.uuid} holds may be younger than the list of servers: '
-                'save a snapshot, list servers and migrations after that, and give all three'
-            )
-    left = {
-        uuid: resources
-        for uuid, resources in there.allocations.items()
-        if uuid not in repair.provider_uuids
-    }
-    conflict.confirmed(
-        lambda: allocation.set(client, replace(there, allocations=left)),
-        lambda: allocation.show(client, there.uuid).value.allocations == left,
-        max_retries=client.max_retries,
-        deadline=0,
-    )
+        case AddTrait(_, provider):
+            return provider, 'traits'
+        case LowerReserved(_, provider, resource_class):
+            return provider, f'{resource_class}:reserved'
+        case FreeAllocations(consumer):
+            return f'consumer {consumer.uuid}', 'allocations'

@@ -12,14 +12,12 @@ import pytest
 
 from placementclient.api import allocation
 from placementclient.http import Client
-from placementclient.insight.healing import Heal, State
 from placementclient.model.consumers import Consumer
-from placementclient.model.servers import ServerDetail
 from placementclient.nova import service as compute
-from placementclient.workflows import heal
-from placementclient.workflows.run import Run
-from tests.functional.clouds import cloud, loaded, uuid_of
+from placementclient.snapshot import capture
+from tests.functional.clouds import cloud, content, disturbed, loaded, uuid_of
 from tests.functional.conftest import Placement
+from tests.functional.lifecycles import lifecycle
 
 HEAL = ('resource', 'provider', 'allocation', 'heal')
 FLAVOR = {
@@ -52,7 +50,11 @@ STATES = {
 
 
 def states(result: Any) -> dict[str, tuple[str, str]]:
-    return {row['server']: (row['state'], row['reason']) for row in json.loads(result.stdout)}
+    """Return the state of each server, and the reason."""
+    return {
+        row['object'].removeprefix('consumer '): (row['state'], row['reason'])
+        for row in json.loads(result.stdout)
+    }
 
 
 def file(folder: Path, name: str, content: object) -> str:
@@ -82,12 +84,12 @@ def test_who_has_nothing_gets_it_once(
     loaded(client, cloud())
     dry = placement(*HEAL, *source, '--dry-run', '-f', 'json')
     assert dry.status == 3
-    assert states(dry) == {LOST: ('would heal', '')} | STATES
+    assert states(dry) == {LOST: ('planned', '')} | STATES
     assert not allocation.show(client, LOST).value.allocations
 
     done = placement(*HEAL, *source, '--yes', '-f', 'json')
     assert done.status == 6
-    assert states(done) == {LOST: ('healed', '')} | STATES
+    assert states(done) == {LOST: ('done', '')} | STATES
     held = allocation.show(client, LOST).value
     assert held.allocations == {uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048}}
     assert (held.project_id, held.user_id) == (uuid_of('project'), uuid_of('user'))
@@ -109,7 +111,7 @@ def test_one_server_with_a_flavor_from_a_file(
     chosen += ['--flavors', flavors]
     assert placement(*chosen).status == 2, 'there is nobody to ask'
     done = placement(*chosen, '--yes', '-f', 'json')
-    assert (done.status, states(done)) == (0, {LOST: ('healed', '')})
+    assert (done.status, states(done)) == (0, {LOST: ('done', '')})
     assert allocation.show(client, LOST).value.allocations[uuid_of('compute0')]['VCPU'] == 1
     assert json.loads(placement(*chosen, '--yes', '-f', 'json').stdout) == []
 
@@ -117,32 +119,48 @@ def test_one_server_with_a_flavor_from_a_file(
 def test_ctrl_c_leaves_a_table(
     placement: Placement, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded(client, cloud())
-    names = ('first', 'second', 'third')
-    servers = file(tmp_path, 's.json', [SERVER | {'id': uuid_of(name)} for name in names])
-    write = allocation.set
+    loaded(client, cloud(hosts=3))
+    hosts = {uuid_of(name): name for name in ('compute0', 'compute1', 'compute2')}
+    listed = [
+        SERVER | {'id': uuid_of(f'on {name}'), 'OS-EXT-SRV-ATTR:hypervisor_hostname': name}
+        for name in hosts.values()
+    ]
+    servers = file(tmp_path, 's.json', listed)
+    write = allocation.replace
 
-    def interrupted(client: Client, consumer: Consumer) -> None:
-        write(client, consumer)
-        if consumer.uuid == uuid_of('second'):
+    def interrupted(client: Client, body: Any, **options: Any) -> None:
+        write(client, body, **options)
+        if uuid_of('on compute1') in body:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(allocation, 'set', interrupted)
+    monkeypatch.setattr(allocation, 'replace', interrupted)
     done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
-    assert (done.status, list(states(done).values())) == (
+    assert (done.status, list(states(done).items())) == (
         130,
-        [('healed', ''), ('failed', 'interrupted: it may be done'), ('not started', '')],
+        [
+            (uuid_of('on compute0'), ('done', '')),
+            (uuid_of('on compute1'), ('not known', 'Interrupted')),
+            ('compute2', ('not started', '')),
+        ],
     )
+    assert done.stderr == 'Interrupted: the last change, POST /allocations, was done\n'
 
 
 def test_a_host_that_is_full(placement: Placement, client: Client, tmp_path: Path) -> None:
+    """The server that has no room is told; the other one on the host gets its allocations."""
     loaded(client, cloud())
     big = SERVER | {'id': LOST, 'flavor': FLAVOR | {'ram': 65000}}
-    servers = file(tmp_path, 's.json', [big])
+    servers = file(tmp_path, 's.json', [big, SERVER | {'id': BUSY}])
+    dry = placement(*HEAL, '--servers', servers, '--dry-run', '-f', 'json')
     done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
-    [(state, reason)] = states(done).values()
-    assert (done.status, state) == (1, 'failed')
-    assert 'Unable to allocate inventory' in reason
+    assert (dry.status, done.status) == (3, 6)
+    for result, state in ((dry, 'planned'), (done, 'done')):
+        found = states(result)
+        assert found[BUSY] == (state, '')
+        assert found[LOST][0] == 'failed'
+        assert found[LOST][1].startswith('compute0 has no room: 65000 MEMORY_MB needed, ')
+    assert not allocation.show(client, LOST).value.allocations
+    assert placement(*HEAL, '--servers', servers, '--yes').status == 1
 
 
 def test_without_a_compute_service(placement: Placement, client: Client, tmp_path: Path) -> None:
@@ -163,10 +181,11 @@ def test_what_belongs_to_another_becomes_the_servers(
     mine = allocation.show(client, uuid_of('server0.0')).value
     allocation.set(client, replace(mine, project_id='nobody'))
     dry = placement(*HEAL, *source, '--server', mine.uuid, '--dry-run', '-f', 'json')
-    reason = f'it belongs to project nobody, user {mine.user_id}'
-    assert (dry.status, states(dry)) == (3, {mine.uuid: ('would heal', reason)})
+    [row] = json.loads(dry.stdout)
+    assert (row['change'], row['before']['project_id']) == ('owner', 'nobody')
+    assert (dry.status, states(dry)) == (3, {mine.uuid: ('planned', '')})
     done = placement(*HEAL, *source, '--server', mine.uuid, '--yes', '-f', 'json')
-    assert (done.status, states(done)) == (0, {mine.uuid: ('healed', reason)})
+    assert (done.status, states(done)) == (0, {mine.uuid: ('done', '')})
     healed = allocation.show(client, mine.uuid).value
     assert (healed.project_id, healed.user_id) == (uuid_of('project'), uuid_of('user'))
     assert (healed.allocations, healed.type) == (mine.allocations, mine.type)
@@ -184,18 +203,41 @@ def test_a_server_that_holds_something_elsewhere_is_not_in_question(
     assert states(placement(*chosen, '--dry-run', '-f', 'json')) == {}
 
 
-def test_a_server_that_is_claimed_for_meanwhile(client: Client) -> None:
+def test_a_server_that_is_claimed_for_meanwhile(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    """Its allocations stay; the other servers of the host get theirs."""
     loaded(client, cloud())
-    wanted = Consumer(LOST, {uuid_of('compute0'): {'VCPU': 2}}, 'p', 'u', type='INSTANCE')
-    planned = Heal(ServerDetail(LOST, 'compute0', None, 'p', 'u'), State.PLANNED, consumer=wanted)
-    allocation.set(client, replace(wanted, allocations={uuid_of('compute0'): {'VCPU': 1}}))
-    [failed] = heal.carry_out(client, [planned], Run())
-    assert (failed.state, failed.reason) == ('failed', 'what it holds has changed meanwhile')
-    # What is there already is no failure: an answer may have been lost.
-    allocation.delete(client, LOST)
-    assert [each.state for each in heal.carry_out(client, [planned, planned], Run())] == [
-        'healed'
-    ] * 2
+    claimed = Consumer(LOST, {uuid_of('compute0'): {'VCPU': 1}}, 'p', 'u', type='INSTANCE')
+    servers = file(tmp_path, 's.json', [SERVER | {'id': uuid} for uuid in (LOST, MOVING)])
+    with disturbed(client, 'POST', '/allocations', lambda: allocation.set(client, claimed)):
+        done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json')
+    # As the list says who owns a server, its claim becomes the owner's.
+    held = allocation.show(client, LOST).value
+    assert (done.status, held.allocations) == (0, claimed.allocations)
+    assert held.project_id == uuid_of('project')
+    assert states(done)[MOVING] == ('done', '')
+    assert allocation.show(client, MOVING).value.allocations
+
+
+def test_before_consumers_had_types(placement: Placement, client: Client, tmp_path: Path) -> None:
+    loaded(client, cloud())
+    servers = file(tmp_path, 's.json', [SERVER | {'id': LOST}])
+    done = placement(*HEAL, '--servers', servers, '--yes', '-f', 'json', microversion='1.28')
+    assert (done.status, states(done)) == (0, {LOST: ('done', '')})
+    assert allocation.show(client, LOST).value.type is None
+
+
+def test_a_plan_is_applied_verified_and_taken_back(
+    placement: Placement, client: Client, source: list[str], tmp_path: Path
+) -> None:
+    loaded(client, cloud())
+    before = content(capture.capture(client))
+    path = str(tmp_path / 'plan.json')
+    planned = placement(*HEAL, *source, '--plan', path, '-f', 'json')
+    assert (planned.status, states(planned)) == (0, {LOST: ('planned', '')} | STATES)
+    assert content(capture.capture(client)) == before
+    lifecycle(placement, client, path)
 
 
 def test_an_audit_finds_what_is_mended(

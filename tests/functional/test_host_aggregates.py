@@ -11,8 +11,10 @@ import pytest
 from placementclient.api import aggregate, resource_provider, trait
 from placementclient.http import Client
 from placementclient.nova import service as compute
-from tests.functional.clouds import uuid_of
+from placementclient.snapshot import capture
+from tests.functional.clouds import content, disturbed, uuid_of
 from tests.functional.conftest import Placement
+from tests.functional.lifecycles import lifecycle
 
 SYNC = ('resource', 'provider', 'aggregate', 'sync')
 AZ, EMPTY, FOREIGN = map(uuid_of, ('az', 'empty', 'foreign'))
@@ -20,11 +22,12 @@ AGGREGATES: list[dict[str, Any]] = [
     {'uuid': AZ, 'name': 'az', 'hosts': ['in', 'short', 'gone']},
     {'uuid': EMPTY, 'name': 'empty', 'hosts': []},
 ]
-UNKNOWN = ('az', 'gone', 'not known')
+UNKNOWN = ('gone', None, 'not known')
 
 
-def rows(result: Any) -> list[tuple[str, str, str]]:
-    return [(row['name'], row['host'], row['state']) for row in json.loads(result.stdout)]
+def rows(result: Any) -> list[tuple[str, list[str] | None, str]]:
+    """Return the object, the aggregates that it gains, and the state of each row."""
+    return [(row['object'], row['after'], row['state']) for row in json.loads(result.stdout)]
 
 
 @pytest.fixture
@@ -71,20 +74,21 @@ def test_hosts_are_put_in_and_taken_out_once(
 
     dry = placement(*SYNC, *source, '--remove', '--dry-run', '-f', 'json')
     assert dry.status == 3
-    assert rows(dry) == [('az', 'short', 'would add'), UNKNOWN, ('az', 'out', 'left alone')]
+    assert dry.stderr == '0 providers to create, 1 to change, 0 to delete\n'
+    assert rows(dry) == [('short.a.b', [AZ], 'planned'), UNKNOWN, ('out', None, 'left alone')]
     assert within('short.a.b') == {FOREIGN}
     assert placement(*SYNC, *source).status == 2, 'there is nobody to ask'
 
     added = placement(*SYNC, *source, '--yes', '-f', 'json')
-    assert (added.status, rows(added)) == (6, [('az', 'short', 'added'), UNKNOWN])
+    assert (added.status, rows(added)) == (6, [('short.a.b', [AZ], 'done'), UNKNOWN])
     removed = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
-    assert (removed.status, rows(removed)) == (1, [UNKNOWN, ('az', 'out', 'left alone')])
+    assert (removed.status, rows(removed)) == (1, [UNKNOWN, ('out', None, 'left alone')])
     assert within('out') == {AZ, FOREIGN}
     # The one that is gone leaves the aggregate in Nova: now all of it is known.
     monkeypatch.setitem(AGGREGATES[0], 'hosts', ['in', 'short'])
     source = written(tmp_path) if source else []
     removed = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
-    assert (removed.status, rows(removed)) == (0, [('az', 'out', 'removed')])
+    assert (removed.status, rows(removed)) == (0, [('out', None, 'done')])
     assert {name: within(name) for name in hosts} == {
         'in': {AZ, FOREIGN}, 'short.a.b': {AZ, FOREIGN}, 'out': {FOREIGN}, 'nfs': {AZ}
     }  # fmt: skip
@@ -122,8 +126,34 @@ def test_ctrl_c_leaves_a_table(
     ended = placement(*SYNC, *source, '--remove', '--yes', '-f', 'json')
     assert (ended.status, rows(ended)) == (
         130,
-        [('az', 'short', 'failed'), UNKNOWN, ('az', 'out', 'left alone')],
+        [('short.a.b', [AZ], 'not known'), UNKNOWN, ('out', None, 'left alone')],
     )
+
+
+def test_a_host_that_somebody_else_changes_is_planned_again(
+    placement: Placement, client: Client, hosts: dict[str, str], source: list[str]
+) -> None:
+    """The aggregate that comes meanwhile stays."""
+
+    def change() -> None:
+        there = aggregate.list(client, hosts['short.a.b'])
+        aggregate.set(client, hosts['short.a.b'], [FOREIGN, EMPTY], there.generation)
+
+    with disturbed(client, 'PUT', hosts['short.a.b'], change):
+        added = placement(*SYNC, *source, '--yes', '-f', 'json')
+    assert (added.status, rows(added)) == (6, [('short.a.b', [AZ], 'done'), UNKNOWN])
+    assert set(aggregate.list(client, hosts['short.a.b']).value) == {FOREIGN, EMPTY, AZ}
+
+
+def test_a_plan_is_applied_verified_and_taken_back(
+    placement: Placement, client: Client, hosts: dict[str, str], tmp_path: Path
+) -> None:
+    before = content(capture.capture(client))
+    path = str(tmp_path / 'plan.json')
+    planned = placement(*SYNC, *written(tmp_path), '--plan', path, '-f', 'json')
+    assert (planned.status, rows(planned)) == (0, [('short.a.b', [AZ], 'planned'), UNKNOWN])
+    assert content(capture.capture(client)) == before
+    lifecycle(placement, client, path)
 
 
 def test_without_a_compute_service(placement: Placement) -> None:

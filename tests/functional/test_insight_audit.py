@@ -24,7 +24,9 @@ from placementclient.insight.topology import Topology
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.snapshot import capture
 from tests.functional.bulk import Database
+from tests.functional.clouds import content, disturbed
 from tests.functional.conftest import Placement, Result
+from tests.functional.lifecycles import lifecycle
 from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of
 
 #: A thousand are in benchmarks/audit_scale.py: reading them takes minutes on a slow machine.
@@ -231,9 +233,56 @@ def test_what_has_changed_since_the_snapshot_is_left(small: Site, placement: Pla
 
 
 def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> None:
+    before = capture.capture(small.client)
     result = small.audit(placement, *small.files, '--fix')
     assert result.status == 2
-    assert f'delete the allocations of consumer {uuid_of("gone")}' in result.stderr
+    assert f'| consumer {uuid_of("gone")} | allocations ' in result.stderr
+    assert 'There is nobody to ask: give --yes' in result.stderr
+    assert content(capture.capture(small.client)) == content(before)
+
+
+@pytest.mark.parametrize('kill_at', [0, 3])
+def test_a_plan_is_applied_verified_and_taken_back(
+    small: Site, placement: Placement, tmp_path: Path, kill_at: int
+) -> None:
+    before = capture.capture(small.client)
+    path = str(tmp_path / 'plan.json')
+    # Placement refuses to reserve more than the total again.
+    ignored = 'reserved-above-total'
+    planned = small.audit(placement, *small.files, '--plan', path, '--ignore', ignored)
+    assert planned.status == 0
+    fixes = {id: row['fix'] for id, row in by_id(planned).items()}
+    assert {id for id, fix in fixes.items() if fix == 'planned'} == SAFE - {ignored}
+    assert content(capture.capture(small.client)) == content(before)
+    lifecycle(placement, small.client, path, kill_at=kill_at)
+
+
+def test_ctrl_c_tells_the_repairs_that_are_made(
+    small: Site, placement: Placement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trait, 'set_on_provider', interrupted)
+    result = small.audit(placement, *small.files, '--fix', '--yes')
+    ends = [row['fix'] for row in json.loads(result.stdout) if row['id'] in SAFE]
+    assert result.status == 130
+    assert set(ends) == {'done', 'failed: Interrupted', 'not started'}
+
+
+def test_a_consumer_that_changes_while_others_are_fixed_is_left(
+    small: Site, placement: Placement
+) -> None:
+    uuid = uuid_of('gone')
+
+    def touch() -> None:
+        allocation.set(small.client, allocation.show(small.client, uuid).value)
+
+    with disturbed(small.client, 'POST', '/allocations', touch):
+        rows = by_id(small.audit(placement, *small.files, '--fix', '--yes'))
+    assert rows['orphan']['fix'] == f'failed: What consumer {uuid} holds has changed since'
+    assert allocation.show(small.client, uuid).value.allocations
+    assert {rows[id]['fix'] for id in SAFE - {'orphan'}} == {'done'}
 
 
 def short(site: Site, count: int) -> None:

@@ -10,15 +10,18 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient import errors, files
 from placementclient.api import allocation, resource_provider
+from placementclient.changes import execution
+from placementclient.changes.plan import ChangePlan
 from placementclient.http import Client
 from placementclient.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
 from placementclient.snapshot import capture
 from tests.functional.clouds import content, disturbed, uuid_of, watched
-from tests.functional.conftest import Placement
+from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder
+from tests.functional.lifecycles import Killed, killed_at, lifecycle
 
 PURGE = 'resource provider purge compute0'
 EVACUATED = holder(
@@ -36,10 +39,6 @@ RESIZED = holder('resized', {'compute0': {'VCPU': 1}}, kind=None)
 MIGRATION = holder('migration', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 1}}, 'MIGRATION')
 
 
-class Killed(BaseException):
-    """What a kill looks like from inside."""
-
-
 def names(client: Client) -> list[str]:
     return sorted(provider.name for provider in resource_provider.list(client))
 
@@ -48,6 +47,13 @@ def elsewhere(client: Client) -> dict[str, dict[str, int]]:
     """What each of the two consumers must keep."""
     there = allocation.show(client, EVACUATED.uuid).value.allocations
     return {uuid: dict(held) for uuid, held in there.items()}
+
+
+def told(result: Result) -> set[tuple[str, str]]:
+    """Return the providers that are deleted, and the consumers that lose something."""
+    rows = json.loads(result.stdout)
+    parts = {(row['object'], row['change']) for row in rows}
+    return {part for part in parts if part[1] in ('delete', 'allocations')}
 
 
 def test_only_what_is_on_the_host_goes(client: Client, placement: Placement) -> None:
@@ -63,11 +69,19 @@ def test_only_what_is_on_the_host_goes(client: Client, placement: Placement) -> 
     kept = [allocation.show(client, consumer.uuid).value for consumer in (EVACUATED, UNTYPED)]
     assert [consumer.type for consumer in kept] == ['INSTANCE', None]
     assert all(consumer.project_id == EVACUATED.project_id for consumer in kept)
-    rows = json.loads(result.stdout)
-    assert [row['step'] for row in rows] == ['free', 'free', 'delete', 'delete', 'delete']
-    assert rows[-1]['name'] == 'compute0'
-    writes = [method for method, _ in requests if method != 'GET']
-    assert writes == ['PUT', 'PUT', 'DELETE', 'DELETE', 'DELETE']
+    assert told(result) == {
+        ('compute0', 'delete'),
+        ('compute0_gpu0', 'delete'),
+        ('compute0_gpu1', 'delete'),
+        *((f'consumer {each.uuid}', 'allocations') for each in (EVACUATED, UNTYPED)),
+    }
+    writes = [(method, path.rpartition('/')[2]) for method, path in requests if method != 'GET']
+    assert writes[0] == ('POST', 'allocations')
+    assert {path for _, path in writes[1:3]} == {
+        uuid_of('compute0_gpu0'),
+        uuid_of('compute0_gpu1'),
+    }
+    assert writes[3:] == [('DELETE', uuid_of('compute0'))]
 
 
 @pytest.mark.parametrize(
@@ -101,16 +115,17 @@ def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement
         result = placement(f'{PURGE} --dry-run -f json')
     assert result.status == 3
     assert {method for method, _ in requests} == {'GET'}
-    free, *deletes = json.loads(result.stdout)
-    assert free['lost'] == {
-        uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 512},
-        uuid_of('compute0_gpu1'): {'VGPU': 1},
-    }
-    assert free['kept'] == {
-        uuid_of('compute1'): {'VCPU': 2, 'MEMORY_MB': 512},
-        uuid_of('storage'): {'DISK_GB': 10},
-    }
-    assert deletes[-1]['name'] == 'compute0'
+    rows = {(row['object'], row['change']): row for row in json.loads(result.stdout)}
+    freed = rows[f'consumer {EVACUATED.uuid}', 'allocations']
+    assert (freed['before'], freed['after']) == (
+        {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}, 'compute0_gpu1': {'VGPU': 1}},
+        None,
+    )
+    assert rows['compute0', 'delete']['before'] == {'parent': None}
+    assert {row['state'] for row in rows.values()} == {'planned'}
+    assert (
+        result.stderr == '0 providers to create, 0 to change, 3 to delete; 1 allocation to move\n'
+    )
     assert content(capture.capture(client)) == before
 
 
@@ -123,7 +138,7 @@ def test_nobody_to_ask(
     assert 'compute0' in names(client)
 
 
-@pytest.mark.parametrize('step', [0, 1, 3, 4])
+@pytest.mark.parametrize('step', [0, 1, 2, 3])
 def test_killed_anywhere_it_can_be_run_again(
     client: Client, placement: Placement, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -167,17 +182,23 @@ def test_what_is_done_is_told_whatever_ends_it(
 
     monkeypatch.setattr(resource_provider, 'delete', failing)
     result = placement(f'{PURGE} --yes -f json')
-    told = [(row['step'], row['name'] or row['uuid']) for row in json.loads(result.stdout)]
     assert result.status == status
     if status == 130:
         assert result.stderr.startswith('Interrupted: the last change, DELETE /resource_providers/')
     else:
         assert result.stderr == 'No (HTTP 401)\n'
-    assert sorted(told) == [
-        ('delete', 'compute0_gpu0'),
-        ('delete', 'compute0_gpu1'),
-        *sorted(('free', each.uuid) for each in (EVACUATED, UNTYPED)),
-    ]
+    rows = json.loads(result.stdout)
+    done = {
+        (row['object'], row['change'])
+        for row in rows
+        if row['state'] == 'done' and row['change'] in ('delete', 'allocations')
+    }
+    assert done == {
+        ('compute0_gpu0', 'delete'),
+        ('compute0_gpu1', 'delete'),
+        *((f'consumer {each.uuid}', 'allocations') for each in (EVACUATED, UNTYPED)),
+    }
+    assert rows[-1]['state'] == 'not known' if status == 130 else 'failed'
 
 
 def test_a_consumer_that_changes_meanwhile(client: Client, placement: Placement) -> None:
@@ -188,7 +209,7 @@ def test_a_consumer_that_changes_meanwhile(client: Client, placement: Placement)
         allocations = {**there.allocations, uuid_of('compute1'): {'VCPU': 7}}
         allocation.set(client, replace(there, allocations=allocations))
 
-    with disturbed(client, 'PUT', EVACUATED.uuid, grow):
+    with disturbed(client, 'POST', '/allocations', grow):
         assert placement(f'{PURGE} --yes').status == 0
     assert elsewhere(client) == {
         uuid_of('compute1'): {'VCPU': 7},
@@ -206,7 +227,7 @@ def test_a_consumer_that_leaves_the_other_host_meanwhile_is_not_left_with_nothin
         here = {uuid_of('compute0'): {'VCPU': 1}}
         allocation.set(client, replace(there, allocations=here))
 
-    with disturbed(client, 'PUT', UNTYPED.uuid, shrink):
+    with disturbed(client, 'POST', '/allocations', shrink):
         result = placement(f'{PURGE} --yes')
     assert (result.status, 'would be left with nothing' in result.stderr) == (1, True)
     assert allocation.show(client, UNTYPED.uuid).value.allocations
@@ -244,20 +265,92 @@ def test_what_live_servers_use_is_not_taken_from_them(
     assert allocation.show(client, consumer.uuid).value.allocations
 
 
-def test_what_goes_and_what_stays_have_names(client: Client, placement: Placement) -> None:
+def test_what_goes_has_names(client: Client, placement: Placement) -> None:
     build(client, holder('moved', {'compute0': {'VCPU': 2}, 'compute1': {'VCPU': 3}}))
-    shown = placement(f'{PURGE} --dry-run -c lost -c kept').stdout
-    assert '| compute0: VCPU=2 | compute1: VCPU=3 |' in shown
+    shown = placement(f'{PURGE} --dry-run -c change -c before').stdout
+    assert '| allocations | compute0 (VCPU 2) ' in shown
 
 
-def test_what_is_overruled_is_not_said_to_be_in_the_way(
-    client: Client, placement: Placement
+@pytest.mark.parametrize(
+    ('consumer', 'reason'),
+    [
+        (RESIZED, 'would be left with nothing: a server, or a resize that is not confirmed'),
+        (
+            SERVER,
+            'would be left with nothing but shared resources; these are leaked allocations if its '
+            'server is gone: "resource provider audit" finds them',
+        ),
+    ],
+)
+def test_an_objection_that_is_overruled_is_a_note(
+    client: Client, placement: Placement, consumer: Consumer, reason: str
 ) -> None:
-    build(client, RESIZED)
-    result = placement(f'{PURGE} --force --dry-run -f json')
-    assert (result.status, result.stderr) == (3, '')
-    objection = json.loads(result.stdout)[0]['objection']
-    assert objection.startswith('overruled: would be left with nothing')
+    build(client, consumer)
+    for option, status in (('--dry-run', 3), ('--yes', 0)):
+        result = placement(f'{PURGE} --force {option} -f json')
+        assert (result.status, 'Refused' in result.stderr) == (status, False)
+        note = json.loads(result.stdout)[-1]
+        assert (note['object'], note['state'], note['reason']) == (
+            f'consumer {consumer.uuid}',
+            'overruled',
+            reason,
+        )
+
+
+def test_a_refused_purge_is_not_planned(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client, SERVER)
+    refused = placement(f'{PURGE} --plan {tmp_path}/plan.json')
+    assert (refused.status, 'Refused: ' in refused.stderr) == (1, True)
+    assert not (tmp_path / 'plan.json').exists()
+    dry = placement(f'{PURGE} --dry-run -f json')
+    assert json.loads(dry.stdout)[-1]['state'] == 'refused'
+
+
+@pytest.mark.parametrize('kill_at', range(4))
+def test_a_plan_is_applied_verified_and_taken_back(
+    client: Client, placement: Placement, tmp_path: Path, kill_at: int
+) -> None:
+    """Providers come back with all that they had, and consumers with their owners and types."""
+    build(client, EVACUATED, UNTYPED, RESIZED)
+    path = str(tmp_path / 'plan.json')
+    assert placement(f'{PURGE} --force --plan {path}').status == 0
+    assert 'compute0' in names(client)
+    lifecycle(placement, client, path, kill_at=kill_at)
+
+
+def test_a_plan_is_applied_and_taken_back_by_requests_alone(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client, EVACUATED, UNTYPED, RESIZED)
+    before = content(capture.capture(client))
+    path = str(tmp_path / 'plan.json')
+    assert placement(f'{PURGE} --force --plan {path}').status == 0
+    plan = files.read_any_plan(path)
+    assert isinstance(plan, ChangePlan)
+    for act in (execution.apply, execution.rollback):
+        with pytest.raises(Killed), killed_at(client, 1):
+            act(client, plan, f'{path}.journal')
+        assert act(client, plan, f'{path}.journal').exit_status == 0
+        if act is execution.apply:
+            assert 'compute0' not in names(client)
+    assert content(capture.capture(client)) == before
+
+
+def test_a_consumer_that_comes_to_a_planned_host_stops_the_apply(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client, EVACUATED)
+    path = str(tmp_path / 'plan.json')
+    assert placement(f'{PURGE} --plan {path}').status == 0
+    late = holder('late', {'compute0': {'VCPU': 1}})
+    allocation.set(client, late)
+    before = content(capture.capture(client))
+    applied = placement(f'resource provider reshape apply {path} --yes')
+    assert applied.status != 0
+    assert late.uuid in applied.stdout
+    assert content(capture.capture(client)) == before
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'changes.summary': {'changes.transfers'},
     'changes.results': {'changes.plan', 'changes.summary'},
     'changes': {'changes.results', 'changes.rebase', 'api', 'files'},
-    'producers': {'declaration', 'changes.plan'},
+    'producers': {'declaration', 'changes.results', 'insight'},
     'planner.spec': {'model'},
     'planner.plan': {'planner.spec', 'changes.operations'},
     'planner.infeasibility': {'model'},

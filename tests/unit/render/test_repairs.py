@@ -20,7 +20,6 @@ from placementclient.model.repairs import (
     LowerReserved,
     Remedy,
     Rename,
-    Repair,
 )
 from placementclient.render import repairs
 from placementclient.render.repairs import Invocation, NextStep
@@ -90,19 +89,6 @@ def test_what_is_no_command_of_ours_is_typed_as_it_is() -> None:
     for remedy in Administration:
         step = next_step(remedy, invocation=Invocation('placement'))
         assert 'placement resource' not in step.command
-
-
-@pytest.mark.parametrize(
-    ('repair', 'text'),
-    [
-        (AddTrait('u', 'a', 'T'), 'add the trait T to a'),
-        (LowerReserved('u', 'a', 'VCPU', 8), 'set reserved of VCPU of a to 8'),
-        (FreeAllocations(HELD, ('a', 'b')), 'delete the allocations of consumer c'),
-        (FreeAllocations(HELD, ('b',)), 'free what consumer c holds on b'),
-    ],
-)
-def test_a_question_says_what_a_repair_does(repair: Repair, text: str) -> None:
-    assert repairs.change(repair) == text
 
 
 def test_a_subject_stays_one_word() -> None:

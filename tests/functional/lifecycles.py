@@ -1,0 +1,66 @@
+"""A plan of changes from its file to its rollback, killed on the way there and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from placementclient.http import Client
+from placementclient.snapshot import capture
+from tests.functional.clouds import content
+from tests.functional.conftest import Placement, Result
+
+
+class Killed(BaseException):
+    """A kill, as it looks from inside."""
+
+
+@contextmanager
+def killed_at(client: Client, write: int) -> Iterator[None]:
+    """Kill the run after a write, counted from 0, before its answer comes."""
+    send, done = client.session.request, [0]
+
+    def request(url: str, method: str, **kwargs: Any) -> Any:
+        answer = send(url, method, **kwargs)
+        if method != 'GET':
+            done[0] += 1
+            if done[0] > write:
+                raise Killed
+        return answer
+
+    client.session.request = request
+    try:
+        yield
+    finally:
+        del client.session.request
+
+
+def lifecycle(placement: Placement, client: Client, path: str, *, kill_at: int = 0) -> None:
+    """Apply the plan, verify it and take it back; each is killed once and then completed.
+
+    :param path: of the plan, which was made of what is there now
+    :param kill_at: the write after which both ways are killed, counted from 0
+    """
+
+    def act(verb: str, *options: str) -> Result:
+        return placement('resource', 'provider', 'reshape', verb, path, *options, '-f', 'json')
+
+    def states(result: Result) -> set[str]:
+        return {row['state'] for row in json.loads(result.stdout)}
+
+    before = content(capture.capture(client))
+    for verb, done in (('apply', 'applied'), ('rollback', 'rolled back')):
+        with pytest.raises(Killed), killed_at(client, kill_at):
+            pytest.fail(f'{verb} ended: {act(verb, "--yes")}')
+        ended = act(verb, '--yes')
+        assert ended.status == 0, ended
+        assert done in states(ended) <= {done, f'already {done}'}, ended
+        if verb == 'apply':
+            assert content(capture.capture(client)) != before
+            verified = act('verify')
+            assert verified.status == 0, verified
+    assert content(capture.capture(client)) == before

@@ -1,0 +1,73 @@
+"""Servers that get their allocations, as far as there is room on their host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from placementclient.changes.results import Note
+from placementclient.model.consumers import Consumer
+from placementclient.model.flavors import Flavor
+from placementclient.model.inventories import Inventory
+from placementclient.model.servers import ServerDetail
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.healed import healed
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+FLAVOR = Flavor('m', 2, 1024, 0)
+
+
+def server(uuid: str, flavor: Flavor = FLAVOR) -> ServerDetail:
+    return ServerDetail(uuid, 'host', flavor, 'p', 'u')
+
+
+def host(**limits: int) -> Snapshot:
+    """A host with 8 VCPU, of which 3 are used."""
+    state = provider('host', VCPU=8, MEMORY_MB=8192)
+    inventories = {**state.inventories, 'VCPU': replace(Inventory(8), **limits)}
+    state = replace(state, inventories=inventories, usages={'VCPU': 3})
+    return cloud([state], [consumer('there', host={'VCPU': 3})])
+
+
+def test_the_servers_share_the_room_of_their_host() -> None:
+    there = host()
+    after, notes = healed(there, [server(uuid) for uuid in ('a', 'b', 'c')], ())
+    [uuid] = there.providers
+    wanted = {uuid: {'VCPU': 2, 'MEMORY_MB': 1024}}
+    assert after.consumers.keys() - there.consumers.keys() == {'a', 'b'}
+    assert after.consumers['a'] == Consumer('a', wanted, 'p', 'u', type='INSTANCE')
+    assert notes == [Note('consumer c', 'failed', 'host has no room: 2 VCPU needed, 1 free')]
+
+
+@pytest.mark.parametrize('limits', [{'max_unit': 1}, {'min_unit': 4}, {'step_size': 4}])
+def test_an_amount_that_the_host_does_not_grant(limits: dict[str, int]) -> None:
+    there = host(**limits)
+    after, notes = healed(there, [server('a')], ())
+    assert after.consumers == there.consumers
+    assert notes == [Note('consumer a', 'failed', 'host does not grant 2 VCPU at once')]
+
+
+def test_a_service_that_stores_no_types() -> None:
+    after, _ = healed(host(), [server('a')], (), types=False)
+    assert after.consumers['a'].type is None
+
+
+def test_a_server_that_is_left_as_it_is() -> None:
+    there = host()
+    after, notes = healed(there, [server('a'), server('b', Flavor('m', 0, 0, 0))], {'a'})
+    assert after.consumers == there.consumers
+    assert notes == [
+        Note('consumer a', 'left alone', 'a migration is not over'),
+        Note('consumer b', 'not known', 'its flavor asks for nothing'),
+    ]
+    assert [note.is_undone for note in notes] == [False, True]
+
+
+def test_an_owner_needs_no_room() -> None:
+    there = host(total=1)
+    foreign = replace(there.consumers['there'], project_id='nobody')
+    there = Snapshot(there.providers.values(), [foreign])
+    after, notes = healed(there, [server('there')], ())
+    assert after.consumers['there'] == replace(foreign, project_id='p', user_id='u')
+    assert notes == []

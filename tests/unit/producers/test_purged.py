@@ -1,0 +1,111 @@
+"""A cloud without a host: consumers keep the rest, and what speaks against that is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.purged import Objection, Surroundings, Unaccounted, purged
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+NOTHING = 'would be left with nothing: a server, or a resize that is not confirmed'
+SHARED = 'would be left with nothing but shared resources'
+MIGRATION = 'is a migration: confirm or revert it first'
+HOSTS = cloud(
+    [
+        provider('host', VCPU=8),
+        provider('host_gpu', 'host', VGPU=8),
+        provider('other', VCPU=8),
+        provider('storage', DISK_GB=100),
+    ],
+    [],
+)
+UUIDS = {state.name: uuid for uuid, state in HOSTS.providers.items()}
+AROUND = Surroundings(
+    {UUIDS[name]: HOSTS.providers[UUIDS[name]].provider for name in ('host', 'other', 'storage')},
+    sharing={UUIDS['storage']},
+)
+
+
+def with_consumer(held: Consumer) -> Snapshot:
+    states = (
+        replace(state, usages=held.allocations.get(uuid, {}))
+        for uuid, state in HOSTS.providers.items()
+    )
+    return Snapshot(states, [held])
+
+
+@pytest.mark.parametrize(
+    ('held', 'objection'),
+    [
+        (consumer('c', host={'VCPU': 1}, other={'VCPU': 2}), None),
+        (consumer('c', host_gpu={'VGPU': 1}, other={'VCPU': 2}), None),
+        (consumer('c', host={'VCPU': 1}), Objection('c', NOTHING)),
+        (
+            consumer('c', host={'VCPU': 1}, storage={'DISK_GB': 1}),
+            Objection('c', SHARED, leaks=True),
+        ),
+        (
+            replace(consumer('c', host={'VCPU': 1}, other={'VCPU': 1}), type='MIGRATION'),
+            Objection('c', MIGRATION, is_migration=True),
+        ),
+    ],
+)
+def test_a_consumer_keeps_what_it_holds_elsewhere(
+    held: Consumer, objection: Objection | None
+) -> None:
+    after, objections = purged(with_consumer(held), UUIDS['host'], AROUND)
+    assert {state.name for state in after.providers.values()} == {'other', 'storage'}
+    kept = {u: r for u, r in held.allocations.items() if u in after.providers}
+    assert [each.allocations for each in after.consumers.values()] == ([kept] if kept else [])
+    assert objections == ((objection,) if objection else ())
+
+
+@pytest.mark.parametrize(('is_over', 'reason'), [(True, NOTHING), (False, MIGRATION)])
+def test_migrations_are_those_that_nova_lists(is_over: bool, reason: str) -> None:
+    around = replace(AROUND, is_over={'c': is_over})
+    held = consumer('c', host={'VCPU': 1})
+    _, [objection] = purged(with_consumer(held), UUIDS['host'], around)
+    assert objection.reason == reason
+
+
+def test_the_users_of_a_child_are_named() -> None:
+    around = replace(AROUND, dependent={UUIDS['host']})
+    held = consumer('c', host={'VCPU': 1}, host_gpu={'VGPU': 1})
+    after, objections = purged(with_consumer(held), UUIDS['host_gpu'], around)
+    assert UUIDS['host'] in after.providers
+    assert after.consumers['c'].allocations == {UUIDS['host']: {'VCPU': 1}}
+    assert objections == (Objection('c', 'would go on to use it: it holds something on host'),)
+
+
+@pytest.mark.parametrize(
+    ('objection', 'force', 'is_refused', 'shown'),
+    [
+        (Objection('c', NOTHING), False, True, f'{NOTHING} (--force does it)'),
+        (Objection('c', NOTHING), True, False, NOTHING),
+        (Objection('c', MIGRATION, is_migration=True), True, True, MIGRATION),
+        (
+            Objection('c', SHARED, leaks=True),
+            True,
+            False,
+            f'{SHARED}; these are leaked allocations if its server is gone: '
+            '"resource provider audit" finds them',
+        ),
+    ],
+)
+def test_an_objection_says_what_overrules_it_or_what_comes_of_it(
+    objection: Objection, force: bool, is_refused: bool, shown: str
+) -> None:
+    assert objection.is_refused(force=force) is is_refused
+    assert objection.shown(force=force) == shown
+
+
+def test_usage_that_no_consumer_answers_for_cannot_be_freed() -> None:
+    held = consumer('c', host={'VCPU': 1}, other={'VCPU': 1})
+    there = with_consumer(held)
+    states = (replace(state, usages={'VCPU': 3}) for state in there.providers.values())
+    with pytest.raises(Unaccounted, match='2 VCPU of host is used by consumers without a record'):
+        purged(Snapshot(states, [held]), UUIDS['host'], AROUND)

@@ -1,0 +1,68 @@
+"""Repairs of what an audit found: each only while things are as they were judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from placementclient.model.inventories import Inventory
+from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.repaired import repaired
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+HELD = consumer('c', a={'VCPU': 1}, b={'VCPU': 2})
+CLOUD = cloud(
+    [provider('a', VCPU=Inventory(8, reserved=9), traits=['T']), provider('b', VCPU=8)], [HELD]
+)
+CHANGED = 'What consumer c holds has changed since'
+TRAIT, RESERVED = AddTrait('b', 'b', 'T'), LowerReserved('a', 'a', 'VCPU', 8)
+
+
+def with_consumer(**changes: object) -> Snapshot:
+    return Snapshot(CLOUD.providers.values(), [replace(HELD, **changes)])  # type: ignore[arg-type]
+
+
+def test_all_repairs_together() -> None:
+    after, reasons = repaired(
+        CLOUD,
+        {0: TRAIT, 1: RESERVED, 2: FreeAllocations(HELD, ('a',)), 3: FreeAllocations(HELD, ('b',))},
+    )
+    assert reasons == {}
+    assert [state.traits for state in after.providers.values()] == [{'T'}, {'T'}]
+    assert after.providers['a'].inventories == {'VCPU': Inventory(8, reserved=8)}
+    assert after.consumers == {}
+
+
+def test_a_consumer_keeps_the_rest() -> None:
+    after, _ = repaired(CLOUD, {7: FreeAllocations(HELD, ('a',))})
+    assert after.consumers['c'] == replace(HELD, allocations={'b': {'VCPU': 2}})
+
+
+@pytest.mark.parametrize(
+    ('there', 'reasons'),
+    [
+        (with_consumer(generation=2), {7: CHANGED}),
+        (with_consumer(allocations={'a': {'VCPU': 2}}), {7: CHANGED}),
+        # It is freed already: the answer to the first request may have been lost.
+        (with_consumer(allocations={'b': {'VCPU': 2}}, generation=2), {}),
+        (Snapshot(CLOUD.providers.values(), []), {}),
+    ],
+)
+def test_a_consumer_that_changed_since_is_left(there: Snapshot, reasons: dict[int, str]) -> None:
+    after, found = repaired(there, {7: FreeAllocations(HELD, ('a',))})
+    assert found == reasons
+    assert after.consumers == there.consumers
+
+
+@pytest.mark.parametrize('repair', [TRAIT, RESERVED])
+def test_a_repair_that_is_made_changes_nothing(repair: Repair) -> None:
+    made, _ = repaired(CLOUD, {0: repair})
+    again, reasons = repaired(made, {0: repair})
+    assert (again.providers, reasons) == (made.providers, {})
+
+
+def test_a_provider_that_is_gone() -> None:
+    _, reasons = repaired(Snapshot((), ()), {3: TRAIT})
+    assert reasons == {3: 'There is no provider b any more'}

@@ -1,0 +1,100 @@
+"""Hosts in the aggregates of Nova: the providers of their names, and the surplus ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.changes.results import Note
+from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.producers.synced import synced
+from tests.unit.dialogue import AGG
+
+ROOTS = ('a', 'b.x.y', 'c', 'c.x', 'd.x', 'd.y', 'e.x')
+OTHER = 'another aggregate'
+
+
+def roots(*within: str, sharing: str = '') -> Snapshot:
+    """The roots, each in an aggregate that Nova does not have, and some in the one of Nova."""
+    return Snapshot(
+        (
+            ProviderState(
+                Provider(name, name, 1, None, name),
+                traits=frozenset({SHARING_TRAIT} if name == sharing else ()),
+                aggregates=frozenset({OTHER, AGG} if name in within else {OTHER}),
+            )
+            for name in ROOTS
+        ),
+        (),
+    )
+
+
+def members(snapshot: Snapshot) -> list[str]:
+    assert all(OTHER in state.aggregates for state in snapshot.providers.values())
+    return [uuid for uuid, state in snapshot.providers.items() if AGG in state.aggregates]
+
+
+@pytest.mark.parametrize(
+    ('host', 'provider'),
+    [
+        ('a', 'a'),
+        ('a.x', 'a'),
+        ('b', 'b.x.y'),
+        ('b.x.y', 'b.x.y'),
+        ('c', 'c'),
+        ('c.x', 'c.x'),
+        ('c.y', 'c'),
+        ('d.y', 'd.y'),
+    ],
+)
+def test_hosts_by_their_full_and_short_names(host: str, provider: str) -> None:
+    after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
+    assert (members(after), notes) == ([provider], [])
+
+
+@pytest.mark.parametrize(('host', 'having'), [('d', '2 resource providers have'),
+                                              ('e.y', 'no provider has'),
+                                              ('f', 'no provider has')])  # fmt: skip
+def test_hosts_that_are_not_known(host: str, having: str) -> None:
+    after, notes = synced(roots(), [HostAggregate(AGG, 'az', (host,))])
+    assert members(after) == []
+    assert notes == [Note(host, 'not known', f'az: {having} the name of the host')]
+    assert notes[0].is_undone
+
+
+@pytest.mark.parametrize(
+    ('hosts', 'left', 'states'),
+    [
+        (('a',), ['a'], []),
+        (
+            ('a', 'gone'),
+            ['a', 'b.x.y', 'c'],
+            [('gone', 'not known'), ('b.x.y', 'left alone'), ('c', 'left alone')],
+        ),
+        # One of two providers is meant: nobody knows that it is not the one that would have to go.
+        (
+            ('a', 'd'),
+            ['a', 'b.x.y', 'c'],
+            [('d', 'not known'), ('b.x.y', 'left alone'), ('c', 'left alone')],
+        ),
+        ((), [], []),
+    ],
+)
+def test_nothing_is_taken_out_where_a_host_is_not_known(
+    hosts: tuple[str, ...], left: list[str], states: list[tuple[str, str]]
+) -> None:
+    there = roots('a', 'b.x.y', 'c')
+    after, notes = synced(there, [HostAggregate(AGG, 'az', hosts)], remove=True)
+    assert members(after) == left
+    assert [(note.object, note.state) for note in notes] == states
+    for note in notes:
+        if note.state == 'left alone':
+            assert note.reason.startswith('az: every host of the aggregate has to be known first: ')
+    assert members(synced(there, [HostAggregate(AGG, 'az', hosts)])[0]) == ['a', 'b.x.y', 'c']
+
+
+def test_a_sharing_provider_stays() -> None:
+    there = roots('a', 'c', sharing='c')
+    after, notes = synced(there, [HostAggregate(AGG, 'az', ())], remove=True)
+    assert (members(after), notes) == (['c'], [])
