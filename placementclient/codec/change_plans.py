@@ -21,7 +21,7 @@ from placementclient.codec.snapshots import (
     provider_state,
 )
 from placementclient.model.origin import Origin
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 
 FORMAT: Final = 'placementclient/change-plan'
 VERSION: Final = 1
@@ -119,7 +119,7 @@ def _faults(plan: ChangePlan) -> Iterator[str]:
         both = {
             uuid
             for uuid in tree.provider_uuids
-            if tree.before.providers.get(uuid) != tree.after.providers.get(uuid)
+            if _own(tree.before.providers.get(uuid)) != _own(tree.after.providers.get(uuid))
         }
         both |= {*tree.before.consumers, *tree.after.consumers}
         if changed & both:
@@ -171,3 +171,8 @@ def _snapshot(record: SideRecord) -> Snapshot:
         map(provider_state, record.providers),
         (consumer(uuid, each) for uuid, each in record.consumers.items()),
     )
+
+
+def _own(state: ProviderState | None) -> ProviderState | None:
+    """Return a provider without its usages: these follow from consumers, of any change set."""
+    return replace(state, usages={}) if state else None

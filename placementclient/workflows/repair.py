@@ -134,7 +134,8 @@ def _providers(repair: Repair) -> tuple[str, ...]:
 def _is_about(tree: ChangeSet, repair: Repair) -> bool:
     if isinstance(repair, FreeAllocations):
         return repair.consumer.uuid in tree.before.consumers
-    before, after = (side.providers.get(repair.provider_uuid) for side in (tree.before, tree.after))
+    states = (side.providers.get(repair.provider_uuid) for side in (tree.before, tree.after))
+    before, after = ((state.traits, state.inventories) if state else None for state in states)
     return before != after
 
 

@@ -66,9 +66,6 @@ NAMES = {
     'CANDIDATE': ('#', 'allocation', 'resource provider', 'inventory used/capacity', 'traits'),
     'CANDIDATE_TREE': ('groups', 'parent_provider_uuid', 'root_provider_uuid'),
     'HOLDING': ('consumer', 'resources', 'consumer_generation'),
-    'PURGE': ('step', 'uuid', 'name', 'lost', 'kept', 'objection'),
-    'HEAL': ('server', 'resource_provider', 'state', 'resources', 'reason'),
-    'SYNC': ('aggregate', 'name', 'resource_provider', 'host', 'state', 'reason'),
 }
 
 
