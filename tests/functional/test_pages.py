@@ -75,5 +75,6 @@ def test_a_page(
     assert shown
     for command, printed in shown:
         result = placement(*shlex.split(command))
-        told = result.stderr + result.stdout
-        assert told.rstrip() == printed.rstrip(), f'{command}\n{result}'
+        # As a terminal shows both: the summary is said before the table is printed.
+        seen = result.stderr + result.stdout
+        assert seen.rstrip() == printed.rstrip(), f'{command}\n{result}'
