@@ -1,9 +1,9 @@
 """Who goes where, exactly: what is impossible, what is forced, what is open.
 
 What has one possible option is placed first. What is left falls into parts that have nothing in
-common; of each, items of one size are a flow, :mod:`.heuristics` decides what people meet every
-day (room to spare, items and places that are alike), :mod:`.filling` what has hardly any room.
-Whatever these cannot prove goes to :mod:`.cpsat`, which may run out of time.
+common; of each, items of one size are a flow, and :mod:`.heuristics` decides what people meet every
+day (room to spare, items and places that are alike). Whatever these cannot prove goes to
+:mod:`.cpsat`, which may run out of time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placementclient.planner.solve import cpsat, filling, heuristics, max_flow
+from placementclient.planner.solve import cpsat, heuristics, max_flow
 from placementclient.planner.solve.problem import (
     Bin,
     Decision,
@@ -301,11 +301,7 @@ def _place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] 
     placements = heuristics.place(problem)
     if placements is not None:
         return placements
-    whole = _whole(problem)
-    if filling.applies(whole):
-        placements = filling.place(whole)
-    if placements is None:
-        placements = cpsat.place(whole, budget)
+    placements = cpsat.place(_whole(problem), budget)
     if placements is None and any(group.item.divisible for group in problem.groups):
         placements = cpsat.place(problem, budget)
     return placements
@@ -318,8 +314,6 @@ def _complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> Non
     if decision.is_open(problem):
         heuristics.exchange(problem, decision)
         symmetry.spread(decision)
-    if decision.is_open(problem) and filling.applies(problem):
-        filling.complete(problem, decision, symmetry)
     if decision.is_open(problem):
         try:
             cpsat.complete(problem, decision, symmetry, budget)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient.planner.solve import filling, heuristics, max_flow
+from placementclient.planner.solve import heuristics, max_flow
 from placementclient.planner.solve.problem import Bin, Demand, Item, ItemGroup, Part, Problem
 from placementclient.planner.solve.symmetry import Symmetry
 from tests.unit.planner.solve.problems import (
-    UNLIMITED,
     decision,
     holds,
     possible,
@@ -35,10 +33,10 @@ def packings(draw: st.DrawFn, sizes: tuple[int, ...] = (1, 2, 3, 5)) -> Problem:
 @given(packings())
 def test_what_is_found_is_a_solution(packing: Problem) -> None:
     every = list(solutions(packing))
-    for found in (heuristics.place(packing), filling.place(packing)):
-        if found is not None:
-            assert holds(packing, found)
-            assert every
+    found = heuristics.place(packing)
+    if found is not None:
+        assert holds(packing, found)
+        assert every
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -52,8 +50,6 @@ def test_what_is_learnt_is_possible(packing: Problem) -> None:
     symmetry.spread(known)
     assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
     heuristics.exchange(packing, known)
-    assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
-    filling.complete(packing, known, symmetry)
     assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
 
 
@@ -82,15 +78,13 @@ def test_what_is_no_flow() -> None:
     assert not max_flow.applies(problem([3], (Item(((Demand(0, 1),),), divisible=True), 1)))
     together = Item(((Demand(0, 1), Demand(1, 1)),))
     assert not max_flow.applies(problem([3, 3], (together, 1)))
-    assert not filling.applies(problem([3, 3], (together, 1)))
 
 
 def test_what_stays_is_placed_against_the_units() -> None:
     bins = (Bin(9, 1, 2, 1), Bin(9, 1, 2, 1))
     stays = Item(((Demand(0, 3),), (Demand(1, 3, stays=True),)))
     packing = Problem(bins, (ItemGroup(stays, 1),))
-    for place in (heuristics.place, filling.place):
-        assert place(packing) == [[((1, 3),)]]
+    assert heuristics.place(packing) == [[((1, 3),)]]
 
 
 def test_fewest_parts() -> None:
@@ -121,20 +115,3 @@ def test_places_are_not_alike_for_one_who_keeps_what_is_refused_there() -> None:
     known = decision(next(solutions(packing)))
     Symmetry(packing).spread(known)
     assert known.possible == [{0}]
-
-
-@pytest.mark.parametrize('sizes', [range(1, 101), [7**n % 997 for n in range(100)]])
-def test_no_room_to_spare(sizes: list[int]) -> None:
-    rooms = [sum(sizes[bin_::8]) for bin_ in range(8)]
-    items = [(whole(*((where, size) for where in range(8))), 1) for size in sizes]
-    packing = problem(rooms, *items)
-    found = filling.place(packing)
-    assert found is not None
-    assert holds(packing, found)
-
-
-def test_more_than_memory_holds_is_left_to_others() -> None:
-    packing = problem(
-        [UNLIMITED] * 2, *((whole((0, 2 * n + 1), (1, 2 * n + 1)), 1) for n in range(9))
-    )
-    assert filling.place(packing) is None
