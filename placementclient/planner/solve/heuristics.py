@@ -25,13 +25,7 @@ def place(problem: Problem) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions; ``None``: none was found, there may be one."""
     if any(group.item.owner >= 0 for group in problem.groups):
         return None
-    by_size = sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group))
-    by_options = sorted(by_size, key=lambda group: len(problem.groups[group].item.options))
-    for order in (by_size, by_options):
-        placements = _first_fit(problem, order)
-        if placements is not None:
-            return placements
-    return _balanced(problem)
+    return _first_fit(problem) or _balanced(problem)
 
 
 def exchange(problem: Problem, decision: Decision) -> None:
@@ -58,6 +52,11 @@ def _exchange(
                 decision.fixed[index] = False
 
 
+def _by_weight(problem: Problem) -> list[int]:
+    """The groups, the largest items first."""
+    return sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group))
+
+
 def _weight(problem: Problem, group: int) -> float:
     """How much of the place that suits it best an item takes."""
     return min(
@@ -66,10 +65,10 @@ def _weight(problem: Problem, group: int) -> float:
     )
 
 
-def _first_fit(problem: Problem, order: Sequence[int]) -> list[list[ItemPlacement]] | None:
+def _first_fit(problem: Problem) -> list[list[ItemPlacement]] | None:
     free = [bin_.free for bin_ in problem.bins]
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
-    for index in order:
+    for index in _by_weight(problem):
         group = problem.groups[index]
         placed = placements[index]
         for option, demands in enumerate(group.item.options):
@@ -92,7 +91,7 @@ def _balanced(problem: Problem) -> list[list[ItemPlacement]] | None:
     free = [bin_.free for bin_ in problem.bins]
     sizes = [max(bin_.free, 1) for bin_ in problem.bins]
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
-    for index in sorted(range(len(problem.groups)), key=lambda group: -_weight(problem, group)):
+    for index in _by_weight(problem):
         group = problem.groups[index]
         options = [
             (option, demands)
