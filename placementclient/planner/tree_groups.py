@@ -193,8 +193,7 @@ class TreeGroups:
                     chosen, decided = [*chosen, root], found
         outcomes = self._in_some_order(chosen, decided, doubt)
         if outcomes is None:
-            self._planner.overlay = before
-            return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+            return self._one_by_one(roots, before)
         left = [root for root in roots if root.uuid in refused]
         return outcomes + [Outcome(root, refusal=refused[root.uuid]) for root in left]
 
