@@ -5,7 +5,8 @@ Everything that it says is checked against the rooms; what it does not say is st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Iterator, Sequence
 
 from placementclient.planner.solve.problem import (
     Decision,
@@ -16,6 +17,9 @@ from placementclient.planner.solve.problem import (
     Problem,
 )
 
+#: How many exchanges of two items are tried for each option before it is left to the solver.
+EXCHANGES = 8
+
 
 def place(problem: Problem) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions; ``None``: none was found, there may be one."""
@@ -24,40 +28,28 @@ def place(problem: Problem) -> list[list[ItemPlacement]] | None:
     return _first_fit(problem) or _balanced(problem)
 
 
-def complete(problem: Problem, decision: Decision) -> None:
-    """Learn what is possible: an item may also go wherever a solution leaves room for it."""
+def exchange(problem: Problem, decision: Decision) -> None:
+    """Learn what is possible from small changes of a solution.
+
+    An item may go where there is room for it, or change places with another.
+    """
     if any(group.item.owner >= 0 for group in problem.groups):
         return
-    _move(problem, decision, decision.placements)
+    _exchange(problem, decision, decision.placements)
     if decision.is_open(problem) and (balanced := _balanced(problem)) is not None:
         decision.note(balanced)
-        _move(problem, decision, balanced)
+        _exchange(problem, decision, balanced)
 
 
-def _move(
+def _exchange(
     problem: Problem, decision: Decision, placements: Sequence[Sequence[ItemPlacement]]
 ) -> None:
-    """Learn what single items of a solution can change."""
-    free = [bin_.free for bin_ in problem.bins]
-    for group, placed in zip(problem.groups, placements, strict=True):
-        for part in (part for item in placed for part in item):
-            for where, amount, _, _ in group.item.options[part.option]:
-                free[where] -= part.amount if group.item.divisible else amount
+    state = _State(problem, placements)
     for index, group in enumerate(problem.groups):
-        options = group.item.options
-        used = {item[0].option for item in placements[index] if len(item) == 1}
-        for option in set(range(len(options))) - decision.possible[index]:
-            if _admits(problem, options[option]) and any(
-                _has_room(free, options[option], options[other]) for other in used
-            ):
+        for option in range(len(group.item.options)):
+            if option not in decision.possible[index] and state.can_change(index, option):
                 decision.possible[index].add(option)
                 decision.fixed[index] = False
-
-
-def _has_room(free: Sequence[int], wanted: Sequence[Demand], left: Sequence[Demand]) -> bool:
-    """Whether there is room for some demands once others are gone."""
-    gone = {demand.bin: demand.amount for demand in left}
-    return all(amount <= free[where] + gone.get(where, 0) for where, amount, _, _ in wanted)
 
 
 def _by_weight(problem: Problem) -> list[int]:
@@ -151,3 +143,84 @@ def _admits(problem: Problem, demands: Sequence[Demand]) -> bool:
 
 def _size(demands: Sequence[Demand]) -> int:
     return sum(demand.amount for demand in demands)
+
+
+class _State:
+    """A solution, and the changes that it leaves room for."""
+
+    def __init__(self, problem: Problem, placements: Sequence[Sequence[ItemPlacement]]) -> None:
+        self._problem = problem
+        self._free = [bin_.free for bin_ in problem.bins]
+        #: of each group the options that whole items of it go; divided ones stay where they are
+        self._used: list[list[int]] = []
+        #: of each bin, who of those uses it, the smallest first: (amount, group, option)
+        self._users: list[list[tuple[int, int, int]]] = [[] for _ in problem.bins]
+        for index, placed in enumerate(placements):
+            self._used.append(sorted({item[0][0] for item in placed if len(item) == 1}))
+            for option in self._used[index]:
+                for where, amount, _, _ in self._options(index)[option]:
+                    self._users[where].append((amount, index, option))
+            for item in placed:
+                self._occupy(index, item)
+        for users in self._users:
+            users.sort()
+
+    def can_change(self, index: int, option: int) -> bool:
+        """Whether some item of a group that goes elsewhere could take this option."""
+        return any(self._fits_after(index, option, used) for used in self._used[index])
+
+    def _occupy(self, index: int, item: ItemPlacement) -> None:
+        if len(item) == 1:
+            self._add(self._options(index)[item[0][0]], -1)
+            return
+        for option, amount in item:
+            ((where, _, _, _),) = self._options(index)[option]
+            self._free[where] -= amount
+
+    def _fits_after(self, index: int, option: int, used: int) -> bool:
+        demands = self._options(index)[option]
+        if not _admits(self._problem, demands):
+            return False
+        self._add(self._options(index)[used], 1)
+        self._add(demands, -1)
+        fits = self._holds(demands) or any(
+            self._moves_away(*other, demands) for other in self._others(index, demands)
+        )
+        self._add(demands, 1)
+        self._add(self._options(index)[used], -1)
+        return fits
+
+    def _others(self, index: int, demands: Sequence[Demand]) -> Iterator[tuple[int, int]]:
+        """Whoever could make room where it is missing, the smallest that is large enough first."""
+        for where, _, _, _ in demands:
+            missing = -self._free[where]
+            if missing <= 0:
+                continue
+            users = self._users[where]
+            first = bisect.bisect_left(users, (missing, -1, -1))
+            for _, other, used in users[first : first + EXCHANGES]:
+                if other != index:
+                    yield other, used
+
+    def _moves_away(self, index: int, used: int, wanted: Sequence[Demand]) -> bool:
+        """Whether a whole item can take another option, and what is wanted then has room."""
+        options = self._options(index)
+        self._add(options[used], 1)
+        moves = False
+        for option, demands in enumerate(options):
+            if not moves and option != used and _admits(self._problem, demands):
+                self._add(demands, -1)
+                moves = self._holds(wanted) and self._holds(demands) and self._holds(options[used])
+                self._add(demands, 1)
+        self._add(options[used], -1)
+        return moves
+
+    def _options(self, index: int) -> Sequence[Sequence[Demand]]:
+        return self._problem.groups[index].item.options
+
+    def _add(self, demands: Sequence[Demand], sign: int) -> None:
+        for where, amount, _, _ in demands:
+            self._free[where] += sign * amount
+
+    def _holds(self, demands: Sequence[Demand]) -> bool:
+        return all(self._free[where] >= 0 for where, _, _, _ in demands)

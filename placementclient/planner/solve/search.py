@@ -312,7 +312,7 @@ def _complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> Non
     symmetry = Symmetry(problem)
     symmetry.spread(decision)
     if decision.is_open(problem):
-        heuristics.complete(problem, decision)
+        heuristics.exchange(problem, decision)
         symmetry.spread(decision)
     if decision.is_open(problem):
         try:

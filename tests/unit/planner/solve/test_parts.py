@@ -49,7 +49,7 @@ def test_what_is_learnt_is_possible(packing: Problem) -> None:
     known = decision(every[0])
     symmetry.spread(known)
     assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
-    heuristics.complete(packing, known)
+    heuristics.exchange(packing, known)
     assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
 
 
@@ -94,10 +94,10 @@ def test_fewest_parts() -> None:
     assert heuristics.place(problem([2, 3, 0], (divisible, 1))) == [[((0, 2), (1, 3))]]
 
 
-def test_room_to_spare() -> None:
-    packing = problem([3, 3], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 1))
-    known = decision([[(Part(0, 2),)], [(Part(0, 1),)]])
-    heuristics.complete(packing, known)
+def test_an_exchange_makes_room() -> None:
+    packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
+    known = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
+    heuristics.exchange(packing, known)
     assert known.possible == possible(packing) == [{0, 1}, {0, 1}]
 
 
