@@ -66,14 +66,17 @@ def is_judged_by_order(overlay: SnapshotOverlay, target_states: Sequence[TargetS
         for target_state in target_states
         for where in target_state.places
     }
+    added: dict[str, set[str]] = {}
+    for target_state in target_states:
+        for consumer_uuid in target_state.added:
+            added.setdefault(consumer_uuid, set()).add(target_state.root.uuid)
     return any(
-        written.get(uuid, root) != root
-        or any(consumer.uuid in other.added for other in target_states if other is not target_state)
+        added.get(consumer.uuid, {root}) != {root}
+        or any(written.get(uuid, root) != root for uuid in consumer.allocations)
         for target_state in target_states
         for root in [target_state.root.uuid]
         for consumer, is_barred in _rejudged(overlay, target_state)
         if is_barred
-        for uuid in consumer.allocations
     )
 
 
