@@ -127,7 +127,7 @@ class _Maker:
 
     def select(self, roots: Sequence[ProviderState]) -> None:
         """Say which trees are to be planned."""
-        self._groups.roots = frozenset(root.uuid for root in roots)
+        self._groups.select([root.uuid for root in roots])
 
     def plan(self, root: ProviderState) -> None:
         """Plan a tree, or keep it for :meth:`plan_groups`."""

@@ -9,7 +9,7 @@ trying: a target may have room for a tree only after another one has brought inv
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from placementclient.planner.infeasibility import (
     Undetermined,
 )
 from placementclient.planner.plan.plan import Label, PlannedRow
+from placementclient.planner.shared_consumers import is_judged_by_order
 from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
@@ -69,28 +70,6 @@ def shared_by(target_state: TargetState) -> frozenset[str]:
     )
 
 
-def stuck_consumers(
-    overlay: SnapshotOverlay, target_state: TargetState, roots: Collection[str]
-) -> Iterator[str]:
-    """The consumers of several trees that hold an amount against the units, by UUID.
-
-    The service would not write them again, until the tree goes first in which that changes.
-
-    :param roots: of all trees that are planned
-    """
-    for source in dict.fromkeys(where.provider_uuid for where in target_state.places):
-        for consumer in overlay.consumers_on(source):
-            if len(consumer.allocations) == 1:
-                continue
-            states = [state for uuid in consumer.allocations if (state := overlay.state(uuid))]
-            if len(overlay.roots_of(consumer) & set(roots)) > 1 and any(
-                name in state.inventories and not state.inventories[name].admits(amount)
-                for state in states
-                for name, amount in consumer.allocations[state.uuid].items()
-            ):
-                yield consumer.uuid
-
-
 def has_choice(target_state: TargetState) -> bool:
     """Whether some amount of a tree has several places to go to."""
     return any(len(places) > 1 for places in target_state.places.values())
@@ -101,19 +80,22 @@ def groups(shared: Mapping[str, frozenset[str]]) -> Iterator[list[str]]:
 
     :param shared: of each root, by UUID, the targets of other trees
     """
-    group_of: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {}
     for root, targets in shared.items():
-        joined = list({id(group_of[t]): group_of[t] for t in targets if t in group_of}.values())
-        members = [member for group in joined for member in group] + [root]
-        for member in members:
-            group_of |= dict.fromkeys(shared[member], members)
+        for target in targets:
+            users.setdefault(target, []).append(root)
     order = {root: number for number, root in enumerate(shared)}
     seen: set[str] = set()
-    for root, targets in shared.items():
-        if root not in seen:
-            members = sorted(group_of[min(targets)], key=order.__getitem__)
-            seen.update(members)
-            yield members
+    for first in shared:
+        members = [] if first in seen else [first]
+        seen.add(first)
+        for member in members:  # grows
+            for target in shared[member]:
+                found = [root for root in users.pop(target, ()) if root not in seen]
+                seen.update(found)
+                members += found
+        if members:
+            yield sorted(members, key=order.__getitem__)
 
 
 def orders(
@@ -254,7 +236,7 @@ def _target_states(
 def _merged(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> TargetState:
     """All trees as one, in the name of the last: what there is at first, and what there is then."""
     merged = TargetState(target_states[-1].root)
-    merged.apart = _is_judged_by_order(overlay, target_states)
+    merged.apart = is_judged_by_order(overlay, target_states)
     for target_state in target_states:
         for uuid, provider in target_state.providers.items():
             merged.providers[uuid] = replace(provider, before=overlay.state(uuid))
@@ -263,30 +245,3 @@ def _merged(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> T
         for consumer_uuid, amounts in target_state.added.items():
             merged.added[consumer_uuid] = merged.added.get(consumer_uuid, {}) | amounts
     return merged
-
-
-def _is_judged_by_order(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> bool:
-    """Whether some consumer can only move in one tree as long as another one is as it was: there
-    it holds an amount that the units admit now, but not then.
-    """
-    choosing = {
-        where.provider_uuid: target_state.root.uuid
-        for target_state in target_states
-        for where, places in target_state.places.items()
-        if len(places) > 1
-    }
-    for target_state in target_states:
-        root = target_state.root.uuid
-        for provider in target_state.providers.values():
-            before = provider.before.inventories if provider.before else {}
-            for name, inventory in provider.inventories.items():
-                if name not in before or inventory == before[name]:
-                    continue
-                for consumer in overlay.consumers_on(provider.uuid):
-                    amount = consumer.amount(provider.uuid, name)
-                    is_barred = before[name].admits(amount) and not inventory.admits(amount)
-                    if is_barred and any(
-                        choosing.get(uuid, root) != root for uuid in consumer.allocations
-                    ):
-                        return True
-    return False

@@ -18,6 +18,7 @@ from placementclient.planner.infeasibility import (
     Undetermined,
 )
 from placementclient.planner.plan.plan import Label, TreePlan
+from placementclient.planner.shared_consumers import SharedConsumers
 from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
@@ -95,35 +96,41 @@ class TreePlanner:
 
 
 class TreeGroups:
-    """Plans trees together that share a target, or a consumer that has to move in one first.
-
-    :ivar roots: of all trees that are planned, by UUID
-    """
+    """Plans trees together that share a target, or a consumer that has to move in one first."""
 
     def __init__(self, planner: TreePlanner) -> None:
         self._planner = planner
-        self.roots: frozenset[str] = frozenset()
+        self._consumers = SharedConsumers(planner.spec)
         #: of each tree, by the UUID of its root, what it has in common with others
         self._sharing: dict[str, frozenset[str]] = {}
         #: those of them in which some amount has several places to go to
         self._choosing: set[str] = set()
 
+    def select(self, roots: Collection[str]) -> None:
+        """Say which trees are planned.
+
+        :param roots: their UUIDs
+        """
+        self._consumers.roots = frozenset(roots)
+
     def takes(self, target_state: TargetState) -> bool:
         """Whether a tree is planned by :meth:`plan`; it is kept until then."""
         root = target_state.root.uuid
-        shared = shared_targets.shared_by(target_state) | frozenset(
-            shared_targets.stuck_consumers(self._planner.overlay, target_state, self.roots)
-        )
-        if shared:
-            self._sharing[root] = shared
-            if shared_targets.has_choice(target_state):
-                self._choosing.add(root)
-        return bool(shared)
+        stuck = self._consumers.add(self._planner.overlay, target_state)
+        shared = shared_targets.shared_by(target_state) | stuck
+        if not shared and not self._consumers.of(root):
+            return False
+        self._sharing[root] = shared
+        if shared_targets.has_choice(target_state):
+            self._choosing.add(root)
+        return True
 
     def plan(self) -> Iterator[Outcome]:
         """Plan the trees that have something in common, group by group."""
         targets = frozenset[str]().union(*self._sharing.values())
         owners = self._owners(targets)
+        for root in self._sharing.keys() - owners:  # those go first, each by itself
+            self._sharing[root] |= self._consumers.of(root)
         groups = shared_targets.groups(self._sharing)
         # What a tree moves off a shared target goes before what others move to it.
         for uuids in sorted(groups, key=owners.isdisjoint):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from placementclient.model.consumers import Consumer
 from placementclient.planner import infeasibility
@@ -45,20 +45,47 @@ def _kept(
     overlay: SnapshotOverlay, target_state: TargetState, consumer: Consumer
 ) -> Iterator[Cause]:
     """What a consumer keeps of which nothing may move; of others, the search sees to it."""
-    held = [
-        (Where(provider_uuid, name), amount)
+    held = {
+        Where(provider_uuid, name): amount
         for provider_uuid, resources in consumer.allocations.items()
         for name, amount in resources.items()
-    ]
-    if any(target_state.may_move(where, consumer.uuid) for where, _ in held):
-        return
-    for where, amount in held:
-        provider_uuid, name = where
-        state = target_state.providers.get(provider_uuid) or overlay.state(provider_uuid)
-        inventory = state.inventories.get(name) if state else None
-        if state and inventory and not inventory.admits(amount):
-            tree = target_state.root.name
-            yield infeasibility.Unacceptable(tree, consumer.uuid, state.name, name, amount)
+    }
+    roots = target_state.written_in(consumer.uuid) if target_state.apart else {''}
+    movable = [where for where in held if target_state.may_move(where, consumer.uuid)]
+    for root in sorted(roots):
+        if any(root in ('', target_state.root_of(where)) for where in movable):
+            continue
+        for where, amount in held.items():
+            provider_uuid, name = where
+            state = target_state.providers.get(provider_uuid) or overlay.state(provider_uuid)
+            inventory = state.inventories.get(name) if state else None
+            if not state or not inventory or inventory.admits(amount):
+                continue
+            if not root or not _may_differ(overlay, target_state, root, where, held):
+                tree = target_state.root.name
+                yield infeasibility.Unacceptable(tree, consumer.uuid, state.name, name, amount)
+
+
+def _may_differ(
+    overlay: SnapshotOverlay,
+    target_state: TargetState,
+    root_uuid: str,
+    where: Where,
+    held: Mapping[Where, int],
+) -> bool:
+    """Whether an order of several trees may make right what a consumer has at a place.
+
+    :param root_uuid: of the tree in which the consumer is written
+    :param held: all that it holds
+    """
+    if where in target_state.places or any(
+        flow.destination == where for flow in target_state.flows if flow.origin in held
+    ):
+        return True
+    present = overlay.state(where.provider_uuid)
+    inventory = present.inventories.get(where.resource_class) if present else None
+    is_foreign = target_state.root_of(where) not in ('', root_uuid)
+    return is_foreign and inventory is not None and inventory.admits(held[where])
 
 
 def assign(target_state: TargetState, assignment: Assignment) -> None:

@@ -138,8 +138,9 @@ class AssignmentProblem:
         for index, consumer_item in enumerate(self.consumer_items):
             root = consumer_item.source.root_provider_uuid if self._target_state.apart else ''
             own_of.setdefault((consumer_item.consumer.uuid, root), []).append(index)
-        for owner, ((consumer_uuid, _), own) in enumerate(own_of.items()):
-            is_written = self._target_state.is_written(consumer_uuid)
+        for owner, ((consumer_uuid, root), own) in enumerate(own_of.items()):
+            written_in = self._target_state.written_in(consumer_uuid)
+            is_written = root in written_in if root else bool(written_in)
             refused = list(self._refused(own))
             if refused:
                 self._respect(items, own, refused, is_written=is_written)

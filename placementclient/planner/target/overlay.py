@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from placementclient.model.consumers import Allocations, Consumer, Resources
+from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -78,7 +79,7 @@ class SnapshotOverlay:
 
     def followed(self, tree: TreePlan) -> tuple[str, ...]:
         """The roots of the trees that were planned before and change what this one changes, or
-        what decides whether the service writes its consumers.
+        what decides whether the service writes its consumers, or consumers that it bars.
         """
         own = [change.uuid for change in tree.providers]
         concerned = [*own, *(change.uuid for change in tree.consumers)]
@@ -88,6 +89,17 @@ class SnapshotOverlay:
             for provider_uuid, resources in change.before.items()
             if provider_uuid in self._changed_by and self._is_judged_anew(provider_uuid, resources)
         }
+        concerned += [
+            consumer.uuid
+            for change in tree.providers
+            if self._consumers and not change.is_created
+            for consumer in self.consumers_on(change.uuid)
+            if _differ(
+                change.content_before.inventories,
+                change.after.inventories,
+                consumer.allocations[change.uuid],
+            )
+        ]
         return tuple(
             dict.fromkeys(self._changed_by[uuid] for uuid in concerned if uuid in self._changed_by)
         )
@@ -95,12 +107,7 @@ class SnapshotOverlay:
     def _is_judged_anew(self, provider_uuid: str, resources: Resources) -> bool:
         """Whether plans change which of some amounts the units of a provider admit."""
         before = self.snapshot.providers[provider_uuid].inventories
-        after = self._states[provider_uuid].inventories
-        for name, amount in resources.items():
-            was, now = before.get(name), after.get(name)
-            if was and now and was.admits(amount) != now.admits(amount):
-                return True
-        return False
+        return _differ(before, self._states[provider_uuid].inventories, resources)
 
     def fork(self) -> SnapshotOverlay:
         """The same, which can be changed without changing this one."""
@@ -165,6 +172,17 @@ class SnapshotOverlay:
         )
         if change.content_before.inventories != change.after.inventories:
             self._changed_by[change.uuid] = root_uuid
+
+
+def _differ(
+    before: Mapping[str, Inventory], after: Mapping[str, Inventory], resources: Resources
+) -> bool:
+    """Whether the units of two states of a provider admit different ones of some amounts."""
+    for name, amount in resources.items():
+        was, now = before.get(name), after.get(name)
+        if was and now and was.admits(amount) != now.admits(amount):
+            return True
+    return False
 
 
 def _count(sums: Counter[tuple[str, str]], allocations: Allocations, sign: int) -> None:

@@ -142,9 +142,20 @@ class TargetState:
             return bool(self.limited[where].get(consumer_uuid))
         return where in self.places
 
-    def is_written(self, consumer_uuid: str) -> bool:
-        """Whether a consumer is written wherever it stays: it gets or loses something."""
-        return consumer_uuid in self.added or consumer_uuid in self.removed
+    def root_of(self, where: Where) -> str:
+        """The UUID of the root of a place's tree; empty if the tree is not laid out here."""
+        provider = self.providers.get(where.provider_uuid)
+        return provider.root_provider_uuid if provider else ''
+
+    def written_in(self, consumer_uuid: str) -> set[str]:
+        """The roots of the trees, by UUID, in which a consumer is written wherever it stays: it
+        gets or loses something there.
+        """
+        return {
+            self.root_of(where)
+            for changes in (self.added, self.removed)
+            for where in changes.get(consumer_uuid, ())
+        }
 
 
 def content_of(state: ProviderState) -> Content:

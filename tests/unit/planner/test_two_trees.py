@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from placementclient import errors
@@ -52,7 +54,18 @@ def test_brute_force_says_the_same(first: int) -> None:
         possible = list(case.outcomes(*order_of(plan)))
         after = held_after(plan, case)
         assert after in possible, seed
-    assert [seed for seed in refused if any(instance(seed).outcomes(*ROOTS))] == []
+    orders = itertools.permutations(ROOTS)
+    possible_in = itertools.product(refused, orders)
+    assert [
+        (seed, order) for seed, order in possible_in if any(instance(seed).outcomes(*order))
+    ] == []
+
+
+@pytest.mark.parametrize('seed', [1950, 2019, 2514, 3446, 4154])
+def test_units_that_bar_a_consumer_of_the_other_tree(seed: int) -> None:
+    case = instance(seed)
+    plan = planner.make(case.snapshot(), case.spec(), allow_inferred=True)
+    assert held_after(plan, case) in list(case.outcomes(*order_of(plan)))
 
 
 def test_what_is_forced_has_no_alternative() -> None:
