@@ -37,6 +37,8 @@ class Obstructed(errors.Differs):
 def told(obstacle: Obstacle) -> str:
     """Say in a sentence, without its full stop, what somebody else has changed."""
     thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
+    if not obstacle.field:
+        return f'{thing}: {obstacle.found}'
     if obstacle.before is None and obstacle.after is None:
         return f'{thing} has {obstacle.field}: {obstacle.found}'
     found, before, after = map(_shown, (obstacle.found, obstacle.before, obstacle.after))

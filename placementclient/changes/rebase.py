@@ -8,7 +8,7 @@ somebody else changed since?
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -120,6 +120,7 @@ class _Rebase:
         self.states = dict(there.providers)
         self.held = dict(there.consumers)
         self.obstacles: list[Obstacle] = []
+        self._planned_for = _held_on(after.consumers.values())
 
     def providers(self) -> None:
         for uuid in {**self._before.providers, **self._after.providers}:
@@ -156,7 +157,59 @@ class _Rebase:
                 del self.held[uuid]
             else:
                 self.held[uuid] = replace(wanted, generation=there.generation if there else None)
+        self._crowded()
         self._users()
+
+    def _crowded(self) -> None:
+        """Refuse allocations for which there is no room any more, though there was when planned."""
+        used = self._used()
+        for uuid, consumer in list(self.held.items()):
+            there = self._there.consumers.get(uuid)
+            full = () if consumer is there else self._full_for(consumer, there, used)
+            if found := next(iter(full), None):
+                self._refuse(consumer, there, found)
+
+    def _full_for(
+        self, consumer: Consumer, there: Consumer | None, used: Callable[[str, str], int]
+    ) -> Iterator[str]:
+        """Say where a consumer gets something that there is no room for."""
+        for uuid, resources in consumer.allocations.items():
+            state = self.states.get(uuid)
+            for name, amount in resources.items() if state else ():
+                is_gain = amount > (there.amount(uuid, name) if there else 0)
+                if state and is_gain and self._is_full(state, name, used):
+                    yield f'{state.name} has no room for its {name} any more'
+
+    def _refuse(self, consumer: Consumer, there: Consumer | None, found: str) -> None:
+        uuid = consumer.uuid
+        self.obstacles.append(Obstacle('consumer', uuid, uuid, '', None, None, found))
+        if there is None:
+            del self.held[uuid]
+        else:
+            self.held[uuid] = there
+
+    def _used(self) -> Callable[[str, str], int]:
+        """Return how much is used of a class of a provider once the change is made."""
+        held = _held_on(self.held.values())
+        before = _held_on(self._there.consumers.values())
+
+        def used(uuid: str, name: str) -> int:
+            there = self._there.providers.get(uuid)
+            now = there.used(name) if there else 0
+            return now + held[uuid][name] - before[uuid][name]
+
+        return used
+
+    def _is_full(self, state: ProviderState, name: str, used: Callable[[str, str], int]) -> bool:
+        """Tell whether more would be used than there is, and than was planned."""
+        inventory = state.inventories.get(name)
+        room = inventory.capacity if inventory else 0
+        return used(state.uuid, name) > max(room, self._expected(state.uuid, name))
+
+    def _expected(self, uuid: str, name: str) -> int:
+        """Return how much the plan expects to be used of a class of a provider."""
+        planned = self._after.providers.get(uuid)
+        return max(planned.used(name) if planned else 0, self._planned_for[uuid][name])
 
     def _gone(self, before: ProviderState | None, there: ProviderState | None) -> None:
         assert before is not None
@@ -263,20 +316,17 @@ class _Rebase:
 
     def _overused(self) -> None:
         """Refuse to shrink an inventory below what more is used of it than was planned."""
-        held = _held_on(self.held.values())
-        before = _held_on(self._there.consumers.values())
-        planned_for = _held_on(self._after.consumers.values())
+        used = self._used()
         for uuid, state in self.states.items():
-            there, planned = self._there.providers.get(uuid), self._after.providers.get(uuid)
-            if there is None or planned is None:
+            there = self._there.providers.get(uuid)
+            if there is None or uuid not in self._after.providers:
                 continue
             kept = dict(state.inventories)
             for name, was in there.inventories.items():
                 room = kept[name].capacity if name in kept else 0
-                used = there.used(name) + held[uuid][name] - before[uuid][name]
-                expected = max(planned.used(name), planned_for[uuid][name])
-                if room < was.capacity and used > max(room, expected):
-                    self._object(state, 'provider', name, was.capacity, room, f'{used} used')
+                if room < was.capacity and self._is_full(state, name, used):
+                    found = f'{used(uuid, name)} used'
+                    self._object(state, 'provider', name, was.capacity, room, found)
                     kept[name] = was
             if kept != state.inventories:
                 self.states[uuid] = replace(state, inventories=kept)

@@ -128,9 +128,18 @@ class Changing(base.Lister):
             if isinstance(result.error, errors.Interrupted):
                 self.tell_interruption()
             elif result.error is not None:
-                self.tell(result.error)
+                self.tell(_with_names(result))
         self.exit_status = carrying.exit_status
         return carrying.results
+
+
+def _with_names(result: Carried) -> errors.PlacementError:
+    """Return the error of a tree, with the names of providers beside their UUIDs."""
+    assert result.error is not None
+    if not isinstance(result.error, errors.HTTPError):
+        return result.error
+    sides = (result.tree.before, result.tree.after)
+    return result.error.with_names({s.uuid: s.name for side in sides for s in side.walked()})
 
 
 def _is_undone(notes: Sequence[Note] | None) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient import errors, files, http, microversion
-from placementclient.api import inventory, trait
+from placementclient.api import allocation, inventory, trait
 from placementclient.changes import comparison, execution
 from placementclient.changes.plan import ChangePlan, plan
 from placementclient.changes.tree_queue import OtherService
@@ -24,6 +24,7 @@ from placementclient.http import Client
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import capture, restore
+from tests.functional import clouds
 from tests.functional.conftest import Placement
 from tests.snapshot_pairs import content, pair, with_types_of
 
@@ -219,3 +220,20 @@ def test_a_plan_is_rehearsed_and_reported(
     reported = placement(f'resource provider report --snapshot {cloud} --plan {path} -o {page}')
     assert reported.status == 0, reported.stderr
     assert 'other' in page.read_text()
+
+
+def test_allocations_that_no_longer_fit_are_left_alone(client: Client, tmp_path: Path) -> None:
+    """No room is made for them: the plan was reviewed while there was enough."""
+    restore.load(client, clouds.cloud(servers=0))
+    before = capture.capture(client)
+    server = clouds.server('new', 'compute0', vgpus=4)
+    wanted = Snapshot(before.providers.values(), [server])
+    made = plan('resource provider allocation heal', before, wanted)
+    allocation.set(client, clouds.server('other', 'compute0', vgpus=6))
+    there = capture.capture(client)
+    outcome = execution.apply(client, made, str(tmp_path / 'journal'))
+    assert (outcome.exit_status, outcome.trees[0].reason) == (
+        ExitStatus.DIFFERS,
+        f'consumer {server.uuid}: compute0 has no room for its VGPU any more',
+    )
+    assert content(capture.capture(client)) == content(there)

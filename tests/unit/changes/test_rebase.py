@@ -117,3 +117,16 @@ def test_an_inventory_does_not_shrink_below_what_came_since() -> None:
     rebased = rebase(after, before, cloud(used))
     assert [(each.field, each.found) for each in rebased.obstacles] == [('VCPU', '10 used')]
     assert rebased.operations == ()
+
+
+def test_a_host_that_has_filled_up_gets_nothing_beyond_its_capacity() -> None:
+    """The allocation was planned while there was room: it is no reason to exceed it now."""
+    inventory = {'VCPU': Inventory(8)}
+    before, after = cloud(host(inventory)), cloud(host(inventory), server={'VCPU': 4})
+    there = cloud(replace(host(inventory), usages={'VCPU': 6}), other={'VCPU': 6})
+    rebased = rebase(before, after, there)
+    assert rebased.operations == ()
+    assert [each.found for each in rebased.obstacles] == ['host has no room for its VCPU any more']
+    full = {'VCPU': Inventory(8)}
+    crowded = cloud(replace(host(full), usages={'VCPU': 12}), server={'VCPU': 12})
+    assert rebase(cloud(host(full)), crowded, cloud(host(full))).obstacles == ()
