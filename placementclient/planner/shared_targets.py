@@ -24,7 +24,7 @@ from placementclient.planner.infeasibility import (
     Undetermined,
 )
 from placementclient.planner.plan.plan import Label, PlannedRow
-from placementclient.planner.shared_consumers import is_judged_by_order
+from placementclient.planner.shared_consumers import barred, is_judged_by_order
 from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
@@ -104,16 +104,19 @@ def orders(
     """The orders of trees to plan together: one, unless the first of them decides about others.
     Up to :data:`MAX_PERMUTED` trees these are all orders.
 
-    A target that has none of a class gets its units from whichever tree brings the class first.
+    A target that has none of a class gets its units from whichever tree brings the class first. A
+    consumer that holds something against the units cannot move before that does.
     """
     in_order = _target_states(overlay, spec, roots)
-    if all(
+    is_any = all(
         _fields(build_target_state(overlay, spec, root)) == _fields(target_state)
         for root, target_state in zip(roots, in_order, strict=True)
-    ):
-        return [tuple(roots)]
+    )
     if len(roots) <= MAX_PERMUTED:
-        return list(itertools.permutations(roots))
+        is_any = is_any and not barred(overlay, in_order) and not barred(overlay, in_order[::-1])
+        return [tuple(roots)] if is_any else list(itertools.permutations(roots))
+    if is_any:
+        return [tuple(roots)]
     return [(root, *(other for other in roots if other is not root)) for root in roots]
 
 
@@ -135,18 +138,28 @@ def decide_together(
     timeout: float,
     *,
     order_matters: bool = False,
+    in_order: bool = False,
 ) -> list[TreeAssignment]:
     """Find a place for all that the consumers of some trees hold on their sources.
 
     :param roots: the roots of the trees
     :param timeout: how long to search, in the solver's deterministic unit (about a second)
     :param order_matters: whether what is forced may not be so in another order
+    :param in_order: whether consumers move only where they can in this order of the trees
     :return: of each tree
     :raises Refused: in the name of the last tree, if there is no such assignment, or none is found
     """
     name = roots[-1].name
     target_states = _target_states(overlay, spec, roots)
     merged = _merged(overlay, target_states)
+    if in_order:
+        merged.barred = barred(overlay, target_states)
+        if causes := [
+            cause
+            for (uuid, root), cause in merged.barred.items()
+            if root in merged.written_in(uuid)
+        ]:
+            raise Refused(causes)
     rows: dict[HoldingKey, Sequence[Known]] = {}
     for target_state in target_states:
         rows |= known.match(overlay, target_state)

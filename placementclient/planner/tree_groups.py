@@ -168,7 +168,10 @@ class TreeGroups:
         before = self._planner.overlay.fork()
         orders = shared_targets.orders(self._planner.overlay, self._planner.spec, roots)
         doubt = _ORDER_MATTERS if len(orders) > 1 and len(roots) > MAX_PERMUTED else ''
-        decided = [self._decided(order, doubt) for order in orders]
+        has_all = len(orders) > 1 and not doubt
+        decided = [self._decided(order, doubt, in_order=has_all) for order in orders]
+        if has_all and all(isinstance(each, Refused) for each in decided):
+            decided = [self._decided(order, doubt) for order in orders]
         found = [each for each in decided if isinstance(each, list)]
         shared_targets.agree(found)
         for order, each in zip(orders, decided, strict=True):
@@ -205,7 +208,7 @@ class TreeGroups:
         return outcomes + [Outcome(root, refusal=refused[root.uuid]) for root in left]
 
     def _decided(
-        self, roots: Sequence[ProviderState], doubt: str
+        self, roots: Sequence[ProviderState], doubt: str, *, in_order: bool = False
     ) -> list[TreeAssignment] | Refused:
         try:
             return shared_targets.decide_together(
@@ -215,6 +218,7 @@ class TreeGroups:
                 roots,
                 self._planner.solver_timeout,
                 order_matters=bool(doubt),
+                in_order=in_order,
             )
         except Refused as refusal:
             return refusal

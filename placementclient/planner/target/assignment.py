@@ -133,6 +133,12 @@ class AssignmentProblem:
 
     def items(self) -> list[Item]:
         """The items, with those of one consumer that are judged together tied together."""
+        for index, each in enumerate(self.consumer_items):
+            cause = self._target_state.barred.get(
+                (each.consumer.uuid, each.source.root_provider_uuid)
+            )
+            if cause and not self._keep(index):
+                self.causes.append(cause)
         items = [self._item(consumer_item) for consumer_item in self.consumer_items]
         own_of: dict[tuple[str, str], list[int]] = {}
         for index, consumer_item in enumerate(self.consumer_items):
@@ -343,18 +349,18 @@ class AssignmentProblem:
             self.causes += refused
             return
         for index in own:
-            choices = tuple(
-                places
-                for places in self.consumer_items[index].options
-                if all(place.stays for place in places)
-            )
-            if not choices:
+            if not self._keep(index):
                 self.causes += refused
                 return
-            self.consumer_items[index] = replace(
-                self.consumer_items[index], options=choices, divisible=False
-            )
             items[index] = self._item(self.consumer_items[index])
+
+    def _keep(self, index: int) -> bool:
+        """Leave an item no choice but to stay; false: it cannot."""
+        item = self.consumer_items[index]
+        choices = tuple(places for places in item.options if all(place.stays for place in places))
+        if choices:
+            self.consumer_items[index] = replace(item, options=choices, divisible=False)
+        return bool(choices)
 
     def _name(self, number: int) -> str:
         """The name of the provider of a bin."""

@@ -206,20 +206,29 @@ class Truth:
         roots = [root.uuid for root in planner.selected(case.snapshot, case.spec)]
         self.solutions: list[Solution] = []
         self.in_order: list[Solution] = []
-        targets = {
-            move['to_resource_provider']
-            for move in case.document['moves']
-            if move['to_resource_provider'] != move['from_resource_provider']
-        }
-        shared = {name for name, record in case.trees.items() if 'traits' in record}
-        first = [root for root in roots if case.snapshot.providers[root].name in shared & targets]
+        before = self._before()
+        first = [root for root in roots if any(pool == root for pool, _ in before)]
         for order in itertools.permutations(roots):
-            if set(order[: len(first)]) != set(first):
+            if any(order.index(pool) > order.index(root) for pool, root in before):
                 continue  # the tree of a shared target goes before those that move to it
             found = [solution for solution, _ in self._all(Service(case.snapshot), order)]
             if list(order) == first + [root for root in roots if root not in first]:
                 self.in_order = found
             self.solutions += found
+
+    def _before(self) -> set[tuple[str, str]]:
+        """The roots of trees that are planned, and those that move to them."""
+        snapshot = self._case.snapshot
+        roots = {root.uuid for root in planner.selected(snapshot, self._case.spec)}
+        found = set()
+        for move in self._case.document['moves']:
+            source = snapshot.find(move['from_resource_provider'])
+            target = snapshot.find(move['to_resource_provider'])
+            if source and target:
+                pair = target.provider.root_provider_uuid, source.provider.root_provider_uuid
+                if pair[0] != pair[1] and roots.issuperset(pair):
+                    found.add(pair)
+        return found
 
     def _all(self, service: Service, order: Sequence[str]) -> Iterator[tuple[Solution, Service]]:
         if not order:
