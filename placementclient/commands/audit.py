@@ -126,12 +126,6 @@ class AuditProvider(Changing):
             if id not in known:
                 raise errors.UsageError(f'There is no check {id!r}, but {", ".join(known)}')
 
-    def _root(self, cloud: Cloud, name: str) -> str:
-        state = cloud.snapshot.find(name)
-        if state is None:
-            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {name!r}')
-        return cloud.root_of(state)
-
     def _fix(
         self, snapshot: Snapshot, findings: Sequence[Finding], parsed_args: argparse.Namespace
     ) -> dict[int, str]:

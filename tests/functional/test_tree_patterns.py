@@ -71,7 +71,9 @@ def test_an_audit_of_a_pattern(client: Client, placement: Placement) -> None:
     named = placement('resource provider audit --tree compute0 --tree compute1')
     assert whole == named
     result = placement('resource provider audit --tree compte*')
-    assert (result.status, result.stderr) == (1, f'{NOTHING}\n')
+    remark, refusal = result.stderr.splitlines()
+    assert (result.status, result.stdout, refusal) == (1, '', NOTHING)
+    assert remark.startswith('Without the compute service ')
 
 
 def test_a_tree_is_shown_alone(client: Client, placement: Placement) -> None:

@@ -247,7 +247,6 @@ REFUSED_TWICE = {
     'inventory class create',
     'inventory delete, of a class',
     'allocation delete',
-    'audit',
     'snapshot restore',
     *GUARDED,
 }
