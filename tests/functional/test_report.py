@@ -137,7 +137,9 @@ def test_a_tree_opens(
     ]  # fmt: skip
     assert 'HW_CPU_X86_AVX2' in tree.text
     all_of(tree, 'summary')[-1].click()
-    [[holder, holds, project, kind]] = cells(all_of(tree, 'details table')[-1])
+    # The browser tells the page of a click on a summary when it has time.
+    rows = WebDriverWait(browser, 10).until(lambda _: cells(all_of(tree, 'details table')[-1]))
+    [[holder, holds, project, kind]] = rows
     assert (holder, holds, project, kind) == (SERVER, 'VGPU 2', hosts.PROJECT, 'INSTANCE')
     all_of(browser, '#all-trees thead button')[0].click()
     assert one(browser, '#all-trees .opened').is_displayed(), 'it stays open where it is drawn anew'
