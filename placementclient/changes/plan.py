@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from placementclient import errors
 from placementclient.changes import transfers
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
-from placementclient.model import patterns
 from placementclient.model.origin import Origin
-from placementclient.model.providers import normalized
+from placementclient.model.planned_trees import PlannedTrees
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -46,7 +44,7 @@ class ChangeSet:
 
 
 @dataclass(frozen=True)
-class ChangePlan:
+class ChangePlan(PlannedTrees[ChangeSet]):
     """A plan of changes.
 
     :param command: the command that made it, without the program
@@ -59,32 +57,6 @@ class ChangePlan:
     trees: tuple[ChangeSet, ...]
     origin: Origin | None = None
     digest: str | None = field(default=None, compare=False)
-
-    def tree(self, name_or_uuid: str) -> ChangeSet | None:
-        """The change set of the tree whose root has this UUID or name."""
-        return self._by_root.get(name_or_uuid) or self._by_root.get(normalized(name_or_uuid))
-
-    def selected(self, names: Collection[str]) -> tuple[ChangeSet, ...]:
-        """The change sets of some trees, in the order of the plan.
-
-        :param names: names or UUIDs of roots, or patterns of names; none: all
-        :raises errors.NoSuchProvider: if one of them is not of the plan
-        """
-        wanted = set()
-        for name in patterns.expanded(names, self._root_uuids, 'tree of the plan'):
-            tree = self.tree(name)
-            if tree is None:
-                raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
-            wanted.add(tree.root_provider_uuid)
-        return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
-
-    def _root_uuids(self) -> dict[str, str]:
-        return {tree.root_provider_name: tree.root_provider_uuid for tree in self.trees}
-
-    @functools.cached_property
-    def _by_root(self) -> dict[str, ChangeSet]:
-        by_name = {tree.root_provider_name: tree for tree in self.trees}
-        return by_name | {tree.root_provider_uuid: tree for tree in self.trees}
 
 
 def plan(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:

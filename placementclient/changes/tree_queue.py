@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from graphlib import TopologicalSorter
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from placementclient import errors
 from placementclient.changes.journal import JournalFailed
 from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.planned_trees import PlannedTree
 
 
 class OtherService(errors.PlacementError):
@@ -20,22 +21,6 @@ class OtherService(errors.PlacementError):
 
 class OutcomeUnknown(errors.PlacementError):
     """The service does not answer: it is not known whether the last request was granted."""
-
-
-class PlannedTree(Protocol):
-    """A tree of a plan, whatever the plan does to it.
-
-    :ivar follows: the roots of the trees that have to be done before this one
-    """
-
-    @property
-    def root_provider_uuid(self) -> str: ...
-
-    @property
-    def root_provider_name(self) -> str: ...
-
-    @property
-    def follows(self) -> Sequence[str]: ...
 
 
 T = TypeVar('T', bound=PlannedTree)

@@ -7,12 +7,10 @@ so that a tree that has changed since can be planned again.
 from __future__ import annotations
 
 import enum
-import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from placementclient import errors
 from placementclient.changes.operations import (
     ConsumerChange,
     CreateProvider,
@@ -24,9 +22,8 @@ from placementclient.changes.operations import (
     SetAggregates,
     SetTraits,
 )
-from placementclient.model import patterns
 from placementclient.model.origin import Origin
-from placementclient.model.providers import normalized
+from placementclient.model.planned_trees import PlannedTrees
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Spec
@@ -197,7 +194,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(PlannedTrees[TreePlan]):
     """A plan for one tree or for thousands.
 
     :param assignments: the rows that were given, as they were given
@@ -215,33 +212,6 @@ class Plan:
     left_out: tuple[LeftOut, ...] = ()
     origin: Origin | None = None
     digest: str | None = field(default=None, compare=False)
-
-    def tree(self, name_or_uuid: str) -> TreePlan | None:
-        """The plan of the tree whose root has this UUID or name."""
-        return self._by_root.get(name_or_uuid) or self._by_root.get(normalized(name_or_uuid))
-
-    def selected(self, names: Collection[str]) -> tuple[TreePlan, ...]:
-        """The plans of some trees, in the order of the plan.
-
-        :param names: names or UUIDs of roots, or patterns of names; none: all
-        :raises errors.NoSuchProvider: if one of them is not of the plan
-        """
-        wanted = set()
-        for name in patterns.expanded(names, self._root_uuids, 'tree of the plan'):
-            tree = self.tree(name)
-            if tree is None:
-                raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
-            wanted.add(tree.root_provider_uuid)
-        return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
-
-    def _root_uuids(self) -> dict[str, str]:
-        return {tree.root_provider_name: tree.root_provider_uuid for tree in self.trees}
-
-    @functools.cached_property
-    def _by_root(self) -> dict[str, TreePlan]:
-        """The trees by the names and the UUIDs of their roots; a UUID wins."""
-        by_name = {tree.root_provider_name: tree for tree in self.trees}
-        return by_name | {tree.root_provider_uuid: tree for tree in self.trees}
 
 
 def _is_custom(name: str) -> bool:

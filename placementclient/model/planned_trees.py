@@ -1,0 +1,63 @@
+"""The trees of a plan, whatever the plan does to them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from placementclient import errors
+from placementclient.model import patterns
+from placementclient.model.providers import normalized
+
+
+class PlannedTree(Protocol):
+    """A tree of a plan.
+
+    :ivar follows: the roots of the trees that have to be done before this one
+    """
+
+    @property
+    def root_provider_uuid(self) -> str: ...
+
+    @property
+    def root_provider_name(self) -> str: ...
+
+    @property
+    def follows(self) -> Sequence[str]: ...
+
+
+T = TypeVar('T', bound=PlannedTree)
+
+
+class PlannedTrees(Generic[T]):
+    """Finds the trees of a plan by their roots; a base of both kinds of plans."""
+
+    trees: tuple[T, ...]
+
+    def tree(self, name_or_uuid: str) -> T | None:
+        """The plan of the tree whose root has this UUID or name."""
+        return self._by_root.get(name_or_uuid) or self._by_root.get(normalized(name_or_uuid))
+
+    def selected(self, names: Collection[str]) -> tuple[T, ...]:
+        """The plans of some trees, in the order of the plan.
+
+        :param names: names or UUIDs of roots, or patterns of names; none: all
+        :raises errors.NoSuchProvider: if one of them is not of the plan
+        """
+        wanted = set()
+        for name in patterns.expanded(names, self._root_uuids, 'tree of the plan'):
+            tree = self.tree(name)
+            if tree is None:
+                raise errors.NoSuchProvider(f'The plan has no tree {name!r}')
+            wanted.add(tree.root_provider_uuid)
+        return tuple(tree for tree in self.trees if not names or tree.root_provider_uuid in wanted)
+
+    def _root_uuids(self) -> dict[str, str]:
+        return {tree.root_provider_name: tree.root_provider_uuid for tree in self.trees}
+
+    @functools.cached_property
+    def _by_root(self) -> dict[str, T]:
+        """The trees by the names and the UUIDs of their roots; a UUID wins."""
+        by_name = {tree.root_provider_name: tree for tree in self.trees}
+        return by_name | {tree.root_provider_uuid: tree for tree in self.trees}
