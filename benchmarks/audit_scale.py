@@ -15,7 +15,7 @@ from collections import Counter
 
 from keystoneauth1.session import Session
 
-from placementclient import http, microversion
+from placementclient.client import http, microversion
 from placementclient.direct import Direct
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud

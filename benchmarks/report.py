@@ -37,6 +37,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
+from placementclient.reshape import storage
 
 CHILDREN, CONSUMERS = 2, 4
 SERVER = {'VCPU': 4, 'MEMORY_MB': 16384}
@@ -141,7 +142,7 @@ def main() -> None:
         files.write_snapshot(str(folder / 'cloud.json'), snapshot)
         given = ['--snapshot', str(folder / 'cloud.json')]
         if arguments.plan:
-            files.write_plan(str(folder / 'plan.json'), planned(snapshot))
+            storage.write_plan(str(folder / 'plan.json'), planned(snapshot))
             given += ['--plan', str(folder / 'plan.json')]
         page = folder / 'report.html'
         command = ['resource', 'provider', 'report', *given, '-o', str(page)]

@@ -18,7 +18,7 @@ COLLECT_EVERY = 50_000
 def main() -> int:
     """Run the program.
 
-    :return: an :class:`placementclient.errors.ExitStatus`
+    :return: an :class:`placementclient.client.errors.ExitStatus`
     """
     gc.set_threshold(COLLECT_EVERY)
     # What is left at the end goes with the process: looking for garbage in it takes as long as
@@ -36,7 +36,7 @@ def main() -> int:
     try:
         from placementclient.cli import shell
     except KeyboardInterrupt:
-        from placementclient.errors import ExitStatus
+        from placementclient.client.errors import ExitStatus
 
         return ExitStatus.INTERRUPTED
     try:

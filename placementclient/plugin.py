@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from placementclient import endpoints, errors, microversion
-from placementclient.cli import coexistence, deferral
-from placementclient.wording import without_credentials
+from placementclient.client import endpoints, errors, microversion
+from placementclient.client.wording import without_credentials
+from placementclient.loading import coexistence, deferral
 
 if TYPE_CHECKING:
-    from placementclient.http import Client
+    from placementclient.client.http import Client
 
 T = TypeVar('T')
 D = TypeVar('D')
@@ -157,7 +157,7 @@ def make_client(instance: Any) -> Client:
     :raises errors.UnsupportedVersion: if the operator asked for a version that does not exist
     :raises errors.UsageError: if the embedded service is asked for beside a cloud
     """
-    from placementclient.http import Client
+    from placementclient.client.http import Client
 
     if not hasattr(instance, 'session'):
         # OpenStackClient has authenticated nobody, as the command can do without.

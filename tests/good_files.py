@@ -15,9 +15,9 @@ from placementclient import files
 from placementclient.declaration import declared
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.nova import records
-from placementclient.reshape import journal
-from tests.unit.codec.test_plans import BEFORE, SPEC
+from placementclient.reshape import journal, storage
 from tests.unit.hosts.test_archive import FILES as FACTS
+from tests.unit.planner.records.test_plans import BEFORE, SPEC
 
 SERVER = '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
 ROW = {'consumer_uuid': SERVER, 'resource_class': 'VGPU', 'amount': 1, 'to_provider': 'gpu'}
@@ -88,7 +88,7 @@ device_spec = {"vendor_id": "8086", "product_id": "1572", "address": "0000:81:*.
 device_spec = [{"vendor_id": "10de", "traits": "CUSTOM_A40",
   "address": {"domain": "0000", "bus": ".*", "slot": "0[0-9]", "function": "1"}}]
 """
-PLAN = files.read_plan(str(BEFORE / 'plan.json'))
+PLAN = storage.read_plan(str(BEFORE / 'plan.json'))
 
 
 def tar() -> bytes:
@@ -125,13 +125,13 @@ def of_json(document: Any) -> bytes:
 Reader = Callable[[str], Any]
 GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'snapshot': (files.read_snapshot, [(BEFORE / 'cloud.json').read_bytes()]),
-    'plan': (files.read_plan, [(BEFORE / 'plan.json').read_bytes()]),
+    'plan': (storage.read_plan, [(BEFORE / 'plan.json').read_bytes()]),
     'journal': (
         lambda path: journal.read(path, PLAN),
         [(BEFORE / 'plan.json.journal').read_bytes()],
     ),
-    'specification': (files.read_spec, [YAML.encode(), of_json(SPEC)]),
-    'assignments': (files.read_assignments, [ROWS.encode(), of_json([ROW])]),
+    'specification': (storage.read_spec, [YAML.encode(), of_json(SPEC)]),
+    'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (files.read_document, [YAML.encode(), of_json(SPEC)]),
     'declaration': (text_with(declared.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
     'servers': (document_with(records.servers), [of_json({'servers': SERVERS})]),

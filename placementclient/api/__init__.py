@@ -1,9 +1,9 @@
 """The public Python API: one function for each endpoint, JSON on one side, the model on the other.
 
-Every function takes a :class:`placementclient.http.Client` first and providers by UUID;
-:func:`placementclient.api.resource_provider.find` turns a name into one. What they raise is in
-:mod:`placementclient.errors`. The microversion from which an endpoint exists is in its row of
-:mod:`placementclient.endpoints`.
+Every function takes a :class:`placementclient.client.http.Client` first and providers by UUID;
+:func:`placementclient.api.resource_provider.find` turns a name into one. Their exceptions are
+in :mod:`placementclient.client.errors`. The row of an endpoint in
+:mod:`placementclient.client.endpoints` has the microversion from which it exists.
 """
 
 from __future__ import annotations

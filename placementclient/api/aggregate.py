@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
-from placementclient import endpoints
-from placementclient.decoding import Answer
-from placementclient.http import Client
-from placementclient.microversion import Microversion
+from placementclient.client import endpoints
+from placementclient.client.decoding import Answer
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
 from placementclient.model.freshness import Read
 
 #: From here on aggregates are guarded by the provider's generation.

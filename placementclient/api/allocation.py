@@ -9,9 +9,14 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
-from placementclient import endpoints
-from placementclient.http import Client
-from placementclient.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, TYPED, Microversion
+from placementclient.client import endpoints
+from placementclient.client.http import Client
+from placementclient.client.microversion import (
+    GUARDS_CONSUMERS,
+    KEEPS_CONSUMER_TYPE,
+    TYPED,
+    Microversion,
+)
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, Holding
 from placementclient.model.freshness import Read
 

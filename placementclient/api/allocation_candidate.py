@@ -6,9 +6,9 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
-from placementclient import endpoints
 from placementclient.api import query
-from placementclient.http import Client
+from placementclient.client import endpoints
+from placementclient.client.http import Client
 from placementclient.model.consumers import Allocations, Candidate, Summary
 from placementclient.model.requests import CandidateRequest
 

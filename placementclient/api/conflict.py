@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from placementclient import errors
-from placementclient.retries import asked_pause
+from placementclient.client import errors
+from placementclient.client.retries import asked_pause
 
 if TYPE_CHECKING:
     from placementclient.model.freshness import Read

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from placementclient import endpoints
-from placementclient.http import Client
+from placementclient.client import endpoints
+from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import FIELDS, Inventory
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from placementclient import endpoints, errors
 from placementclient.api.conflict import retried
-from placementclient.http import Client
-from placementclient.microversion import Microversion
+from placementclient.client import endpoints, errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
 
 #: The first microversion that has it.
 SINCE = endpoints.RESHAPE.since

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 
-from placementclient import endpoints
-from placementclient.http import Client
+from placementclient.client import endpoints
+from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 
 

@@ -6,9 +6,9 @@ import builtins
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from placementclient import endpoints, errors
 from placementclient.api import query
-from placementclient.http import Client
+from placementclient.client import endpoints, errors
+from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.requests import Filter

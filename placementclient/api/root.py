@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from placementclient.http import Client
-from placementclient.microversion import Microversion
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
 
 
 def show(client: Client) -> tuple[Microversion, Microversion]:

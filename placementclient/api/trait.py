@@ -5,9 +5,9 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 
-from placementclient import endpoints
-from placementclient.decoding import Answer
-from placementclient.http import Client
+from placementclient.client import endpoints
+from placementclient.client.decoding import Answer
+from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from placementclient import endpoints
-from placementclient.http import Client
-from placementclient.microversion import Microversion
+from placementclient.client import endpoints
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Resources, Usage
 from placementclient.model.freshness import Read
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import singledispatchmethod
 from typing import Any, Protocol
 
-from placementclient import errors
 from placementclient.api import (
     aggregate,
     allocation,
@@ -32,8 +31,9 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
-from placementclient.http import Client
-from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot

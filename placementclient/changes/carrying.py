@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from placementclient import errors
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, EnsuredNames, generations_of
 from placementclient.changes.operations import Operation
@@ -12,8 +11,9 @@ from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Carried
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import Row, rows
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 
 #: Makes the plan again, from what is there now: of the trees with these roots (names or UUIDs).

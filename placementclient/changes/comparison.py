@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from placementclient import errors
 from placementclient.api.conflict import retried
 from placementclient.api.parallel import parallel
 from placementclient.changes import journal, region
@@ -13,14 +12,15 @@ from placementclient.changes.journal import Record
 from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
+from placementclient.changes.records import change_plans, operations
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import chosen_fields, rows
-from placementclient.codec import change_plans, operations
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.wording import first
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.model.snapshots import Snapshot
-from placementclient.wording import first
 
 
 class Obstructed(errors.Differs):

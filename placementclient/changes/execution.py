@@ -16,6 +16,7 @@ from placementclient.changes.journal import Journal, TreeJournal
 from placementclient.changes.operations import Operation, Reshape
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
+from placementclient.changes.records import change_plans, operations
 from placementclient.changes.tree_queue import (
     OtherService,
     Report,
@@ -23,8 +24,7 @@ from placementclient.changes.tree_queue import (
     result_of,
     unknown_outcomes,
 )
-from placementclient.codec import change_plans, operations
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model import origin
 from placementclient.model.outcomes import (
     Outcome,

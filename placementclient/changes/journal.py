@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from placementclient import errors, files
 from placementclient.changes.operations import Operation
-from placementclient.codec import journals, operations, trees
-from placementclient.codec.journals import FORMAT, VERSION, Entry
-from placementclient.codec.trees import TreeRecord
-from placementclient.planner.plan.plan import TreePlan
+from placementclient.changes.records import journals, operations
+from placementclient.changes.records.journals import FORMAT, VERSION, Entry
+from placementclient.client import errors
+from placementclient.files import system
 
 
 class JournalLocked(errors.PlacementError):
@@ -43,7 +42,7 @@ class Record:
     :param reason: why it was left alone
     :param ended_at: when that was noted, as ISO 8601
     :param begun: whether a request may ever have been sent for it
-    :param plan: the last plan that was made for it again, from the live state
+    :param plan: the record of the last plan that was made for it again, from the live state
     :param sent: the intents since it was begun that have all values, as they are in the file
     """
 
@@ -51,7 +50,7 @@ class Record:
     reason: str = ''
     ended_at: str = ''
     begun: bool = False
-    plan: TreePlan | None = None
+    plan: Any = None
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
 
@@ -91,7 +90,7 @@ class Journal:
         header, self._header = self._header, b''
         if header:
             self.lines.append(header, synced=True)
-            files.sync_folder(os.path.dirname(self.lines.path))
+            system.sync_folder(os.path.dirname(self.lines.path))
 
     def intend(
         self, root_provider_uuid: str, intent: Mapping[str, Any], *, synced: bool = True
@@ -118,13 +117,13 @@ class Journal:
         """
         self._write(Entry(at=_now(), tree=root_provider_uuid, outcome=outcome))
 
-    def revise(self, tree: TreePlan) -> None:
-        """Note what a tree is planned to become instead; when this returns, it is on the disk.
+    def revise(self, root_provider_uuid: str, record: Any) -> None:
+        """Note another plan of a tree; when this returns, it is on the disk.
 
+        :param record: of the plan
         :raises JournalFailed: if that is impossible
         """
-        record = trees.tree_record(tree)
-        self._write(Entry(at=_now(), tree=tree.root_provider_uuid, plan=record), synced=True)
+        self._write(Entry(at=_now(), tree=root_provider_uuid, plan=record), synced=True)
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Note that a tree has ended.
@@ -135,7 +134,7 @@ class Journal:
             Entry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
         )
 
-    def _write(self, entry: Entry, *, synced: bool = False, before: bytes = b'') -> None:
+    def _write(self, entry: Entry[Any], *, synced: bool = False, before: bytes = b'') -> None:
         self.begin()
         self.lines.append(before + journals.encode(entry), synced=synced)
         _learn(self.records, entry)
@@ -151,6 +150,10 @@ class JournalFile:
         self.path, self._descriptor = path, descriptor
         self._writing = threading.Lock()
         self._failure: JournalFailed | None = None
+
+    def content(self) -> bytes:
+        """Return all that the file holds."""
+        return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def append(self, content: bytes, *, synced: bool = False) -> None:
         """See :class:`Lines`."""
@@ -201,18 +204,21 @@ Check = Callable[[Mapping[str, Record]], None]
 
 
 @contextlib.contextmanager
-def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Journal]:
+def opened(
+    path: str, identity: str, check: Check | None = None, revision: Any = dict
+) -> Iterator[Journal]:
     """Open the journal of a plan, or begin it, and keep others out meanwhile.
 
     :param path: of the journal
     :param identity: of the plan
+    :param revision: the type of the record of a tree that was planned again
     :raises JournalLocked: if another process has it open
     :raises errors.BadFile: if it belongs to another plan, or cannot be read or written
     """
-    with files.explained(path):
-        descriptor = files.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    with system.explained(path):
+        descriptor = system.open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
-        with files.explained(path):
+        with system.explained(path):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -220,7 +226,7 @@ def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Jou
             if not os.path.samestat(os.fstat(descriptor), os.stat(path)):
                 # Whoever had it has taken it away in between.
                 raise JournalLocked(path)
-            journal = _begun(JournalFile(path, descriptor), descriptor, identity, check)
+            journal = _begun(JournalFile(path, descriptor), identity, check, revision)
         yield journal
         journal.begin()
     finally:
@@ -229,28 +235,31 @@ def opened(path: str, identity: str, check: Check | None = None) -> Iterator[Jou
         os.close(descriptor)
 
 
-def read(path: str, identity: str, check: Check | None = None) -> dict[str, Record]:
+def read(
+    path: str, identity: str, check: Check | None = None, revision: Any = dict
+) -> dict[str, Record]:
     """Return the records of the trees in the journal of a plan; nothing, if there is none.
 
     :param path: of the journal
     :param identity: of the plan
+    :param revision: the type of the record of a tree that was planned again
     :raises errors.BadFile: if it belongs to another plan or cannot be read
     """
     if not os.path.lexists(path):
         return {}
-    with files.explained(path), open(files.open_own(path, os.O_RDONLY), 'rb') as stream:
+    with system.explained(path), open(system.open_own(path, os.O_RDONLY), 'rb') as stream:
         content = stream.read()
-    return _learned(_checked(path, content, identity).entries, check)
+    return _learned(_checked(path, content, identity, revision).entries, check)
 
 
-def _begun(lines: JournalFile, descriptor: int, identity: str, check: Check | None) -> Journal:
-    content = os.pread(descriptor, os.fstat(descriptor).st_size, 0)
-    found = _checked(lines.path, content, identity)
+def _begun(lines: JournalFile, identity: str, check: Check | None, revision: Any) -> Journal:
+    content = lines.content()
+    found = _checked(lines.path, content, identity, revision)
     records = _learned(found.entries, check)
     # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
     before = b'\n' if content and not content.endswith(b'\n') else b''
     if not found.entries:
-        header = Entry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
+        header: Entry[Any] = Entry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
         return Journal(lines, records, before + journals.encode(header))
     journal = Journal(lines, records)
     if found.is_torn:
@@ -266,9 +275,9 @@ def _remove_empty(path: str, descriptor: int) -> None:
         os.unlink(path)
 
 
-def _checked(path: str, content: bytes, identity: str) -> journals.Content:
+def _checked(path: str, content: bytes, identity: str, revision: Any) -> journals.Content:
     """Return the lines, if they are about the plan."""
-    found = journals.decode(content, path)
+    found = journals.decode(content, path, revision)
     if found.entries and found.entries[0].plan != identity:
         raise errors.BadFile(
             path,
@@ -278,7 +287,7 @@ def _checked(path: str, content: bytes, identity: str) -> journals.Content:
     return found
 
 
-def _learned(entries: Iterable[Entry], check: Check | None) -> dict[str, Record]:
+def _learned(entries: Iterable[Entry[Any]], check: Check | None) -> dict[str, Record]:
     records: dict[str, Record] = {}
     for entry in entries:
         _learn(records, entry)
@@ -287,7 +296,7 @@ def _learned(entries: Iterable[Entry], check: Check | None) -> dict[str, Record]
     return records
 
 
-def _learn(records: dict[str, Record], entry: Entry) -> None:
+def _learn(records: dict[str, Record], entry: Entry[Any]) -> None:
     if entry.tree is None:
         return
     record = records.setdefault(entry.tree, Record())
@@ -295,8 +304,8 @@ def _learn(records: dict[str, Record], entry: Entry) -> None:
         record.begun, record.ended = True, None
         if 'values' in entry.intent:
             record.sent.append(entry.intent)
-    elif isinstance(entry.plan, TreeRecord):
-        record.plan = trees.tree_plan(entry.plan)
+    elif entry.plan is not None and not isinstance(entry.plan, str):
+        record.plan = entry.plan
     elif entry.end is not None:
         record.ended, record.reason, record.ended_at = entry.end, entry.reason or '', entry.at
 

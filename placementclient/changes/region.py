@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.changes.plan import ChangeSet
-from placementclient.http import Client
-from placementclient.microversion import TYPED
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import TYPED
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter

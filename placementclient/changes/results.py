@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient import errors
 from placementclient.changes.plan import ChangeSet
 from placementclient.changes.summary import Row
+from placementclient.client import errors
 from placementclient.model.outcomes import State
 
 #: States of a note that says that something is left to do.

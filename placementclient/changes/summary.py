@@ -18,11 +18,11 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
+from placementclient.client.wording import counted
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.wording import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_c
 from graphlib import TopologicalSorter
 from typing import Generic, TypeVar
 
-from placementclient import errors
 from placementclient.changes.journal import JournalFailed
+from placementclient.client import errors
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.planned_trees import PlannedTree
 

@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from placementclient import errors, plugin
+from placementclient import plugin
+from placementclient.client import errors
 
 DEFAULT_WAY, WAY_OF_A_TOKEN = 'password', 'admin_token'
 DEFAULT_INTERFACE, DEFAULT_DOMAIN = 'public', 'default'

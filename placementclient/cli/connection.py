@@ -18,8 +18,8 @@ from placementclient import plugin
 if TYPE_CHECKING:
     import requests
 
-    from placementclient import http
     from placementclient.cli import authentication
+    from placementclient.client import http
 
 #: What the options begin with that only keystoneauth or the SDK knows.
 FOREIGN = ('--os-', '--tls-', '--collect-timing')

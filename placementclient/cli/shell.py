@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from cliff import app, commandmanager
 
-from placementclient import DISTRIBUTION, errors, plugin
-from placementclient.cli import command_help, connection, entry_points
-from placementclient.cli.entry_points import COMMANDS
-from placementclient.render.printable import printable
-from placementclient.wording import without_credentials
+from placementclient import DISTRIBUTION, plugin
+from placementclient.cli import connection
+from placementclient.client import errors
+from placementclient.client.printable import printable
+from placementclient.client.wording import without_credentials
+from placementclient.loading import command_help, entry_points
+from placementclient.loading.entry_points import COMMANDS
 
 if TYPE_CHECKING:
     from placementclient.cli.typist import Typist
@@ -38,11 +40,11 @@ class _LogFile(logging.FileHandler):
     """A file of lines that only its owner reads, and that is no link of somebody else."""
 
     def _open(self) -> TextIOWrapper:
-        from placementclient import files
+        from placementclient.files import system
 
-        with files.explained(self.baseFilename):
+        with system.explained(self.baseFilename):
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            return open(files.open_own(self.baseFilename, flags), 'a', encoding='utf-8')
+            return open(system.open_own(self.baseFilename, flags), 'a', encoding='utf-8')
 
 
 class CommandManager(commandmanager.CommandManager):
@@ -221,7 +223,7 @@ def main(argv: list[str] | None = None, *, session: Any = None) -> int:
     :param argv: the arguments; those of the process if not given
     :param session: a ``keystoneauth1.session.Session`` to use instead of the one that the
         arguments and the environment describe
-    :return: an :class:`placementclient.errors.ExitStatus`
+    :return: an :class:`placementclient.client.errors.ExitStatus`
     """
     argv = sys.argv[1:] if argv is None else argv
     try:

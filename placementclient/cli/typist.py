@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from placementclient import errors
-from placementclient.render.printable import printable
+from placementclient.client import errors
+from placementclient.client.printable import printable
 
 
 class Typed(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from placementclient import errors
+from placementclient.client import errors
 
 T = TypeVar('T')
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from placementclient.cli import command_help
+from placementclient.loading import command_help
 
 #: What stands for a value tells which values there are.
 BY_METAVAR = {

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from placementclient import errors
-from placementclient.planner.spec.documents import Cursor, read
+from placementclient.client import errors
+from placementclient.codec.cursors import Cursor, read
 from placementclient.planner.spec.specification import inventory_fields
 
 #: The version of Nova's provider configuration files that is known.

@@ -19,8 +19,8 @@ import urllib3
 from keystoneauth1 import loading, plugin
 from requests.adapters import HTTPAdapter
 
-from placementclient import errors
-from placementclient.wording import installing
+from placementclient.client import errors
+from placementclient.client.wording import installing
 
 if TYPE_CHECKING:
     from placementclient.direct.service import Service
@@ -79,8 +79,8 @@ class Direct(plugin.FixedEndpointPlugin):
 
     The service starts with the first request. Without arguments it works on a SQLite file in the
     user's data directory, which it creates and migrates; a database that is named is never
-    created or migrated. Requests raise `placementclient.errors.DirectError` where the service
-    cannot start.
+    created or migrated. Requests raise `placementclient.client.errors.DirectError` where the
+    service cannot start.
 
     :param placement_database: an SQLAlchemy URL; wins over the connection in the file
     :param placement_conf: a deployment's ``placement.conf``: its options and its policy apply,
@@ -129,7 +129,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
         Nothing is done if one is refused, or something is raised.
 
-        :raises placementclient.errors.ServerError: if the database refuses
+        :raises placementclient.client.errors.ServerError: if the database refuses
         """
         caller = {'X-User-Id': CALLER, 'X-Tenant-Id': CALLER, 'X-Roles': self._headers['X-Roles']}
         with self._transport.started().transaction(caller):

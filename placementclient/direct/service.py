@@ -23,7 +23,7 @@ from oslo_config import cfg
 from oslo_context import context
 from sqlalchemy import URL, event
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.direct import constants, database_url
 from placementclient.direct.modules import PrivateModules
 from placementclient.direct.tables import Tables
@@ -45,8 +45,8 @@ _MIGRATING = threading.Lock()
 def start(database: str | None, conf_file: str | None) -> Service:
     """The service on the operator's database, or on the user's own if none is named.
 
-    :raises placementclient.errors.DirectError: the database is not there, or not as the server
-        needs it
+    :raises placementclient.client.errors.DirectError: the database is not there, or not as
+        the server needs it
     """
     if not (database or conf_file):
         return _start_own()

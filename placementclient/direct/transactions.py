@@ -17,7 +17,7 @@ from microversion_parse.middleware import MicroversionMiddleware
 from oslo_db.exception import DBError
 from sqlalchemy.exc import SQLAlchemyError
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.direct.modules import PrivateModules
 
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple, cast
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.hosts import libvirt
 from placementclient.hosts.facts import Domain, HostFacts, MediatedDevice
 

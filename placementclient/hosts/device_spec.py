@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.codec.decoding import said
 from placementclient.hosts.devices import PF, Device
 

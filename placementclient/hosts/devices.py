@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import msgspec
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import counted, lines_of
 from placementclient.codec.decoding import said
 from placementclient.hosts import markup
 from placementclient.model.providers import is_uuid
-from placementclient.wording import counted, lines_of
 
 COLUMNS = (
     'hypervisor_hostname',

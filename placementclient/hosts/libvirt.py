@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 import msgspec
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.codec.decoding import said
 from placementclient.hosts import markup
 from placementclient.hosts.facts import Domain, MediatedDevice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 
-from placementclient import errors
+from placementclient.client import errors
 
 #: How deep elements may be nested, and how many there may be: of 100,000 rows with 9 fields.
 MOST_LEVELS = 64

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import os_traits
 from os_resource_classes import STANDARDS
 
+from placementclient.client.wording import meant
 from placementclient.model.providers import is_uuid
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import Snapshot
-from placementclient.wording import meant
 
 
 class Absent(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from placementclient import errors
-from placementclient.errors import ExitStatus
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
 
 
 class State(enum.StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping
 
-from placementclient import errors
-from placementclient.wording import suggestion
+from placementclient.client import errors
+from placementclient.client.wording import suggestion
 
 
 def is_pattern(name: str) -> bool:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Collection, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model import patterns
 from placementclient.model.providers import normalized
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from placementclient import errors
+from placementclient.client import errors
 
 #: The trait of a provider whose inventory others use through a common aggregate.
 SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'

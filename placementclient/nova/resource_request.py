@@ -14,11 +14,11 @@ from itertools import pairwise
 
 import os_resource_classes
 
+from placementclient.client.wording import meant
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.nova import OWNER_NOVA
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.wording import meant
 
 _EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})

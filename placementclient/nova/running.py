@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.nova import service
 
 #: How long the answer is waited for, in seconds: in a maintenance window Nova may be down.

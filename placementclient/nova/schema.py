@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.codec.decoding import said
 
 #: The largest amount that Nova's database holds.

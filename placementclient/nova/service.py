@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from placementclient import errors
-from placementclient.http import USER_AGENT, Client, translated
+from placementclient.client import errors
+from placementclient.client.http import USER_AGENT, Client, translated
 
 #: From here on migrations have UUIDs, and are listed in pages.
 _MICROVERSION = '2.59'

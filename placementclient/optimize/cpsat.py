@@ -6,8 +6,8 @@ import importlib
 import threading
 from typing import Any, NamedTuple
 
-from placementclient import errors
-from placementclient.wording import installing
+from placementclient.client import errors
+from placementclient.client.wording import installing
 
 
 class Solved(NamedTuple):

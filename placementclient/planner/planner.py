@@ -5,7 +5,9 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Collection, Sequence
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import grouped, suggestion
+from placementclient.codec import cursors
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
@@ -21,14 +23,13 @@ from placementclient.planner.infeasibility import (
 )
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
-from placementclient.planner.spec import check, documents, selection
+from placementclient.planner.spec import check, selection
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Selection, Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.tree_groups import Outcome, TreeGroups, TreePlanner
-from placementclient.wording import grouped, suggestion
 
 
 def make(
@@ -115,7 +116,7 @@ class _Maker:
         self.slack: list[Slack] = []
         self.undecided: list[OpenRow] = []
         self.unproved: list[Undetermined | Undecidable] = []
-        self.faults, self.row_faults = documents.Faults(), documents.Faults()
+        self.faults, self.row_faults = cursors.Faults(), cursors.Faults()
         self.entries: set[str] = set()
         self._groups = TreeGroups(self._planner)
         self.spec = spec

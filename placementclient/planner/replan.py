@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.assign import assign

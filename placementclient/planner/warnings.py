@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from placementclient.client.wording import counted
 from placementclient.model.nova import (
     CHILD_FORMS,
     COMPUTE_NODE,
@@ -18,7 +19,6 @@ from placementclient.model.servers import ServerMigration
 from placementclient.planner.plan.plan import Notice, TreePlan
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
-from placementclient.wording import counted
 
 
 def warnings_of(

@@ -8,12 +8,12 @@ from dataclasses import replace
 import os_traits
 from os_resource_classes import STANDARDS
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import first, meant
 from placementclient.declaration.declared import Declared
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.wording import first, meant
 
 
 class InUse(errors.PlacementError):

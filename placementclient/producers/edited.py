@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import listed, meant
 from placementclient.model.inventories import LARGEST_RATIO, UNLIMITED, Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.wording import listed, meant
 
 #: The fields of inventories that are given, by class.
 Given = Mapping[str, Mapping[str, Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.consumers import Allocations, Consumer, Resources
 from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import Provider

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from placementclient.changes.results import Note
+from placementclient.client.wording import listed
 from placementclient.insight.topology import is_sharing
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
-from placementclient.wording import listed
 
 
 def synced(

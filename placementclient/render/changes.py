@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from placementclient.changes.results import Carried, Note
 from placementclient.changes.summary import Row
+from placementclient.client.printable import printable
 from placementclient.model.outcomes import State
 from placementclient.render.columns import Output
 from placementclient.render.facts import Facts
-from placementclient.render.printable import printable
 
 if TYPE_CHECKING:
     from prettytable import PrettyTable

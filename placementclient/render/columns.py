@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from placementclient.microversion import LOWEST, Microversion
+from placementclient.client.microversion import LOWEST, Microversion
 from placementclient.render.facts import Amounts, Groups
 
 if TYPE_CHECKING:

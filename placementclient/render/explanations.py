@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from placementclient.client.wording import counted
 from placementclient.insight.candidates.explanation import Explanation, Host, Relaxation
 from placementclient.insight.candidates.provider_index import Offer
 from placementclient.insight.candidates.requirements import Kind, Requirement
 from placementclient.insight.candidates.shortages import Reason, Shortage
-from placementclient.wording import counted
 
 _LIMITS = {
     Reason.FREE: '{amount} free on {provider}',

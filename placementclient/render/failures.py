@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from placementclient import errors
-from placementclient.wording import grouped
+from placementclient.client import errors
+from placementclient.client.wording import grouped
 
 #: How many faults of a file are told.
 MOST = 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 
+from placementclient.client.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import Shortfall
@@ -12,7 +13,6 @@ from placementclient.insight.audit.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
 from placementclient.render.repairs import Invocation, next_step
-from placementclient.wording import counted, listed
 
 _FINDING = Columns(
     Column('id'),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from placementclient.client.printable import printable, unbroken
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
-from placementclient.render.printable import printable, unbroken
 
 _DOT_HEADER = """\
 digraph placement {

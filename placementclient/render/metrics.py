@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import installing
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.wording import installing
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
+from placementclient.client.printable import printable, unbroken
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
 from placementclient.render import style
 from placementclient.render.graphs import Node, nodes
-from placementclient.render.printable import printable, unbroken
 from placementclient.render.trees import remarks
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.

@@ -9,12 +9,12 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
+from placementclient.client.wording import counted, grouped
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.plan.state_changes import Content, ProviderChange
 from placementclient.render import changes, trees
-from placementclient.wording import counted, grouped
 
 
 def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
+from placementclient.client.wording import counted
 from placementclient.model.outcomes import Deviation, Outcome, Rehearsal, TreeStatus
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.render.columns import Output
-from placementclient.wording import counted
 
 _TREES = ('tree', 'state', 'reason')
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from placementclient.render.printable import printable
+from placementclient.client.printable import printable
 
 _CODES = {'bold': 1, 'dim': 2, 'red': 31, 'green': 32, 'yellow': 33, 'cyan': 36}
 #: From which part of the capacity on usage is shown in which colour.

@@ -6,7 +6,7 @@ from typing import Any
 
 from placementclient.changes import comparison, execution
 from placementclient.changes.plan import ChangePlan
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, Outcome, TreeStatus
 from placementclient.planner.plan.plan import Plan
 from placementclient.reshape import executor

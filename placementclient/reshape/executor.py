@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placementclient import errors
 from placementclient.api import reshaper
 from placementclient.api.parallel import parallel
 from placementclient.changes.tree_queue import (
@@ -15,7 +14,8 @@ from placementclient.changes.tree_queue import (
     result_of,
     unknown_outcomes,
 )
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model import origin
 from placementclient.model.outcomes import Outcome, State
 from placementclient.planner.plan import invariants

@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from placementclient import errors
 from placementclient.changes import journal
 from placementclient.changes.journal import Journal, JournalFailed, JournalLocked, Record
-from placementclient.codec import plans
+from placementclient.client import errors
 from placementclient.planner.plan import invariants, review
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.records import plans
+from placementclient.planner.records.trees import TreeRecord, tree_plan
 
 __all__ = ['Journal', 'JournalFailed', 'JournalLocked', 'Record', 'opened', 'read', 'revised']
 
@@ -22,7 +23,9 @@ def opened(path: str, plan: Plan) -> AbstractContextManager[Journal]:
 
     :raises errors.BadFile: also if a tree was to become something else than was reviewed
     """
-    return journal.opened(path, plans.identity(plan), partial(_check_revised, path, plan))
+    return journal.opened(
+        path, plans.identity(plan), partial(_check_revised, path, plan), TreeRecord
+    )
 
 
 def read(path: str, plan: Plan) -> dict[str, Record]:
@@ -30,7 +33,7 @@ def read(path: str, plan: Plan) -> dict[str, Record]:
 
     :raises errors.BadFile: also if a tree was to become something else than was reviewed
     """
-    return journal.read(path, plans.identity(plan), partial(_check_revised, path, plan))
+    return journal.read(path, plans.identity(plan), partial(_check_revised, path, plan), TreeRecord)
 
 
 def revised(plan: Plan, records: Mapping[str, Record]) -> Plan:
@@ -38,7 +41,9 @@ def revised(plan: Plan, records: Mapping[str, Record]) -> Plan:
 
     :param records: of its journal, as :func:`read` has them
     """
-    again = {uuid: record.plan for uuid, record in records.items() if record.plan is not None}
+    again = {
+        uuid: tree_plan(record.plan) for uuid, record in records.items() if record.plan is not None
+    }
     return replace(
         plan, trees=tuple(again.get(tree.root_provider_uuid, tree) for tree in plan.trees)
     )
@@ -49,7 +54,7 @@ def _check_revised(path: str, plan: Plan, records: Mapping[str, Record]) -> None
     reviewed = {tree.root_provider_uuid: tree for tree in plan.trees}
     for root_uuid, record in records.items():
         if record.plan is not None:
-            _check_tree(path, plan, reviewed.get(root_uuid), record.plan)
+            _check_tree(path, plan, reviewed.get(root_uuid), tree_plan(record.plan))
 
 
 def _check_tree(path: str, plan: Plan, reviewed: TreePlan | None, again: TreePlan) -> None:

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from placementclient import errors
 from placementclient.api import allocation, inventory, resource_provider
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer, Holding, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from placementclient import errors
 from placementclient.api import aggregate, allocation, trait
 from placementclient.changes.operations import (
     ConsumerChange,
@@ -15,7 +14,8 @@ from placementclient.changes.operations import (
     SetAggregates,
     SetTraits,
 )
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, trait
-from placementclient.http import Client
-from placementclient.microversion import TYPED
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import TYPED
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan

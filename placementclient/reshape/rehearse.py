@@ -10,14 +10,15 @@ from typing import Any
 
 from keystoneauth1.session import Session
 
-from placementclient import errors
 from placementclient.changes.operations import ConsumerChange
 from placementclient.changes.tree_queue import Report
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST
+from placementclient.client.wording import listed
 from placementclient.codec.encoding import builtins
 from placementclient.codec.snapshots import consumer_record, provider_record
 from placementclient.direct import Direct
-from placementclient.http import Client
-from placementclient.microversion import HIGHEST
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import Deviation, Rehearsal
@@ -29,7 +30,6 @@ from placementclient.reshape import engines, live_state
 from placementclient.reshape.engines import AnyPlan
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
-from placementclient.wording import listed
 
 
 def rehearse(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from placementclient import errors
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import replan
 from placementclient.planner.plan import review

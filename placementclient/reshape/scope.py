@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from placementclient.api import resource_provider
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.providers import Provider, normalized
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.values import Spec

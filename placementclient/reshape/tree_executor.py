@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.changes.applier import Applier, EnsuredNames
 from placementclient.changes.journal import TreeJournal
@@ -21,10 +20,12 @@ from placementclient.changes.operations import (
     SetTraits,
 )
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.records import trees
 from placementclient.reshape import deviations, live_state, preconditions, replanning
 from placementclient.reshape.journal import Journal
 from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
@@ -62,7 +63,8 @@ class Run:
 
     def current(self, tree: TreePlan) -> TreePlan:
         """A tree as it was planned last: in the plan, or again while it was applied."""
-        return self.journal.of(tree.root_provider_uuid).plan or tree
+        record = self.journal.of(tree.root_provider_uuid).plan
+        return trees.tree_plan(record) if record else tree
 
 
 class TreeExecutor:
@@ -178,7 +180,7 @@ class TreeExecutor:
         :param drift: what, a sentence without its full stop
         """
         self.tree = replanning.replanned(self._client, self._run.plan, self.tree, drift)
-        self._journal.revise(self.tree)
+        self._journal.revise(self.tree.root_provider_uuid, trees.tree_record(self.tree))
         self._remarks = [f'planned again, as {drift}']
 
     def _check_elsewhere(self) -> None:

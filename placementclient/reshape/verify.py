@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.api.parallel import parallel
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import deviations, journal, live_state, preconditions, reading

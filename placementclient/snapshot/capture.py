@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from placementclient import errors, program
+from placementclient import program
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.api.parallel import parallel
-from placementclient.http import Client
-from placementclient.microversion import GUARDS_CONSUMERS, TYPED
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from placementclient import endpoints, errors
 from placementclient.api import resource_provider
-from placementclient.http import Client
+from placementclient.client import endpoints, errors
+from placementclient.client.http import Client
 from placementclient.model import patterns
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, generations_of
@@ -13,11 +12,12 @@ from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.rebase import Obstacle, rebase
 from placementclient.changes.simulation import simulate
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.wording import listed
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import capture
-from placementclient.wording import listed
 
 #: Trees that are read at a time, to see what is there.
 WORKERS = 4

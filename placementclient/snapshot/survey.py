@@ -10,11 +10,11 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from placementclient import errors
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.api.parallel import parallel
-from placementclient.http import Client
-from placementclient.microversion import Microversion
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from placementclient.api import resource_provider
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
+from placementclient.client.http import Client
 from placementclient.declaration.declared import Declared
-from placementclient.http import Client
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.declared import declared
 from placementclient.snapshot.capture import capture

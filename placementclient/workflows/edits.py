@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from placementclient import errors, program
+from placementclient import program
 from placementclient.api import (
     aggregate,
     inventory,
@@ -17,14 +17,15 @@ from placementclient.api import (
 )
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.wording import meant
 from placementclient.model import patterns
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit, Edited, edited
-from placementclient.wording import meant
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.results import Note
-from placementclient.http import Client
-from placementclient.microversion import TYPED
+from placementclient.client.http import Client
+from placementclient.client.microversion import TYPED
 from placementclient.model.servers import ServerDetail
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.healed import healed

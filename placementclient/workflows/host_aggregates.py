@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from placementclient import errors
 from placementclient.api import aggregate, resource_provider
 from placementclient.api.parallel import parallel
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.results import Note
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.freshness import Read
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.providers import SHARING_TRAIT

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from placementclient.api import allocation_candidate, resource_provider
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.insight.candidates.provider_index import Offer
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState

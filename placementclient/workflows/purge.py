@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.results import Note
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.wording import first
 from placementclient.insight.topology import is_sharing
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
@@ -17,7 +18,6 @@ from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.purged import Objection, Surroundings, purged
 from placementclient.snapshot import capture, survey
-from placementclient.wording import first
 
 _COMMAND = 'resource provider purge'
 #: So many providers are asked for one by one; if it is more, all are listed.

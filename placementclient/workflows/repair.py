@@ -10,7 +10,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.results import Carried
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import Snapshot

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from placementclient import errors
 from placementclient.api import resource_class, trait
-from placementclient.http import Client
-from placementclient.wording import meant
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.wording import meant
 
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
 #: What can be made.

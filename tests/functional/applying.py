@@ -7,10 +7,9 @@ import sys
 from keystoneauth1 import noauth
 from keystoneauth1.session import Session
 
-from placementclient import files
-from placementclient.http import Client
-from placementclient.microversion import HIGHEST
-from placementclient.reshape import executor
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST
+from placementclient.reshape import executor, storage
 
 
 def client_of(url: str) -> Client:
@@ -21,6 +20,6 @@ def client_of(url: str) -> Client:
 if __name__ == '__main__':
     service_url, path, tree = sys.argv[1:]
     outcome = executor.apply(
-        client_of(service_url), files.read_plan(path), f'{path}.journal', trees=[tree]
+        client_of(service_url), storage.read_plan(path), f'{path}.journal', trees=[tree]
     )
     sys.exit(outcome.exit_status)

@@ -15,7 +15,7 @@ from pathlib import Path
 from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
-from placementclient import http, microversion
+from placementclient.client import http, microversion
 
 
 def free_port() -> int:

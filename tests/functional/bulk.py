@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from placementclient.api import resource_provider
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 
 

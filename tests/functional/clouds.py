@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from placementclient.api import allocation, resource_provider
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

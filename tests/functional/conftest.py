@@ -17,8 +17,8 @@ import pytest
 from keystoneauth1 import noauth
 from keystoneauth1.session import Session
 
-from placementclient import http, microversion
 from placementclient.cli import shell
+from placementclient.client import http, microversion
 from placementclient.direct import Direct
 from tests.functional import browser, databases
 

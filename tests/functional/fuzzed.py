@@ -19,18 +19,20 @@ import pytest
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
-from placementclient import errors, files, http, microversion, serving
+from placementclient import files
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
 from placementclient.cli import shell
+from placementclient.client import errors, http, microversion
+from placementclient.client.printable import printable
+from placementclient.commands.inspection import serving
 from placementclient.direct import Direct
 from placementclient.model.consumers import Consumer
-from placementclient.render.printable import printable
 from placementclient.snapshot import restore
 from tests.functional import databases
 from tests.fuzzing import TEXTS
 from tests.good_files import GOOD
-from tests.unit.codec.test_plans import BEFORE
 from tests.unit.commands.test_registry import examples_of, name
+from tests.unit.planner.records.test_plans import BEFORE
 
 POINTS = sorted(
     itertools.chain(

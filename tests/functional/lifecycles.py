@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.snapshot import capture
 from tests.functional.clouds import content
 from tests.functional.conftest import Placement, Result

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.consumers import Resources
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.api.conflict import edited
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.snapshot import capture
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result

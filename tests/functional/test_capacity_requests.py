@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import http, microversion
 from placementclient.api import allocation, allocation_candidate
+from placementclient.client import http, microversion
+from placementclient.client.http import Client
 from placementclient.direct import Direct
-from placementclient.http import Client
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology, is_sharing

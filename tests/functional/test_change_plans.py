@@ -13,16 +13,17 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import errors, files, http, microversion
 from placementclient.api import allocation, inventory, trait
 from placementclient.changes import comparison, execution
 from placementclient.changes.plan import ChangePlan, plan
 from placementclient.changes.tree_queue import OtherService
+from placementclient.client import errors, http, microversion
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.direct import Direct
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
+from placementclient.reshape import storage
 from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.functional.conftest import Placement
@@ -184,10 +185,10 @@ def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_
 
 def test_a_plan_that_was_edited_is_refused(client: Client, tmp_path: Path) -> None:
     path = tmp_path / 'plan.json'
-    files.write_change_plan(str(path), ratio_plan(client))
+    storage.write_change_plan(str(path), ratio_plan(client))
     path.write_text(path.read_text().replace('"total":', '"total":1', 1))
     with pytest.raises(errors.BadFile, match='was edited'):
-        files.read_any_plan(str(path))
+        storage.read_any_plan(str(path))
 
 
 def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:

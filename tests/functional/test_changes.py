@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from placementclient import http
 from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
+from placementclient.client import http
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot.capture import capture
 from tests.snapshot_pairs import content, pair, with_types_of

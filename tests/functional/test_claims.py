@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import allocation, usage
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from tests.functional.clouds import disturbed, uuid_of, watched
 from tests.functional.conftest import Placement

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import inventory, resource_provider, trait
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.conftest import Placement

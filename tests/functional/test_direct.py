@@ -20,7 +20,8 @@ import requests
 import requests_mock
 from keystoneauth1 import adapter, loading, noauth, session
 
-from placementclient import direct, errors
+from placementclient import direct
+from placementclient.client import errors
 
 pytest.importorskip('placement')
 

@@ -14,14 +14,14 @@ import sqlalchemy
 from jsonschema import Draft202012Validator
 from keystoneauth1.session import Session
 
-from placementclient import errors, files
 from placementclient.api import resource_provider, trait
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST
 from placementclient.direct import Direct
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
-from placementclient.microversion import HIGHEST
 from placementclient.model.outcomes import State
-from placementclient.reshape import executor, verify
+from placementclient.reshape import executor, storage, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -135,10 +135,10 @@ def test_the_server_makes_once_what_does_not_change(
 KILLED = """
     import os, sys
     from keystoneauth1.session import Session
-    from placementclient import files
+    from placementclient.reshape import storage
     from placementclient.direct import Direct
-    from placementclient.http import Client
-    from placementclient.microversion import HIGHEST
+    from placementclient.client.http import Client
+    from placementclient.client.microversion import HIGHEST
     from placementclient.reshape import executor
 
     database, path, run, left = sys.argv[1:]
@@ -154,7 +154,7 @@ KILLED = """
     client = Client(Session(auth=Direct(database)), HIGHEST)
     client.supported()
     os.fsync = killed
-    getattr(executor, run)(client, files.read_plan(path), f'{path}.journal')
+    getattr(executor, run)(client, storage.read_plan(path), f'{path}.journal')
 """
 
 
@@ -165,7 +165,7 @@ def test_killed_at_any_sync_it_goes_on(tmp_path: Path, syncs: int) -> None:
         client = Client(Session(auth=direct), HIGHEST)
         before = clouds.loaded(client, clouds.cloud(hosts=2))
         plan = clouds.plan_of(before, moved_trait=True)
-    files.write_plan(path, plan)
+    storage.write_plan(path, plan)
     database = f'sqlite:///{os.environ["XDG_DATA_HOME"]}/placementclient/placement.sqlite'
     for run in ('apply', 'rollback'):
         words = [sys.executable, '-c', textwrap.dedent(KILLED), database, path, run, str(syncs)]

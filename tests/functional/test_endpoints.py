@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import endpoints, errors
-from placementclient.endpoints import Endpoint
-from placementclient.http import Client
-from placementclient.microversion import HIGHEST, LOWEST, Microversion
-from tests.unit.test_endpoints import fields
+from placementclient.client import endpoints, errors
+from placementclient.client.endpoints import Endpoint
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
+from tests.unit.client.test_endpoints import fields
 
 UUID = '9cfef3b3-1b47-4ae9-9e30-f2a1f3b9a2d7'
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import files, http, microversion
+from placementclient import files
 from placementclient.api import trait
+from placementclient.client import http, microversion
 from placementclient.direct import Direct
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
-from placementclient import retries
 from placementclient.api import conflict
+from placementclient.client import retries
 from placementclient.direct import Direct
 from tests.functional.fuzzed import EXAMPLES, POINTS, Program, check, examples_of, name
 from tests.fuzzing import VALUES, examples, replaced

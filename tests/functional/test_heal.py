@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from placementclient.api import allocation
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.nova import service as compute
 from placementclient.snapshot import capture

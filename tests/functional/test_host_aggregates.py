@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from placementclient.api import aggregate, resource_provider, trait
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.nova import service as compute
 from placementclient.snapshot import capture
 from tests.functional.clouds import content, disturbed, uuid_of

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import files, http, microversion
+from placementclient import files
 from placementclient.api import allocation, allocation_candidate, inventory, trait
+from placementclient.client import http, microversion
+from placementclient.client.http import Client
 from placementclient.direct import Direct
-from placementclient.http import Client
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.capacity import fits, totals
 from placementclient.insight.capacity.totals import ALL

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import errors, http, microversion
 from placementclient.api import allocation, allocation_candidate
+from placementclient.client import errors, http, microversion
+from placementclient.client.http import Client
 from placementclient.direct import Direct
-from placementclient.http import Client
 from placementclient.insight.capacity import fits
 from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import ALL

@@ -9,7 +9,7 @@ import pytest
 
 from placementclient import files
 from placementclient.api import resource_provider, trait
-from placementclient.http import Client
+from placementclient.client.http import Client
 from tests.functional.conftest import Placement
 from tests.functional.planted import uuid_of
 from tests.functional.test_insight_capacity import mixed

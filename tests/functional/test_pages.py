@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors, files
 from placementclient.api import allocation, resource_provider
 from placementclient.changes import execution
 from placementclient.changes.plan import ChangePlan
-from placementclient.http import Client
-from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
+from placementclient.reshape import storage
 from placementclient.snapshot import capture
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result
@@ -327,7 +328,7 @@ def test_a_plan_is_applied_and_taken_back_by_requests_alone(
     before = content(capture.capture(client))
     path = str(tmp_path / 'plan.json')
     assert placement(f'{PURGE} --force --plan {path}').status == 0
-    plan = files.read_any_plan(path)
+    plan = storage.read_any_plan(path)
     assert isinstance(plan, ChangePlan)
     for act in (execution.apply, execution.rollback):
         with pytest.raises(Killed), killed_at(client, 1):

@@ -16,9 +16,10 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
 from placementclient import files
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from placementclient.reshape import storage
 from placementclient.snapshot import capture
 from tests.functional import clouds, hosts
 from tests.functional.browser import all_of, cells, one, opened
@@ -239,7 +240,7 @@ def test_a_plan_before_and_after(
     snapshot = clouds.loaded(client, clouds.cloud(2))
     plan = clouds.plan_of(snapshot, moved_trait=True)
     path = tmp_path / 'plan.json'
-    files.write_plan(str(path), plan)
+    storage.write_plan(str(path), plan)
     shown(browser, placement, tmp_path, '--plan', str(path))
     assert cells(one(browser, '#changed'))[-1] == ['VGPU', '8', '8', '16', '16']
     listing = one(browser, '#planned-trees')
@@ -333,7 +334,7 @@ def test_narrow_and_wide_light_and_dark(
     browser: WebDriver, placement: Placement, tmp_path: Path, width: int, scheme: str
 ) -> None:
     plan = clouds.plan_of(clouds.used(clouds.cloud(2)))
-    files.write_plan(str(tmp_path / 'plan.json'), plan)
+    storage.write_plan(str(tmp_path / 'plan.json'), plan)
     path = saved(tmp_path, clouds.used(clouds.cloud(2)))
     options = ['--snapshot', path, '--plan', str(tmp_path / 'plan.json')]
     features = [{'name': 'prefers-color-scheme', 'value': scheme}]
@@ -352,7 +353,7 @@ def test_print_has_each_tree_of_the_plan_open(
     browser: WebDriver, placement: Placement, tmp_path: Path
 ) -> None:
     snapshot = clouds.used(clouds.cloud(30))
-    files.write_plan(str(tmp_path / 'plan.json'), clouds.plan_of(snapshot))
+    storage.write_plan(str(tmp_path / 'plan.json'), clouds.plan_of(snapshot))
     path = saved(tmp_path, snapshot)
     shown(browser, placement, tmp_path, '--snapshot', path, '--plan', str(tmp_path / 'plan.json'))
     browser.execute_script(

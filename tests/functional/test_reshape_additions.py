@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from placementclient.api import allocation, resource_provider
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner

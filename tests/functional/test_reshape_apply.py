@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.direct.modules import PrivateModules
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
 from placementclient.model.outcomes import State
 from placementclient.reshape import executor, verify
 from placementclient.snapshot import capture

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import errors, files
+from placementclient import files
 from placementclient.api import allocation
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import service
+from placementclient.reshape import storage
 from placementclient.snapshot import capture, restore
 from tests.documents import document
 from tests.functional import clouds
@@ -219,9 +221,9 @@ def test_a_plan_that_was_made_of_another_service_says_so(
     placement: Placement, cloud: Snapshot
 ) -> None:
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
-    plan = files.read_plan('plan.json')
+    plan = storage.read_plan('plan.json')
     there = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
-    files.write_plan('plan.json', replace(plan, origin=there))
+    storage.write_plan('plan.json', replace(plan, origin=there))
     said = placement(f'{PREFIX} apply plan.json --yes')
     assert said.status == 0
     extent, made, *_ = said.stderr.splitlines()
@@ -279,10 +281,10 @@ def test_what_a_plan_says_of_owners_is_compared(
 ) -> None:
     """An edited plan does not hand consumers over: the embedded service reads who owns them."""
     assert placement(f'{PLAN} --assignments gpu-map.csv').status == 0
-    plan = files.read_plan('plan.json')
+    plan = storage.read_plan('plan.json')
     (tree,) = plan.trees
     stolen = tuple(replace(each, project_id='thief') for each in tree.consumers)
-    files.write_plan('plan.json', replace(plan, trees=(replace(tree, consumers=stolen),)))
+    storage.write_plan('plan.json', replace(plan, trees=(replace(tree, consumers=stolen),)))
     assert placement(f'{PREFIX} apply plan.json --yes').status == 0
     there = capture.capture(client).consumers
     for uuid, consumer in cloud.consumers.items():

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from placementclient.api import allocation, inventory, resource_class, resource_provider, trait
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot

@@ -17,17 +17,18 @@ import pytest
 from keystoneauth1.session import Session
 
 import placementclient
-from placementclient import files, http, microversion
+from placementclient import files
 from placementclient.cli import shell
-from placementclient.codec import plans as codec
+from placementclient.client import http, microversion
+from placementclient.client.errors import ExitStatus
 from placementclient.direct import Direct
-from placementclient.errors import ExitStatus
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, warnings
 from placementclient.planner.infeasibility import SpecFault
+from placementclient.planner.records import plans as codec
 from placementclient.planner.spec import assignments, specification
-from placementclient.reshape import deviations, live_state, preconditions, tree_executor
+from placementclient.reshape import deviations, live_state, preconditions, storage, tree_executor
 from placementclient.snapshot import capture, restore
 from tests.documents import document
 from tests.functional import guide
@@ -140,7 +141,7 @@ def test_a_specification(
     assert 'True' not in run('verify plan.json -f value')
     assert 'rolled back' in run('rollback plan.json --yes')
     concerned = {
-        root for tree in files.read_plan('plan.json').trees for root in live_state.roots_of(tree)
+        root for tree in storage.read_plan('plan.json').trees for root in live_state.roots_of(tree)
     }
     after = _content(capture.capture(_client(session), sorted(concerned)))
     assert after
@@ -151,7 +152,7 @@ def test_a_specification(
 def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
     guide.written(guide.FILES, tmp_path)
     plan = planner.make(
-        guide.hosts(), files.read_spec(name), allow_inferred=name.startswith('long')
+        guide.hosts(), storage.read_spec(name), allow_inferred=name.startswith('long')
     )
     assert plan.trees
 
@@ -167,7 +168,7 @@ def test_the_forms_of_assignments(tmp_path: Path) -> None:
     read = [
         [
             (row.consumer_uuid, row.resource_class, row.to_provider)
-            for row in files.read_assignments(f'map.{form}')
+            for row in storage.read_assignments(f'map.{form}')
         ]
         for form in ('csv', 'yaml', 'json')
     ]
@@ -183,7 +184,7 @@ def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
     guide.write_map(tmp_path / 'gpu-map.csv')
     snapshot = guide.hosts()
     plan = planner.make(
-        snapshot, files.read_spec('vgpu.yaml'), files.read_assignments('gpu-map.csv')
+        snapshot, storage.read_spec('vgpu.yaml'), storage.read_assignments('gpu-map.csv')
     )
     shown = codec.document(plan)
     tree = shown['trees'][0]

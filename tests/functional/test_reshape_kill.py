@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.planner.plan.plan import Plan
 from placementclient.reshape import executor, journal, verify
 from placementclient.snapshot import capture

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

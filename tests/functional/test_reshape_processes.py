@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import files
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, journal, verify
+from placementclient.reshape import executor, journal, storage, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
@@ -40,7 +39,7 @@ def planned(client: Client, folder: Path, hosts: int, children: int = 2) -> tupl
     before = clouds.loaded(client, clouds.cloud(hosts=hosts, servers=2))
     plan = clouds.plan_of(before, children, moved_trait=True)
     path = folder / 'plan.json'
-    files.write_plan(str(path), plan)
+    storage.write_plan(str(path), plan)
     return plan, path
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import errors
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.planner import planner
 from placementclient.reshape import executor, verify
 from placementclient.snapshot import capture, restore

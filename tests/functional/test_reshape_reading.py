@@ -10,8 +10,8 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, inventory, resource_provider, trait
-from placementclient.http import Client
-from placementclient.microversion import HIGHEST
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST
 from placementclient.model.outcomes import Status
 from placementclient.planner.plan.plan import Plan
 from placementclient.reshape import executor, verify

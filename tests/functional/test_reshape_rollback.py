@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from keystoneauth1.session import Session
 
-from placementclient import errors
 from placementclient.api import allocation, inventory, trait
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST
 from placementclient.direct import Direct
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
-from placementclient.microversion import HIGHEST
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Snapshot

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import capture, restore
 from tests.functional.conftest import Placement

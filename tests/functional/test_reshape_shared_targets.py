@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.outcomes import State
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan

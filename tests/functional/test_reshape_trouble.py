@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from keystoneauth1.exceptions.connection import ConnectFailure
 
-from placementclient import errors
 from placementclient.api import resource_provider
 from placementclient.changes.tree_queue import OutcomeUnknown
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import State

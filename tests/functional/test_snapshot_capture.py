@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import errors, http
 from placementclient.api import allocation, inventory, resource_provider
-from placementclient.http import Client
-from placementclient.microversion import Microversion
+from placementclient.client import errors, http
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import files, http, microversion
+from placementclient import files
 from placementclient.api import allocation, inventory, resource_provider, trait
+from placementclient.client import http, microversion
+from placementclient.client.http import Client
 from placementclient.direct import Direct
-from placementclient.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

@@ -17,11 +17,12 @@ import pytest
 import sqlalchemy
 from keystoneauth1.session import Session
 
-from placementclient import errors, files, http
+from placementclient import files
 from placementclient.api import resource_class, resource_provider, trait
+from placementclient.client import errors, http
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST, Microversion
 from placementclient.direct import Direct
-from placementclient.http import Client
-from placementclient.microversion import HIGHEST, Microversion
 from placementclient.snapshot import capture
 from tests.functional import databases
 from tests.functional.clouds import watched

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from tests.functional.clouds import cloud, loaded
 from tests.functional.conftest import Placement
 from tests.functional.hosts import build

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from placementclient import files
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.snapshot import capture, survey
 from tests.functional.clouds import uuid_of, watched
 from tests.functional.conftest import Placement, Result

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import files, retries
+from placementclient import files
 from placementclient.api import (
     aggregate,
     allocation,
@@ -25,11 +25,13 @@ from placementclient.api import (
     trait,
 )
 from placementclient.cli import shell
-from placementclient.http import Client
+from placementclient.client import retries
+from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.spec import specification
+from placementclient.reshape import storage
 from placementclient.snapshot import capture
 from tests import good_files
 from tests.functional import away, databases
@@ -163,7 +165,7 @@ def write_files(folder: Path, client: Client, uuids: dict[str, str], generation:
         'moved_resources': {'MEMORY_MB': 64},
     }
     plan = planner.make(there, specification.from_document([move], 'spec.yaml'), ())
-    files.write_plan(str(folder / 'plan.json'), plan)
+    storage.write_plan(str(folder / 'plan.json'), plan)
 
 
 OWNER = '--project-id p --user-id u --consumer-type INSTANCE'

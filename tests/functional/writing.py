@@ -14,9 +14,9 @@ import select
 import sys
 from uuid import UUID
 
-from placementclient import errors
 from placementclient.api import allocation, conflict, inventory, resource_provider, trait
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.http import Client
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.requests import Filter
 from tests.functional.applying import client_of

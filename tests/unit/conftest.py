@@ -17,8 +17,8 @@ from keystoneauth1.token_endpoint import Token
 from requests_mock import ANY, Mocker
 
 from placementclient.cli import shell
-from placementclient.commands import base
-from placementclient.http import Client
+from placementclient.client.http import Client
+from placementclient.commands.framework import base
 from tests.unit.dialogue import (
     NOT_ACCEPTABLE,
     SIGNED,

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from placementclient import errors, files
+from placementclient import files
+from placementclient.client import errors
 from tests.fuzzing import HOSTILE, MORE, VALUES, examples, replaced
 from tests.good_files import GOOD, Reader
 

@@ -10,8 +10,9 @@ import pytest
 from keystoneauth1 import loading
 from keystoneauth1.session import Session
 
-from placementclient import errors, plugin
-from placementclient.microversion import Microversion
+from placementclient import plugin
+from placementclient.client import errors
+from placementclient.client.microversion import Microversion
 
 
 def parsed(*argv: str) -> str:

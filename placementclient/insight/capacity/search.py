@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.optimize import cpsat
 
 #: How long to search, in the solver's deterministic unit (about a second).

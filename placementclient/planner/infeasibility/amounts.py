@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from placementclient.client.wording import counted, listed
 from placementclient.planner.infeasibility.cause import Cause
-from placementclient.wording import counted, listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from placementclient.client.wording import counted, listed
 from placementclient.planner.infeasibility.cause import Cause
-from placementclient.wording import counted, listed
 
 
 @dataclass(frozen=True, slots=True)

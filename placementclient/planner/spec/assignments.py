@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import counted, lines_of
+from placementclient.codec.cursors import Cursor, Faults, read
 from placementclient.model.inventories import UNLIMITED
-from placementclient.planner.spec.documents import Cursor, Faults, read
-from placementclient.wording import counted, lines_of
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 #: The column for targets that get a class under several names.

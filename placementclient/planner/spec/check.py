@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator
 import os_traits
 from os_resource_classes import STANDARDS
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import meant
 from placementclient.model.patterns import is_pattern
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.values import ROOT, Spec, has_placeholder
-from placementclient.wording import meant
 
 #: For how many unknown names it is said what was probably meant.
 MAX_HINTS = 20

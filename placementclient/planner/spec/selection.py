@@ -5,13 +5,13 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Iterator
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import suggestion
 from placementclient.model.patterns import is_pattern, similar
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.check import MAX_HINTS, is_known
 from placementclient.planner.spec.values import Selection, Spec, has_placeholder
-from placementclient.wording import suggestion
 
 
 def faults(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from placementclient.codec.cursors import Cursor, Faults, read
 from placementclient.model.inventories import FIELDS, LARGEST_RATIO, UNLIMITED
 from placementclient.model.providers import normalized
-from placementclient.planner.spec.documents import Cursor, Faults, read
 from placementclient.planner.spec.values import (
     PLACEHOLDER,
     Addition,

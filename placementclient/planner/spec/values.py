@@ -8,10 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.codec.cursors import Cursor
 from placementclient.model.patterns import is_pattern
 from placementclient.model.providers import normalized
-from placementclient.planner.spec.documents import Cursor
 
 #: The default parent of a provider of the long form.
 ROOT = '{root}'

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import meant
+from placementclient.codec.cursors import Faults
 from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
 from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.documents import Faults
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import Place, TargetState, Where
-from placementclient.wording import meant
 
 
 class HoldingKey(NamedTuple):

@@ -15,18 +15,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.printable import printable
+from placementclient.client.wording import installing
 from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.audit.findings import Check, Severity
 from placementclient.insight.capacity.totals import Amounts
 from placementclient.model.origin import Origin
 from placementclient.render import findings, plans, style
-from placementclient.render.printable import printable
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amount, Report, Room
 from placementclient.render.report.records import Records
-from placementclient.wording import installing
 
 if TYPE_CHECKING:
     import jinja2

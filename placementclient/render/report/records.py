@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
+from placementclient.client.printable import printable
 from placementclient.insight.audit.findings import Finding, Severity
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
@@ -17,7 +18,6 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.render import facts
-from placementclient.render.printable import printable
 from placementclient.render.repairs import next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amounts, Report

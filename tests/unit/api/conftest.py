@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from keystoneauth1.session import Session
 
-from placementclient import microversion
-from placementclient.http import Client
+from placementclient.client import microversion
+from placementclient.client.http import Client
 from tests.unit.conftest import Service
 from tests.unit.dialogue import Case, Exchange
 

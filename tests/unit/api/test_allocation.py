@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import allocation
-from placementclient.microversion import Microversion
+from placementclient.client import errors
+from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.freshness import Read
 from tests.unit.api.conftest import Call

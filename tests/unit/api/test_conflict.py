@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import conflict
 from placementclient.api.conflict import DEADLINE, LONGEST_PAUSE
-from placementclient.endpoints import MAX_RETRIES
+from placementclient.client import errors
+from placementclient.client.endpoints import MAX_RETRIES
 from placementclient.model.freshness import Read
 
 retried = partial(conflict.retried, max_retries=MAX_RETRIES)

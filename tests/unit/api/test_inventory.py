@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import inventory
+from placementclient.client import errors
 from placementclient.model.freshness import Read
 from placementclient.model.inventories import Inventory
 from tests.unit.api.conftest import Call

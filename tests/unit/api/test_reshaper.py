@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import reshaper
-from placementclient.microversion import Microversion
+from placementclient.client import errors
+from placementclient.client.microversion import Microversion
 from tests.unit.api.conftest import Call
 from tests.unit.dialogue import NOTHING, RP, STALE, Reply, fault, post
 

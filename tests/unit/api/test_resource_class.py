@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import resource_class
+from placementclient.client import errors
 from placementclient.model.freshness import Read
 from tests.unit.api.conftest import Call
 from tests.unit.dialogue import MONDAY, NOTHING, Reply, delete, fault, get, post, put

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
 from placementclient.api import resource_provider
+from placementclient.client import errors
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from placementclient.api import root
-from placementclient.microversion import Microversion
+from placementclient.client.microversion import Microversion
 from tests.unit.api.conftest import Call
 from tests.unit.dialogue import version_document
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from placementclient.api import usage
-from placementclient.microversion import Microversion
+from placementclient.client.microversion import Microversion
 from placementclient.model.consumers import Usage
 from placementclient.model.freshness import Read
 from tests.unit.api.conftest import Call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from placementclient.changes.applier import Applier
 from placementclient.changes.operations import EnsureClass, EnsureTrait
-from placementclient.http import Client
+from placementclient.client.http import Client
 from tests.unit.conftest import Service
 from tests.unit.dialogue import NOTHING
 

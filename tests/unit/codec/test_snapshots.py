@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.codec import snapshots
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory

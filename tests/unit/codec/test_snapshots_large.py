@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors, files
+from placementclient import files
+from placementclient.client import errors
 
 #: What four times as much may cost at most: twice that if it is linear, half of that if it is not.
 MOST = 8
@@ -107,7 +108,7 @@ def test_a_file_that_is_too_large_is_not_parsed(
 ) -> None:
     path = tmp_path / 'cloud.json'
     path.write_bytes(snapshot([provider(0)]) + b' ' * 4_000_000)
-    monkeypatch.setattr(files, '_WRITTEN', 3 << 20)
+    monkeypatch.setattr(files, 'WRITTEN', 3 << 20)
     monkeypatch.setattr(files.snapshots, 'decode', lambda *arguments: pytest.fail('parsed'))
     with pytest.raises(errors.BadFile, match=r'is larger than 3 MiB$'):
         files.read_snapshot(str(path))

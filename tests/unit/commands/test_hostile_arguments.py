@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from placementclient import endpoints
+from placementclient.client import endpoints
 from tests.unit.commands.arguments import ARGUMENTS, PARTS
 from tests.unit.conftest import Placement, Service
 from tests.unit.dialogue import URL, provider

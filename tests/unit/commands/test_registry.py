@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from placementclient import endpoints
 from placementclient.cli import shell
-from placementclient.commands import base
-from placementclient.endpoints import Endpoint
+from placementclient.client import endpoints
+from placementclient.client.endpoints import Endpoint
+from placementclient.commands.framework import base
 from tests.unit.commands.arguments import ARGUMENTS, typed
 
 POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from placementclient.commands import option
-from placementclient.errors import ExitStatus
+from placementclient.client.errors import ExitStatus
+from placementclient.commands.framework import option
 from tests.unit.commands.clouds import save, small
 from tests.unit.commands.test_registry import POINTS, every_command, name, parser_of
 from tests.unit.conftest import Placement, Result, Service

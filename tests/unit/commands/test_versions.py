@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from placementclient.cli import shell
-from placementclient.microversion import LOWEST, Microversion
+from placementclient.client.microversion import LOWEST, Microversion
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import AGG, CONSUMER, ROOT, RP, fault

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.direct import database_url, service
 
 SECRET = 'SECRET'

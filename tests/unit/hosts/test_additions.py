@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.hosts import additions, device_spec
 from placementclient.hosts.devices import Device
 from tests.unit.hosts.libvirt_output import SERVERS

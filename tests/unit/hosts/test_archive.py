@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.hosts import archive
 from tests.unit.hosts.libvirt_output import GPU0, MDEVS, SERVERS, domain, mdevctl, nodedev
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.hosts import device_spec
 from placementclient.hosts.devices import Device
 

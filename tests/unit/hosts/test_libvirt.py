@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.hosts import libvirt
 from tests.unit.hosts.libvirt_output import (
     CAPABILITIES,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.hosts import pinned
 from placementclient.model.servers import ServerMigration
 from tests.unit.hosts.libvirt_output import SERVERS

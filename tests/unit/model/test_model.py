@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.inventories import FIELDS, UNLIMITED, Inventory
 from placementclient.model.providers import is_uuid, normalized, normalized_body
 from tests.unit.dialogue import RP

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
-from placementclient.errors import ExitStatus
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, TreeResult
 
 STOPPED = errors.BadFile('plan.journal', 'No space left on device')

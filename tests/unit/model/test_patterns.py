@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model import patterns
 
 ROOTS = {'compute1': 'c1', 'compute2': 'c2', 'compute2_gpu': 'c2', 'odd[1]': 'odd'}

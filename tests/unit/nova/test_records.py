@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.servers import Server, ServerDetail, ServerMigration, same_host

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.nova import running, service
 from placementclient.nova.running import ComputeService
 from tests.unit.nova.test_service import Session

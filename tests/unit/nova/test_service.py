@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from keystoneauth1 import exceptions
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.nova import service
 
 

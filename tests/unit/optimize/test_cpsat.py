@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.optimize import cpsat
 
 pytest.importorskip('ortools')

@@ -19,8 +19,8 @@ from typing import Any
 
 import yaml
 
-from placementclient import errors
 from placementclient.changes.operations import Reshape
+from placementclient.client import errors
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
-from placementclient import errors
-from placementclient.codec import plans
+from placementclient.client import errors
+from placementclient.codec import cursors
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, replan
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan
-from placementclient.planner.spec import assignments, documents, specification
+from placementclient.planner.records import plans
+from placementclient.planner.spec import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
 
 CASES = sorted((Path(__file__).parent / 'cases').glob('*.yaml'))
@@ -215,7 +216,7 @@ def test_every_cause_has_a_case() -> None:
 
 def test_every_case_says_what_it_is_about() -> None:
     for path in CASES:
-        document = documents.read(path.read_text(), path.name)
+        document = cursors.read(path.read_text(), path.name)
         document.keys(
             ('about', 'cloud', 'consumers', 'spec', 'assignments', 'options', 'expect'),
             ('about', 'cloud', 'spec', 'expect'),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import assignments, specification

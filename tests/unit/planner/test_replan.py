@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner, replan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.providers import Provider
 from placementclient.planner import planner
 from placementclient.planner.spec import assignments, specification

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Label, Plan
 from tests.unit.planner.clouds import uuid_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.planner import planner, replan
 from placementclient.planner.spec import specification
 from tests.unit.planner.clouds import applied, cloud

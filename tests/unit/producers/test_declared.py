@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient import errors
 from placementclient.changes.plan import plan
 from placementclient.changes.summary import Row, rows
+from placementclient.client import errors
 from placementclient.declaration.declared import Declared
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.declared import InUse, declared

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.microversion import HIGHEST, LOWEST, Microversion
+from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.consumers import Candidate, Consumer, Holding, Summary, Usage
 from placementclient.model.providers import Provider
 from placementclient.render import columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.planner.infeasibility.search import Undetermined
 from placementclient.render import failures
 

@@ -13,7 +13,7 @@ from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 from requests.adapters import BaseAdapter
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 from tests.unit.dialogue import NOTHING, STALE, URL, Reply, fault
 

@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from placementclient import errors, files
-from placementclient.codec import journals, plans
+from placementclient.changes.records import journals
+from placementclient.client import errors
 from placementclient.codec.encoding import builtins
-from placementclient.codec.trees import TreeRecord, tree_record
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, journal, verify
+from placementclient.planner.records import plans
+from placementclient.planner.records.trees import TreeRecord, tree_record
+from placementclient.reshape import executor, journal, storage, verify
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -210,7 +211,7 @@ def edited(plan: Plan, path: Path, mutate: Callable[[dict[str, Any]], None]) -> 
     content = f'{json.dumps(document)[:-1]},"trees":[{trees}'.encode()
     digest = f'],"digest":"sha256:{hashlib.sha256(content).hexdigest()}"}}\n'
     path.write_bytes(content + digest.encode())
-    return files.read_plan(str(path))
+    return storage.read_plan(str(path))
 
 
 def noted(plan: Plan, path: Path, record: dict[str, Any], key: str = ROOT) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from keystoneauth1 import exceptions
 
-from placementclient import errors
-from placementclient.errors import ExitStatus
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan

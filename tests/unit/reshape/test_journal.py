@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from placementclient import errors
 from placementclient.changes.operations import CreateProvider, Reshape
-from placementclient.codec import operations
+from placementclient.changes.records import operations
+from placementclient.client import errors
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.records.trees import tree_plan, tree_record
 from placementclient.planner.spec import specification
 from placementclient.reshape import journal
 
@@ -42,10 +43,11 @@ def test_what_it_knows_afterwards(path: str) -> None:
         opened.intend(ROOT, operations.record(CREATE))
         opened.note(ROOT, 'done')
         assert (opened.of(ROOT).begun, opened.of(ROOT).ended) == (True, None)
-        opened.revise(plan.trees[0])
+        opened.revise(plan.trees[0].root_provider_uuid, tree_record(plan.trees[0]))
     with journal.opened(path, plan) as opened:
         record = opened.of(ROOT)
-        assert (record.begun, record.ended, record.plan) == (True, None, plan.trees[0])
+        assert (record.begun, record.ended) == (True, None)
+        assert tree_plan(record.plan) == plan.trees[0]
         opened.end(ROOT, 'applied')
     assert journal.read(path, plan)[ROOT].ended == 'applied'
     assert journal.revised(plan, journal.read(path, plan)) == plan

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import requests
 
-from placementclient import errors
 from placementclient.changes.carrying import Carrying
 from placementclient.changes.summary import rows
-from placementclient.errors import ExitStatus
-from placementclient.http import Client
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.model.inventories import Inventory
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 from placementclient.workflows.edits import Edits, Selection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from placementclient.http import Client
+from placementclient.client.http import Client
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.workflows.host_aggregates import Sync
 from tests.unit.conftest import Service

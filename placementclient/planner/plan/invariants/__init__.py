@@ -11,7 +11,8 @@ import fnmatch
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from placementclient import errors
+from placementclient.client import errors
+from placementclient.client.wording import first
 from placementclient.planner.plan.invariants import (
     allocations,
     assignments,
@@ -23,7 +24,6 @@ from placementclient.planner.plan.invariants import (
 from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.spec.values import Selection, Spec
-from placementclient.wording import first
 
 _CHECKS = (
     identities.faults,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient import errors
 from placementclient.changes.operations import ConsumerChange
+from placementclient.client import errors
 from placementclient.model.inventories import Inventory
 from placementclient.planner import planner, replan
 from placementclient.planner.plan import invariants

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
-from placementclient.codec import specs
+from placementclient.client import errors
 from placementclient.codec.encoding import builtins
+from placementclient.planner.records import specs
 from placementclient.planner.spec import assignments, specification
 from placementclient.planner.spec.assignments import Row
 from placementclient.planner.spec.values import Spec

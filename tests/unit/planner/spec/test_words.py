@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient import errors
-from placementclient.planner.spec import assignments, documents
+from placementclient.client import errors
+from placementclient.codec import cursors
+from placementclient.planner.spec import assignments
 
 DOCUMENTS = {
     'empty': ('', 'f: is empty'),
@@ -25,7 +26,7 @@ DOCUMENTS = {
 @pytest.mark.parametrize(('text', 'said'), DOCUMENTS.values(), ids=DOCUMENTS)
 def test_a_document(text: str, said: str) -> None:
     with pytest.raises(errors.BadFile) as fault:
-        documents.read(text, 'f')
+        cursors.read(text, 'f')
     assert str(fault.value).startswith(said)
 
 

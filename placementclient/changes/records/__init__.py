@@ -1,0 +1,1 @@
+"""Changes, their plans and their journals as files have them. Pure."""

@@ -1,0 +1,82 @@
+"""What a response says, if it is one of the service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from placementclient.client import answers, errors
+from placementclient.client.endpoints import Endpoint
+
+#: At least one of them is in every answer of the service.
+SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
+
+
+class Answer(NamedTuple):
+    """What the service said to a request that it granted.
+
+    :param body: the JSON object; empty where there was none
+    """
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+    @property
+    def last_modified(self) -> str | None:
+        """The Last-Modified header, an HTTP date; sent from microversion 1.15 on."""
+        return self.headers.get('last-modified')
+
+
+def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
+    """What a response says.
+
+    :param request: method and path, for the error
+    :raises errors.HTTPError: if it refuses
+    :raises errors.Unreachable: if it was cut
+    :raises errors.InvalidAnswer: if it is no answer of the service, whatever its status
+    """
+    decoded = _decoded(response)
+    status, headers = response.status_code, response.headers
+    if status >= 400:
+        raise errors.from_answer(status, response.reason, decoded, headers)
+    if decoded is None and not response.content and not any(name in headers for name in SIGNATURES):
+        raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
+    if status >= 300 or (response.content and decoded is None):
+        fault = 'without JSON'
+    elif endpoint.silent and status != 204:
+        fault = 'not with 204'
+    else:
+        if decoded:
+            answers.check(endpoint, decoded)
+        return Answer(status, decoded or Document(), headers)
+    raise errors.InvalidAnswer(
+        f'{request} was answered with HTTP {status} but {fault}: '
+        'what answers is not a Placement service'
+    )
+
+
+class Document(dict[str, Any]):
+    """A JSON object of an answer; a key that is missing tells that something else answered."""
+
+    def __missing__(self, key: str) -> Any:
+        raise errors.InvalidAnswer(
+            f'The answer has no {key!r}: what answers is not a Placement service'
+        )
+
+
+def _decoded(response: Any) -> Document | None:
+    """The JSON object of an answer; ``None`` where there is none, whatever the headers say."""
+    try:
+        decoded = response.json(object_hook=Document, parse_constant=_refused)
+        if b'\\ud' in response.content or b'\\uD' in response.content:
+            # Half of a pair is no text, and cannot be printed.
+            json.dumps(decoded, ensure_ascii=False).encode()
+        return decoded if isinstance(decoded, Document) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f'{constant} is no JSON')

@@ -1,0 +1,406 @@
+"""Every exception of this package, what the service's answers become, and the exit statuses."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from placementclient.client.wording import first
+
+#: What may steer a terminal, or cannot be printed at all.
+_UNPRINTABLE = r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]'
+#: How many characters of a reason are told.
+_LONGEST = 600
+#: And of what an answer says: the service lists what it does not know, a page may be anything.
+_LONGEST_DETAIL = 4000
+
+
+class ExitStatus(enum.IntEnum):
+    """How a command ends: a contract with the scripts that call it."""
+
+    DONE = 0
+    ERROR = 1
+    USAGE = 2
+    DIFFERS = 3
+    INFEASIBLE = 4
+    UNDECIDED = 5
+    PARTIAL = 6
+    INTERRUPTED = 130
+
+
+class PlacementError(Exception):
+    """The root of everything that this package raises on purpose."""
+
+    exit_status = ExitStatus.ERROR
+
+    def __str__(self) -> str:
+        """Return the text; the name of the class where there is none: no line is empty."""
+        text = super().__str__()
+        return text if text.strip() else type(self).__name__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is sent to another process: all that it knows, however it was made."""
+        return _unmade, (type(self), self.args), self.__dict__
+
+
+def _unmade(kind: type[PlacementError], args: tuple[Any, ...]) -> PlacementError:
+    """An exception that has yet to learn what it knows."""
+    return kind.__new__(kind, *args)
+
+
+class BadArgument(PlacementError):
+    """The value of an argument is not of the form that it should have."""
+
+
+class UsageError(PlacementError):
+    """Arguments that contradict each other or cannot mean anything."""
+
+    exit_status = ExitStatus.USAGE
+
+
+class UnsafePath(PlacementError):
+    """A part of a URL's path that could lead to another URL."""
+
+
+class UnsupportedVersion(PlacementError):
+    """The microversion in use lacks what was asked for, or client and service share none."""
+
+
+class NoSuchProvider(PlacementError):
+    """No resource provider has the name that was given."""
+
+
+class BadFile(PlacementError):
+    """A file that cannot be read as what it should be.
+
+    :param path: the file
+    :param reason: what is wrong, a sentence without its full stop
+    :param line: where, from 1
+    """
+
+    def __init__(self, path: str, reason: str, line: int | None = None) -> None:
+        # What a file says may be long, of several lines, or steer the terminal.
+        reason = _shown(reason) or 'cannot be read'
+        self.path, self.reason, self.line = path, reason, line
+        super().__init__(f'{path or "(no name)"}{f":{line}" if line else ""}: {reason}')
+
+    @property
+    def faults(self) -> tuple[BadFile, ...]:
+        """Every fault that was found: this one, or those that it consists of."""
+        return (self,)
+
+
+class BadFiles(BadFile):
+    """Several faults, so that a person mends them all at once.
+
+    :param faults: in the order of the file
+    """
+
+    def __init__(self, faults: Sequence[BadFile]) -> None:
+        first, self._faults = faults[0], tuple(faults)
+        super().__init__(first.path, first.reason, first.line)
+        self.args = ('; '.join(map(str, faults)),)
+
+    @property
+    def faults(self) -> tuple[BadFile, ...]:
+        return self._faults
+
+
+class DirectError(PlacementError):
+    """The embedded service cannot be used: not installed, or no usable database."""
+
+
+class Unconfirmed(PlacementError):
+    """The operator did not agree to something that destroys or moves."""
+
+
+class Differs(PlacementError):
+    """What is there is not what was expected."""
+
+    exit_status = ExitStatus.DIFFERS
+
+
+class Interrupted(PlacementError):
+    """The operator has ended it before its time."""
+
+    exit_status = ExitStatus.INTERRUPTED
+
+
+class Unexpected(PlacementError):
+    """Something that should never be raised has ended work that is worth a report all the same."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(f'{type(reason).__name__}: {reason}'.rstrip(': '))
+        self.__cause__ = reason
+
+
+class Infeasible(PlacementError):
+    """No assignment satisfies all constraints, or the trees do not suit the specification.
+
+    :param causes: why, one or more for each tree; each can say itself
+    :param slack: the room that was left in each target when the search ended
+    """
+
+    exit_status = ExitStatus.INFEASIBLE
+
+    def __init__(self, causes: Sequence[Any], slack: Sequence[Any] = ()) -> None:
+        self.causes, self.slack = tuple(causes), tuple(slack)
+        super().__init__(f'Infeasible: {first(self.causes)}')
+
+
+class Undecided(PlacementError):
+    """Rows have several places to go to, and only the operator knows the true one.
+
+    :param rows: each with its choices
+    """
+
+    exit_status = ExitStatus.UNDECIDED
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self.rows = tuple(rows)
+        super().__init__(f'Undecided rows: {len(self.rows)}: {first(self.rows)}')
+
+
+class Undetermined(PlacementError):
+    """It is not known whether there are assignments, or others. It may be that there is one.
+
+    :param causes: one for each tree; each can say itself
+    """
+
+    _MORE_TIME = 'Give the search more time (--solver-timeout)'
+    _NO_TIME = 'More time does not help. Plan fewer of these trees at once (--tree)'
+
+    def __init__(self, causes: Sequence[Any]) -> None:
+        self.causes = tuple(causes)
+        has_ended = any(cause.kind == 'undetermined' for cause in causes)
+        #: what to do next, a sentence without its full stop
+        self.advice = (
+            f'{self._MORE_TIME if has_ended else self._NO_TIME}, or say where some of it belongs '
+            '(--assignments)'
+        )
+        super().__init__(f'Undetermined: {first(self.causes)}. {self.advice}')
+
+
+class AuthenticationFailed(PlacementError):
+    """No token was had, or no endpoint found: the service was asked nothing."""
+
+
+class NoAnswer(PlacementError):
+    """The service has not said what became of a request.
+
+    :ivar may_be_done: whether it would have changed something, so that it may have
+    """
+
+    may_be_done = False
+
+    def __str__(self) -> str:
+        said = super().__str__()
+        return f'{said}; whether it was done is not known' if self.may_be_done else said
+
+
+class Transient(NoAnswer):
+    """The next time there may be an answer.
+
+    :ivar retry_after: how long to wait until then, as the Retry-After header has it
+    """
+
+    retry_after: str | None = None
+
+
+class Unreachable(Transient):
+    """No answer came, or only a part of it."""
+
+
+class InvalidAnswer(NoAnswer):
+    """A success by its status, but not an answer of the Placement service."""
+
+
+class HTTPError(PlacementError):
+    """The service, or something in front of it, refused.
+
+    :param status: the HTTP status
+    :param sentence: what it said, or what can be said if it was nothing readable
+    :param code: the error code of the Placement API, from 1.23
+    :param request_id: identifies the request in the service's log
+    """
+
+    def __init__(
+        self, status: int, sentence: str, code: str | None = None, request_id: str | None = None
+    ) -> None:
+        self.status, self.sentence = status, sentence
+        self.code, self.request_id = code, request_id
+        facts = ', '.join(fact for fact in (code, request_id) if fact and fact != UNDEFINED_CODE)
+        text = f'{sentence} (HTTP {status})' + (f' [{facts}]' if facts else '')
+        # Whatever a proxy put into the facts, it is one line.
+        super().__init__(' '.join(text.split()))
+
+    def with_names(self, names: Mapping[str, str]) -> Self:
+        """The same, with the names of providers beside their UUIDs.
+
+        :param names: by UUID
+        """
+        sentence = self.sentence
+        for uuid, name in names.items():
+            sentence = sentence.replace(uuid, f'{uuid} ({name})')
+        named = type(self)(self.status, sentence, self.code, self.request_id)
+        vars(named).update(vars(self) | {'sentence': sentence})
+        return named
+
+
+class BadRequest(HTTPError):
+    """400: the service does not understand the request."""
+
+
+class Unauthorized(HTTPError):
+    """401: no valid token."""
+
+
+class Forbidden(HTTPError):
+    """403: the policy does not allow it."""
+
+
+class NotFound(HTTPError):
+    """404."""
+
+
+class NotAcceptable(HTTPError):
+    """406: the service does not know the microversion."""
+
+
+class Conflict(HTTPError):
+    """409: the state of the service does not admit the change."""
+
+
+class ServerError(HTTPError, Transient):
+    """5xx, from the service or from a proxy."""
+
+
+class Busy(HTTPError, Transient):
+    """408 and 429: the request took too long to arrive, or there are too many."""
+
+
+class ForeignAnswer(HTTPError, NoAnswer):
+    """4xx, but not in the words of the service: something in front of it, or in its place."""
+
+
+class ConcurrentUpdate(Conflict):
+    """Somebody else changed the provider or the consumer: nothing was done, read it again."""
+
+
+class InventoryInUse(Conflict):
+    """Allocations exist against the inventory."""
+
+
+class DuplicateName(Conflict):
+    """A provider of that name or UUID exists."""
+
+
+class ProviderInUse(Conflict):
+    """Allocations exist against the provider."""
+
+
+class CannotDeleteParent(Conflict):
+    """The provider has children."""
+
+
+class ProviderNotFound(BadRequest):
+    """The reshaper was given inventories of a provider that does not exist."""
+
+
+#: Conflicts look alike but for their code (from 1.23).
+BY_CODE: Mapping[str, type[HTTPError]] = {
+    'placement.concurrent_update': ConcurrentUpdate,
+    'placement.inventory.inuse': InventoryInUse,
+    'placement.duplicate_name': DuplicateName,
+    'placement.resource_provider.inuse': ProviderInUse,
+    'placement.resource_provider.cannot_delete_parent': CannotDeleteParent,
+    'placement.resource_provider.not_found': ProviderNotFound,
+}
+BY_STATUS: Mapping[int, type[HTTPError]] = {
+    400: BadRequest,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    406: NotAcceptable,
+    408: Busy,
+    409: Conflict,
+    429: Busy,
+}
+#: After these, the next request would fare no better: nobody is let in.
+SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
+#: Said for keystonemiddleware, whose answers are not those of the service.
+_NOT_ACCEPTED = (
+    'the service does not accept the token, which may have expired: get a new one (openstack token '
+    'issue), or authenticate with a password or an application credential'
+)
+#: Statuses that mean the same, whoever says so: nothing was carried out.
+_ANYBODYS = (Unauthorized, Busy)
+#: What a 500 says where the service has lost a race that it does not answer with 409, or where the
+#: database has ended one of two transactions: both were rolled back.
+_LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
+#: The code that the service gives where it has nothing to say; no news for a reader.
+UNDEFINED_CODE = 'placement.undefined_code'
+
+
+def from_answer(
+    status: int, reason: str | None, body: Any, headers: Mapping[str, str]
+) -> HTTPError:
+    """The exception for an answer with a status of 400 or more.
+
+    :param body: the decoded JSON, or ``None`` if it is none: a proxy's HTML, an empty body
+    """
+    fault = _first_fault(body)
+    code = fault.get('code')
+    code = code if isinstance(code, str) else None
+    sentence = _sentence(fault)
+    error = _kind(status, code, sentence)(
+        status,
+        sentence or _unreadable(status, reason),
+        code,
+        str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
+    )
+    if isinstance(error, Transient):
+        error.retry_after = headers.get('retry-after')
+    return error
+
+
+def _kind(status: int, code: str | None, sentence: str) -> type[HTTPError]:
+    if status >= 500:
+        return ConcurrentUpdate if re.search(_LOST_RACE, sentence) else ServerError
+    kind = BY_STATUS.get(status, HTTPError)
+    if sentence and kind not in _ANYBODYS:
+        return BY_CODE.get(code or '', kind)
+    return kind if kind in _ANYBODYS else ForeignAnswer
+
+
+def _first_fault(body: Any) -> Mapping[str, Any]:
+    faults = body.get('errors') if isinstance(body, Mapping) else None
+    if isinstance(faults, Sequence) and faults and isinstance(faults[0], Mapping):
+        return faults[0]
+    return {}
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
+    detail = str(fault.get('detail') or fault.get('title') or '')
+    # What follows is the JSON schema that the request does not satisfy, over dozens of lines.
+    detail = detail.partition('Failed validating')[0][:_LONGEST_DETAIL]
+    paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
+    # Nothing that an answer says may steer the terminal.
+    paragraphs = [re.sub(_UNPRINTABLE, '\ufffd', part) for part in paragraphs]
+    useful = [part for part in paragraphs if part]
+    return useful[-1] if useful else ''
+
+
+def _shown(reason: str) -> str:
+    """A reason on one line of a length that a person reads."""
+    cut = reason if len(reason) <= _LONGEST else f'{reason[:_LONGEST]}…'
+    return re.sub(_UNPRINTABLE, '\ufffd', cut)
+
+
+def _unreadable(status: int, reason: str | None) -> str:
+    if status == 401:
+        return f'{reason or "Unauthorized"}: {_NOT_ACCEPTED}'
+    return f'{reason or "Unknown status"}: the answer is not one of the Placement service'

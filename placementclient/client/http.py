@@ -1,0 +1,343 @@
+"""The client: sends a request to an endpoint of the service and reads what comes back."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+import urllib.parse
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple
+
+from placementclient.client import decoding, endpoints, errors, microversion, retries
+from placementclient.client.decoding import Answer
+from placementclient.client.endpoints import Endpoint
+from placementclient.client.microversion import Microversion
+
+#: Query parameters; a list sends its parameter once for each element.
+Query = Mapping[str, str | int | list[str] | None]
+
+#: Wherever a keystoneauth session is made for this package, it introduces itself so.
+USER_AGENT = 'python-placementclient'
+
+
+class Change(NamedTuple):
+    """A request that changes something.
+
+    :param is_done: whether the service has said that it is done
+    """
+
+    request: str
+    is_done: bool
+
+
+class Client:
+    """One Placement service, reached through a keystoneauth session.
+
+    :param session: a ``keystoneauth1.session.Session``
+    :param version: the microversion to use; ``None`` uses the highest that both sides know
+    :param endpoint_override: the URL of the service, where the catalog's is not to be used
+    :param max_retries: how often a read is repeated that was not answered
+    :param timeout: how long a connection, and then an answer, is waited for, in seconds; by default
+        as long as :attr:`placementclient.client.endpoints.Endpoint.timeout` has it
+    :param endpoint_filter: what selects the endpoint in the catalog: ``service_type``,
+        ``interface``, ``region_name``
+    """
+
+    def __init__(
+        self,
+        session: Any,
+        version: Microversion | None = None,
+        *,
+        endpoint_override: str | None = None,
+        max_retries: int = endpoints.MAX_RETRIES,
+        timeout: float | None = None,
+        **endpoint_filter: str | None,
+    ) -> None:
+        # urllib3 prints a traceback where an answer is cut in its headers; that is told otherwise.
+        logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
+        self.session = session
+        self.max_retries = max_retries
+        self.timeout = timeout
+        self.endpoint_override = endpoint_override
+        self.endpoint_filter = {'service_type': 'placement', **endpoint_filter}
+        #: Whether the operator chose the microversion, or left it to the client.
+        self.version_is_chosen = version is not None
+        #: The last change that was sent and not refused.
+        self.last_change: Change | None = None
+        self._settled = version
+        self._supported: tuple[Microversion, Microversion] | None = None
+        self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
+
+    def renewed(self) -> Client:
+        """A client for another command: knows what this one does, but nothing is required yet."""
+        client = copy.copy(self)
+        client._requirements, client.last_change = [], None
+        return client
+
+    @property
+    def microversion(self) -> Microversion:
+        """The microversion in use; costs a request where it is still open.
+
+        It is open only until the first answer: a request that was granted at the highest version
+        settles it.
+        """
+        if self._settled is None:
+            lowest, highest = self.supported()
+            self._settle(microversion.negotiate(lowest, highest))
+        assert self._settled is not None
+        return self._settled
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the microversion is known."""
+        return self._settled is not None
+
+    @property
+    def assumed_microversion(self) -> Microversion:
+        """The microversion in use, or the highest while it is still open; costs no request."""
+        return self._settled or microversion.HIGHEST
+
+    def supported(self) -> tuple[Microversion, Microversion]:
+        """The lowest and the highest microversion that the service knows.
+
+        The version document is asked for without a version: every release answers that.
+        """
+        if self._supported is not None:
+            return self._supported
+        answer = self._request(endpoints.SHOW_API, endpoints.SHOW_API.path(), None, None, None)
+        try:
+            document = answer.body['versions'][0]
+            lowest, highest = document['min_version'], document['max_version']
+            self._supported = Microversion.parse(lowest), Microversion.parse(highest)
+        except (IndexError, TypeError, errors.UnsupportedVersion):
+            raise errors.InvalidAnswer('What answers is not a Placement service') from None
+        return self._supported
+
+    @property
+    def url(self) -> str | None:
+        """Where the service is."""
+        with translated():
+            url: str | None = self.endpoint_override or self.session.get_endpoint(
+                **self.endpoint_filter
+            )
+        return url
+
+    @property
+    def snapshot_reader(self) -> Any:
+        """A :class:`placementclient.model.snapshots.SnapshotReader`; ``None`` over HTTP.
+
+        It knows neither microversions nor policy: that a request is granted has to be seen first.
+        """
+        return self._offered('snapshot_reader')
+
+    @property
+    def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
+        """What makes one transaction of a thread's requests; ``None`` where each is its own.
+
+        Nothing is done then if one is refused.
+        """
+        begin: Callable[[], AbstractContextManager[None]] | None = self._offered('transaction')
+        return begin
+
+    @property
+    def service(self) -> str:
+        """What answers, as it may be printed: a URL; of the embedded service the database."""
+        database: str | None = self._offered('database')
+        if database is not None:
+            return database
+        url = urllib.parse.urlsplit(self.url or '')
+        return url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
+
+    def _offered(self, name: str) -> Any:
+        """What the way to authenticate can do beyond requests, to its own service."""
+        return None if self.endpoint_override else getattr(self.session.auth, name, None)
+
+    def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
+        """Refuse what the microversion in use lacks, before anything is sent.
+
+        Where the version is still open the highest is assumed, and the requirement is checked
+        again when it is settled.
+
+        :param what: an option, as the operator knows it; empty for the command as a whole
+        :param since: the first version that has it
+        :param until: the last one, where a later version took it away
+        :raises errors.UnsupportedVersion: if the version in use is not one of them
+        """
+        if since > microversion.LOWEST or until is not None:
+            self._requirements.append((what, since, until))
+        _check(self.assumed_microversion, what, since, until)
+
+    def send(
+        self,
+        endpoint: Endpoint,
+        parts: Mapping[str, str] | None = None,
+        *,
+        query: Query | None = None,
+        body: Any = None,
+        version: Microversion | None = None,
+    ) -> Answer:
+        """Send one request; a read is repeated where no answer comes.
+
+        :param endpoint: a row of :mod:`placementclient.client.endpoints`
+        :param parts: the parts of its path
+        :param query: the query parameters; those that are ``None`` are left out
+        :param body: what to send as JSON
+        :param version: the microversion of this request, where it must not be the one in use; an
+            older service is asked at its highest, where the version in use is still open
+        :raises errors.HTTPError: if the answer's status is 400 or more
+        :raises errors.NoAnswer: if the service says nothing; if that could have changed something,
+            it is not known whether it has
+        :raises errors.AuthenticationFailed: if the request could not be sent
+        :raises errors.UnsupportedVersion: if the service lacks the version or the endpoint
+        """
+        path = endpoint.path(**(parts or {}))
+        _check(version or self.assumed_microversion, str(endpoint), endpoint.since)
+        try:
+            answer = self._request(
+                endpoint, path, query, body, version or self.assumed_microversion
+            )
+        except errors.NotAcceptable as refusal:
+            if self._settled is not None:
+                raise self._not_known(version or self._settled, refusal) from refusal
+            # Nothing was carried out: the service looks at the version first.
+            highest = microversion.negotiate(*self.supported())
+            self._settle(highest)
+            lower = min(version, highest) if version else None
+            return self.send(endpoint, parts, query=query, body=body, version=lower)
+        if self._settled is None and version is None:
+            self._settle(microversion.HIGHEST)
+        return answer
+
+    def _settle(self, version: Microversion) -> None:
+        for what, since, until in self._requirements:
+            _check(version, what, since, until)
+        self._settled = version
+
+    def _not_known(
+        self, version: Microversion | None, refusal: errors.NotAcceptable
+    ) -> errors.PlacementError:
+        try:
+            lowest, highest = self.supported()
+        except errors.PlacementError:
+            return refusal
+        return errors.UnsupportedVersion(
+            f'The service supports microversions {lowest} to {highest}, not {version}'
+        )
+
+    def _request(
+        self,
+        endpoint: Endpoint,
+        path: str,
+        query: Query | None,
+        body: Any,
+        version: Microversion | None,
+    ) -> Answer:
+        request = f'{endpoint.method} {path}'
+
+        def once() -> Answer:
+            return decoding.read(
+                request, endpoint, self._send(endpoint, path, query, body, version)
+            )
+
+        if endpoint.is_read:
+            return retries.repeated(once, self.max_retries)
+        self._have_token()
+        # Before it is sent: a signal may come at any time from here on.
+        before, self.last_change = self.last_change, Change(request, is_done=False)
+        try:
+            answer = once()
+        except errors.NoAnswer as lost:
+            lost.may_be_done = True
+            raise
+        except errors.PlacementError:
+            self.last_change = before
+            raise
+        self.last_change = Change(request, is_done=True)
+        return answer
+
+    def _have_token(self) -> None:
+        """Be authenticated, so that what fails from here on may have reached the service."""
+        if self.session.auth is not None:
+            with translated():
+                self.session.get_auth_headers()
+
+    def _send(
+        self,
+        endpoint: Endpoint,
+        path: str,
+        query: Query | None,
+        body: Any,
+        version: Microversion | None,
+    ) -> Any:
+        """The response to a request."""
+        with translated():
+            return self.session.request(
+                path,
+                endpoint.method,
+                params=list(_pairs(query or {})),
+                json=body,
+                headers={'Accept': 'application/json'},
+                microversion=str(version) if version else None,
+                endpoint_filter=self.endpoint_filter,
+                endpoint_override=self.endpoint_override,
+                user_agent=USER_AGENT,
+                raise_exc=False,
+                timeout=self.timeout or endpoint.timeout,
+            )
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """What keystoneauth raises over a request ends here, as an error of this package.
+
+    The request must not raise for what the service itself answers (``raise_exc=False``).
+
+    :raises errors.NoAnswer: if the connection is not to be trusted
+    :raises errors.Unreachable: if there is no connection, or Keystone gives no answer
+    :raises errors.AuthenticationFailed: if Keystone refuses
+    """
+    from keystoneauth1 import exceptions
+
+    from placementclient.client import unreachable
+
+    try:
+        yield
+    except exceptions.SSLError as failure:
+        raise errors.NoAnswer(unreachable.sentence(failure)) from failure
+    except exceptions.ConnectionError as failure:
+        raise errors.Unreachable(unreachable.sentence(failure)) from failure
+    except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
+        # Of Keystone: the service's own answers raise nothing.
+        raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure
+    except exceptions.ClientException as failure:
+        raise errors.AuthenticationFailed(unreachable.sentence(failure)) from failure
+
+
+def _is_not_of_headers(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith('Failed to parse headers')
+
+
+def _check(
+    version: Microversion, what: str, since: Microversion, until: Microversion | None = None
+) -> None:
+    if version < since:
+        needed = f'at least version {since}'
+    elif until is not None and version > until:
+        needed = f'at most version {until}'
+    else:
+        return
+    # Scripts look for this sentence, which is osc-placement's.
+    sentence = f'Operation or argument is not supported with version {version}; requires {needed}'
+    raise errors.UnsupportedVersion(f'{what}: {sentence}' if what else sentence)
+
+
+def _pairs(query: Query) -> Iterable[tuple[str, str]]:
+    for key, value in query.items():
+        elements = value if isinstance(value, list) else [] if value is None else [str(value)]
+        for element in elements:
+            if not element.isascii() and re.search('[\ud800-\udfff]', element):
+                # What Python makes of a byte of an argument that is no UTF-8.
+                raise errors.BadArgument(f'{element!r} is not UTF-8 text')
+            yield key, element

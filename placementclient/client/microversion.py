@@ -1,0 +1,79 @@
+"""Microversions of the Placement API: parse, order, negotiate."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from placementclient.client import errors
+
+
+class Microversion(NamedTuple):
+    """A version of the Placement API such as 1.14; they order as one expects."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f'{self.major}.{self.minor}'
+
+    @classmethod
+    def parse(cls, text: str) -> Microversion:
+        """Read ``'1.14'``.
+
+        :raises errors.UnsupportedVersion: if the text is not a version
+        """
+        match = re.fullmatch(r'(\d{1,4})\.(\d{1,4})', text)
+        if match is None:
+            raise errors.UnsupportedVersion(f'{text!r} is not a Placement API version')
+        return cls(int(match[1]), int(match[2]))
+
+
+LOWEST = Microversion(1, 0)
+HIGHEST = Microversion(1, 39)
+
+#: What OS_PLACEMENT_API_VERSION says to leave the choice to the client.
+NEGOTIATE = '1'
+#: From here on a consumer has a generation, so that what was read can be held against the write,
+#: and one that exists by now is told from one that does not.
+GUARDS_CONSUMERS = Microversion(1, 28)
+#: The first version that has the reshaper. Up to 1.37 a request keeps a consumer's type as it is
+#: stored, set or not; from 1.38 on every consumer in a body must have one.
+KEEPS_CONSUMER_TYPE = Microversion(1, 37)
+#: From here on consumers have types.
+TYPED = Microversion(1, 38)
+
+#: Everything that ``--os-placement-api-version`` accepts.
+CHOICES = (NEGOTIATE, *(f'1.{minor}' for minor in range(HIGHEST.minor + 1)))
+
+
+def requested(text: str) -> Microversion | None:
+    """The version that an operator asked for; ``None`` where it is to be negotiated.
+
+    :param text: ``'1'`` or ``'1.0'`` to ``'1.39'``
+    :raises errors.UnsupportedVersion: for anything else
+    """
+    if text == NEGOTIATE:
+        return None
+    if text not in CHOICES:
+        raise errors.UnsupportedVersion(
+            f'Placement API version {text} is not known: give 1 for the highest that client and '
+            f'service both know, or one of {LOWEST} to {HIGHEST}'
+        )
+    return Microversion.parse(text)
+
+
+def negotiate(lowest: Microversion, highest: Microversion) -> Microversion:
+    """The highest version that this client and a service both know.
+
+    :param lowest: the lowest version of the service
+    :param highest: its highest
+    :raises errors.UnsupportedVersion: if there is none
+    """
+    best = min(HIGHEST, highest)
+    if best < max(LOWEST, lowest):
+        raise errors.UnsupportedVersion(
+            f'The service supports microversions {lowest} to {highest}, '
+            f'this client {LOWEST} to {HIGHEST}'
+        )
+    return best

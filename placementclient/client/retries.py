@@ -1,0 +1,54 @@
+"""Reading again where no answer came, after a pause."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from placementclient.client import errors
+
+T = TypeVar('T')
+
+LOG = logging.getLogger(__name__)
+
+#: How much longer each pause between two attempts is than the one before, what chance adds to it,
+#: and the longest that is waited where Retry-After asks for it; in seconds.
+BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
+
+
+def repeated(read: Callable[[], T], max_retries: int) -> T:
+    """Read, and again after a pause that grows, where there may be an answer the next time.
+
+    :raises errors.Transient: what the last attempt raised
+    """
+    from urllib3 import exceptions
+    from urllib3.util import Retry
+
+    retries = Retry(max_retries, backoff_factor=BACKOFF, backoff_jitter=JITTER)
+    while True:
+        try:
+            return read()
+        except errors.Transient as lost:
+            try:
+                retries = retries.increment(error=lost)
+            except exceptions.MaxRetryError:
+                raise lost from None
+            pause = max(retries.get_backoff_time(), asked_pause(lost))
+            LOG.info('%s; asked again in %.1f s', lost, pause)
+            time.sleep(pause)
+
+
+def asked_pause(lost: errors.Transient) -> float:
+    """How long the answer asks to wait until the next attempt, up to a limit; in seconds."""
+    from urllib3 import exceptions
+    from urllib3.util import Retry
+
+    if lost.retry_after is None:
+        return 0.0
+    try:
+        return min(Retry().parse_retry_after(lost.retry_after), LONGEST_PAUSE)
+    except (exceptions.InvalidHeader, ValueError, OverflowError):
+        # A year that no calendar has, a number that no clock has.
+        return 0.0

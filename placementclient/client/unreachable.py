@@ -1,0 +1,57 @@
+"""Why there is no connection, in a sentence: what urllib3 says of it is for those who write it."""
+
+from __future__ import annotations
+
+import ssl
+import urllib.parse
+
+from requests import exceptions
+
+from placementclient.client.wording import without_credentials
+
+#: How many characters of a reason are told: what is no HTTP may be of any length.
+_LONGEST = 200
+
+
+def sentence(failure: Exception) -> str:
+    """What has become of a connection.
+
+    :param failure: what keystoneauth has raised over it; if there was none, it says itself
+    """
+    cause = next((each for each in _chain(failure) if _is_of_connection(each)), None)
+    if not isinstance(cause, exceptions.RequestException) or cause.request is None:
+        return without_credentials(str(failure))
+    url = urllib.parse.urlsplit(str(cause.request.url))
+    where = f'{url.scheme}://{url.netloc.rpartition("@")[2]}'
+    if isinstance(cause, exceptions.ConnectTimeout):
+        return f'Nobody answers at {where}: no connection in time'
+    if isinstance(cause, exceptions.Timeout):
+        return f'No answer from {where} in time'
+    reason = _reason(_chain(cause)[-1])
+    if isinstance(cause, exceptions.SSLError):
+        return f'No secure connection to {where}: {reason}'
+    if isinstance(cause, exceptions.ProxyError):
+        return f'No connection to {where} through the proxy: {reason}'
+    return f'Nobody answers at {where}: {reason}'
+
+
+def _is_of_connection(failure: BaseException) -> bool:
+    return isinstance(failure, exceptions.ConnectionError | exceptions.Timeout)
+
+
+def _chain(failure: BaseException) -> list[BaseException]:
+    """An exception, and what it was raised over, down to the first."""
+    found = [failure]
+    while (before := found[-1].__cause__ or found[-1].__context__) and before not in found:
+        found.append(before)
+    return found
+
+
+def _reason(first: BaseException) -> str:
+    """What the system says."""
+    if isinstance(first, ssl.SSLCertVerificationError):
+        return first.verify_message
+    if isinstance(first, ssl.SSLError) and first.reason:
+        return first.reason.replace('_', ' ').lower()
+    said = first.strerror if isinstance(first, OSError) else None
+    return (said or str(first))[:_LONGEST]

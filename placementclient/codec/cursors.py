@@ -1,0 +1,360 @@
+"""Documents that people write, YAML or JSON, and where in them each value stands."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import yaml
+
+from placementclient.client import errors
+from placementclient.client.wording import meant
+from placementclient.model.providers import is_uuid
+
+#: How long the service lets the name of a class or of a trait be.
+_LONGEST_SYMBOL = 255
+_SYMBOL = re.compile(r'[A-Z0-9_]+')
+#: How deep what people write may be nested.
+MOST_LEVELS = 64
+#: How much memory a document may take, in bytes of text, and what each value takes beside its text.
+MOST_WEIGHT = 1 << 27
+_NODE_WEIGHT = 128
+_Number = TypeVar('_Number', int, float)
+_T = TypeVar('_T')
+
+
+class _MarkedDict(dict[Any, Any]):
+    """A mapping that knows the lines of its values."""
+
+    __slots__ = ('lines',)
+    lines: dict[Any, int]
+
+
+class _MarkedList(list[Any]):
+    """A sequence that knows the lines of its items."""
+
+    __slots__ = ('lines',)
+    lines: dict[Any, int]
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps lines, and refuses a key that occurs twice, which YAML would pass over.
+
+    Refuses too what is small in the file and large in memory: what is said once and repeated by
+    aliases counts as often as it is repeated.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._weight = self._depth = 0
+        self._weights: dict[yaml.Node, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        is_alias = self.check_event(yaml.AliasEvent)
+        before = self._weight
+        self._depth += 1
+        if self._depth > MOST_LEVELS:
+            raise yaml.MarkedYAMLError(problem='nested too deeply', problem_mark=mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if node is None:
+            return None
+        if not is_alias:
+            text = node.value if isinstance(node, yaml.ScalarNode) else ''
+            self._weight += _NODE_WEIGHT + len(text)
+            self._weights[node] = self._weight - before
+        elif node not in self._weights:
+            raise yaml.MarkedYAMLError(problem='contains itself', problem_mark=mark)
+        else:
+            self._weight += self._weights[node]
+        if self._weight > MOST_WEIGHT:
+            raise yaml.MarkedYAMLError(problem='too large', problem_mark=mark)
+        return node
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
+    loader.flatten_mapping(node)
+    result = _MarkedDict()
+    result.lines = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, Hashable):
+            raise yaml.MarkedYAMLError(problem='not a key', problem_mark=key_node.start_mark)
+        if key in result:
+            raise yaml.MarkedYAMLError(
+                problem=f'{key} is there twice', problem_mark=key_node.start_mark
+            )
+        result[key] = loader.construct_object(value_node, deep=True)
+        result.lines[key] = key_node.start_mark.line + 1
+    return result
+
+
+def _sequence(loader: _Loader, node: yaml.SequenceNode) -> _MarkedList:
+    result = _MarkedList(loader.construct_object(item, deep=True) for item in node.value)
+    result.lines = {index: item.start_mark.line + 1 for index, item in enumerate(node.value)}
+    return result
+
+
+_Loader.add_constructor('tag:yaml.org,2002:map', _mapping)
+_Loader.add_constructor('tag:yaml.org,2002:seq', _sequence)
+
+
+class Faults:
+    """Collects what is wrong, so that all of it is said at once."""
+
+    def __init__(self) -> None:
+        self.found: list[errors.BadFile] = []
+
+    @contextlib.contextmanager
+    def collected(self) -> Iterator[None]:
+        """Go on after a fault in here."""
+        try:
+            yield
+        except errors.BadFile as fault:
+            self.found += fault.faults
+
+    def raise_any(self) -> None:
+        """End here, if there was a fault.
+
+        :raises errors.BadFile: with all of them
+        """
+        self.found.sort(key=lambda fault: (fault.path, fault.line or 0))
+        if self.found:
+            raise self.found[0] if len(self.found) == 1 else errors.BadFiles(self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A value of a document and where it stands; its methods say what it has to be.
+
+    Each method returns the plain value and raises :class:`errors.BadFile` if it is another.
+
+    :param name: how a reader finds it: ``moves[0].as``
+    :param line: from 1, where it is known
+    """
+
+    value: Any
+    path: str
+    name: str
+    line: int | None = None
+
+    def error(self, reason: str) -> errors.BadFile:
+        """The exception that says what is wrong here."""
+        where = f'{self.name}: ' if self.name else ''
+        return errors.BadFile(self.path, where + reason, self.line)
+
+    def keys(self, known: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
+        """The values of a mapping with fixed keys."""
+        faults = Faults()
+        inside = self._known(known, needed, faults)
+        faults.raise_any()
+        return inside
+
+    def fields(
+        self, readers: Mapping[str, Callable[[Cursor], Any]], needed: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """What the readers of its fixed keys make of those that are there."""
+        faults, result = Faults(), {}
+        for key, cursor in self._known(readers, needed, faults).items():
+            with faults.collected():
+                result[key] = readers[key](cursor)
+        faults.raise_any()
+        return result
+
+    def _known(
+        self, known: Collection[str], needed: Collection[str], faults: Faults
+    ) -> dict[str, Cursor]:
+        inside = self.mapping()
+        missing = [key for key in needed if key not in inside]
+        for key in [key for key in inside if key not in known]:
+            near = meant(key, known)
+            hint = near or ', known are ' + ', '.join(known)
+            faults.found.append(inside.pop(key).error(f'unknown key{hint}'))
+            missing = [name for name in missing if not near.endswith(f' {name}?')]
+        if missing:
+            are = 'are' if len(missing) > 1 else 'is'
+            faults.found.append(self.error(f'{" and ".join(missing)} {are} missing'))
+        return inside
+
+    def mapping(self) -> dict[str, Cursor]:
+        """The values of a mapping with free keys, which are texts."""
+        if not isinstance(self.value, Mapping):
+            raise self.error('has to be a mapping')
+        prefix = f'{self.name}.' if self.name else ''
+        inside = {}
+        for key, value in self.value.items():
+            cursor = Cursor(value, self.path, f'{prefix}{key}', self._line_of(key))
+            if not isinstance(key, str):
+                raise cursor.error(f'the key {key!r} has to be a text: quote it')
+            inside[key] = cursor
+        return inside
+
+    def mappings(self) -> dict[str, Cursor]:
+        """The values of a mapping with free keys, or of a list of such mappings; null has none."""
+        if self.value is None:
+            return {}
+        if not isinstance(self.value, list | tuple):
+            return self.mapping()
+        inside: dict[str, Cursor] = {}
+        for item in self.items():
+            for key, cursor in item.mapping().items():
+                if key in inside:
+                    raise cursor.error(f'{key} is there twice')
+                inside[key] = cursor
+        return inside
+
+    def items(self) -> Iterator[Cursor]:
+        """The items of a sequence."""
+        if not isinstance(self.value, list | tuple):
+            raise self.error('has to be a list')
+        for index, value in enumerate(self.value):
+            yield Cursor(value, self.path, f'{self.name}[{index}]', self._line_of(index))
+
+    def each(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
+        """What a reader makes of each item of a sequence."""
+        faults, result = Faults(), []
+        for item in self.items():
+            with faults.collected():
+                result.append(read(item))
+        faults.raise_any()
+        return tuple(result)
+
+    def entries(
+        self, read: Callable[[Cursor], _T], inside: Mapping[str, Cursor] | None = None
+    ) -> dict[str, _T]:
+        """Return what a reader makes of the values of a mapping whose keys are resource classes.
+
+        :param inside: the values, if this is no mapping itself
+        """
+        faults, result = Faults(), {}
+        for name, item in (self.mapping() if inside is None else inside).items():
+            with faults.collected():
+                result[replace(item, value=name).symbol()] = read(item)
+        faults.raise_any()
+        return result
+
+    def inside(self, *keys: str | int) -> Cursor:
+        """The value that some keys lead to, or what is nearest to it."""
+        if not keys:
+            return self
+        if isinstance(self.value, list) and isinstance(keys[0], str):
+            for item in self.items():  # a list of mappings stands for one mapping
+                if isinstance(item.value, Mapping) and keys[0] in item.value:
+                    return item.inside(*keys)
+        try:
+            value = self.value[keys[0]]
+        except (KeyError, IndexError, TypeError):
+            return self
+        step = f'[{keys[0]}]' if isinstance(keys[0], int) else f'.{keys[0]}'
+        name = (self.name + step).removeprefix('.')
+        return Cursor(value, self.path, name, self._line_of(keys[0])).inside(*keys[1:])
+
+    def text(self) -> str:
+        """A text that is not empty."""
+        if not isinstance(self.value, str):
+            raise self.error(f'{self.value!r} has to be a text: quote it')
+        if not self.value:
+            raise self.error('is empty')
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts."""
+        return self.each(Cursor.text)
+
+    def symbol(self) -> str:
+        """The name of a resource class or of a trait."""
+        self.at_most(_LONGEST_SYMBOL)
+        return self._matching(_SYMBOL.fullmatch(self.text()) is not None, 'A-Z, 0-9 and _ only')
+
+    def at_most(self, most: int) -> str:
+        """A text of not more characters."""
+        text = self.text()
+        if len(text) > most:
+            raise self.error(f'{text[:20]}… has {len(text)} characters, at most {most} are allowed')
+        return text
+
+    def symbols(self) -> tuple[str, ...]:
+        """A list of resource classes or of traits."""
+        return self.each(Cursor.symbol)
+
+    def uuid(self) -> str:
+        """A UUID."""
+        return self._matching(is_uuid(self.text()), 'a UUID').lower()
+
+    def boolean(self) -> bool:
+        """True or false."""
+        if not isinstance(self.value, bool):
+            raise self.error('has to be true or false')
+        return self.value
+
+    def integer(self, least: int, most: int) -> int:
+        """An integer between two others."""
+        if type(self.value) is not int:
+            raise self.error('has to be an integer')
+        return self._between(self.value, least, most)
+
+    def number(self, least: float, most: float) -> float:
+        """A number between two others."""
+        if type(self.value) not in (int, float):
+            raise self.error('has to be a number')
+        return float(self._between(self.value, least, most))
+
+    def _between(self, number: _Number, least: _Number, most: _Number) -> _Number:
+        if not least <= number <= most:
+            raise self.error(f'has to be from {least} to {most}')
+        return number
+
+    def _matching(self, matches: bool, what: str) -> str:
+        if not matches:
+            raise self.error(f'{self.value!r} has to be {what}')
+        return str(self.value)
+
+    def _line_of(self, key: Any) -> int | None:
+        lines = getattr(self.value, 'lines', None)
+        return self.line if lines is None else lines.get(key, self.line)
+
+
+def read(text: str, path: str) -> Cursor:
+    """What a text, YAML or JSON, says.
+
+    :param path: the file that the text came from, for the errors
+    :raises errors.BadFile: if it is neither
+    """
+    if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
+        raise errors.BadFile(path, 'is empty')
+    try:
+        document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
+    except yaml.MarkedYAMLError as reason:
+        problem, mark = _in_words(reason)
+        raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as reason:
+        # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
+        raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
+    return Cursor(document, path, '', None)
+
+
+#: What PyYAML says, and what a person would.
+_PROBLEMS = {
+    'but found another document': 'a second document begins here, where there can be one only',
+    "found character '\\t' that cannot start any token": 'a tab: YAML is indented with spaces',
+    'mapping values are not allowed here': 'a colon where none can be: quote a text that has one',
+    "could not find expected ':'": 'a key without its colon',
+}
+#: What begins at one place and is missed at another, by what PyYAML was about when it found out.
+_UNCLOSED = {
+    'while scanning a quoted scalar': 'the quote that opens here is not closed',
+    'while parsing a flow sequence': 'the bracket that opens here is not closed',
+    'while parsing a flow mapping': 'the brace that opens here is not closed',
+}
+
+
+def _in_words(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
+    """What is wrong, and the mark of where it began."""
+    problem = reason.problem or 'neither YAML nor JSON'
+    if reason.context in _UNCLOSED and ('end of stream' in problem or 'stream end' in problem):
+        return _UNCLOSED[reason.context], reason.context_mark
+    return _PROBLEMS.get(problem, problem), reason.problem_mark

@@ -1,0 +1,1 @@
+"""Commands about allocations, candidates and consumers."""

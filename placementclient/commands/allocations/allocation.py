@@ -1,0 +1,337 @@
+"""Allocations of consumers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placementclient import api
+from placementclient.client import endpoints, errors
+from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED, Microversion
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.filters import whole
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import normalized_body
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+    from placementclient.model.consumers import Consumer
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
+
+_OWNED = Microversion(1, 8)
+#: Below, what a consumer holds cannot be read with its owner, and so cannot be written back.
+_SHOWS_OWNER = Microversion(1, 12)
+
+_GENERATION = Option(
+    '--generation',
+    metavar='<generation>',
+    type=int,
+    since='1.28',
+    help='Write only if this is still the generation of the consumer; without it, the write is '
+    'repeated where somebody else came first',
+)
+
+#: Whom a consumer belongs to, and what it is.
+OWNER = (
+    Option(
+        '--project-id',
+        metavar='<project>',
+        required_since='1.8',
+        help='ID of the project that the consumer belongs to',
+    ),
+    Option(
+        '--user-id',
+        metavar='<user>',
+        required_since='1.8',
+        help='ID of the user that it belongs to',
+    ),
+    Option(
+        '--consumer-type',
+        metavar='<consumer_type>',
+        required_since='1.38',
+        help='What the consumer is, such as INSTANCE; without it, its type stays as it is',
+    ),
+)
+
+
+class ListAllocation(base.Lister):
+    """List who holds what of a resource provider.
+
+    Example:
+
+      openstack resource provider allocation list compute1
+    """
+
+    endpoint = endpoints.LIST_PROVIDER_ALLOCATIONS
+    options = (option.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        holdings = api.allocation.list_of_provider(self.client, uuid).value
+        return columns.HOLDING.rows(holdings, self.version)
+
+
+class ConsumerLister(base.Lister):
+    """A command that prints what a consumer holds."""
+
+    prints = (*columns.ALLOCATION.names, 'last_modified')
+
+    def output(self, shown: Read[Consumer]) -> Output:
+        consumer = shown.value
+        return columns.ALLOCATION.rows(
+            ((uuid, resources, consumer) for uuid, resources in consumer.allocations.items()),
+            self.version,
+        )
+
+
+class ShowAllocation(ConsumerLister):
+    """Show what a consumer holds, on all resource providers.
+
+    Example:
+
+      openstack resource provider allocation show 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8
+    """
+
+    endpoint = endpoints.SHOW_ALLOCATIONS
+    options = (option.CONSUMER, option.LONG)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        shown = api.allocation.show(self.client, parsed_args.consumer)
+        output = self.output(shown)
+        return base.with_last_modified(output, shown, one=False) if parsed_args.long else output
+
+
+class SetAllocation(ConsumerLister):
+    """Replace all that a consumer holds.
+
+    Example:
+
+      openstack resource provider allocation set 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --allocation rp=compute1,VCPU=2,MEMORY_MB=2048 --allocation rp=storage,DISK_GB=20 \\
+        --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5
+    """
+
+    endpoint = endpoints.SET_ALLOCATIONS
+    options = (
+        option.CONSUMER,
+        Option(
+            '--allocation',
+            metavar='<rp=provider,resource_class=amount>',
+            action='append',
+            default=[],
+            help='Name or UUID of a resource provider, and how much of which class; more classes '
+            'may follow, and it may be repeated',
+        ),
+        *OWNER,
+        Option(
+            '--mapping',
+            metavar='<group=provider>',
+            action='append',
+            default=[],
+            since='1.34',
+            help='Which provider serves a request group, as candidates say it; may be repeated',
+        ),
+        _GENERATION,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        self._warn(parsed_args)
+        allocations = _parsed(self.client, parsed_args.allocation)
+        mappings = _mappings(self.client, parsed_args.mapping)
+
+        def write(generation: int | None) -> None:
+            from placementclient.model.consumers import Consumer
+
+            consumer = Consumer(
+                parsed_args.consumer,
+                allocations,
+                parsed_args.project_id,
+                parsed_args.user_id,
+                generation,
+                parsed_args.consumer_type,
+            )
+            api.allocation.set(self.client, consumer, mappings=mappings)
+
+        given = parsed_args.generation
+        self.retried(
+            lambda: write(
+                api.allocation.show(self.client, parsed_args.consumer).value.generation
+                if given is None
+                else given
+            ),
+            given,
+        )
+        return self.output(api.allocation.show(self.client, parsed_args.consumer))
+
+    def _warn(self, parsed_args: argparse.Namespace) -> None:
+        """Say which arguments the version in use has no place for."""
+        version = self.client.assumed_microversion
+        if version < _OWNED and (parsed_args.project_id or parsed_args.user_id):
+            self.log.warning(
+                '--project-id and --user-id options do not affect allocation for '
+                f'--os-placement-api-version less than {_OWNED}'
+            )
+        if version < TYPED and parsed_args.consumer_type:
+            self.log.warning(
+                '--consumer-type option does not affect allocation for '
+                f'--os-placement-api-version less than {TYPED}'
+            )
+
+
+class UnsetAllocation(ConsumerLister):
+    """Take some of what a consumer holds away from it, and leave the rest.
+
+    Without an option, it loses everything.
+
+    Example:
+
+      openstack resource provider allocation unset 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --provider compute1 --resource-class VGPU
+    """
+
+    endpoint = endpoints.SET_ALLOCATIONS
+    options = (
+        option.CONSUMER,
+        Option(
+            '--provider',
+            metavar='<provider>',
+            action='append',
+            default=[],
+            help='Only what it holds on this resource provider, by name or UUID; may be repeated',
+        ),
+        Option(
+            '--resource-class',
+            metavar='<resource_class>',
+            action='append',
+            default=[],
+            help='Only what it holds of this resource class; may be repeated',
+        ),
+        _GENERATION,
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return _SHOWS_OWNER
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        providers = {
+            api.resource_provider.find(self.client, provider) for provider in parsed_args.provider
+        }
+        classes = set(parsed_args.resource_class)
+        given, is_sent = parsed_args.generation, False
+
+        def attempt() -> None:
+            nonlocal is_sent
+            consumer = api.allocation.show(self.client, parsed_args.consumer).value
+            if not (consumer.allocations or is_sent):
+                raise errors.PlacementError(f"No allocations for consumer '{parsed_args.consumer}'")
+            rest = _without(consumer, providers, classes)
+            if rest.allocations == consumer.allocations:
+                if is_sent:
+                    return
+                for name in sorted(classes):
+                    # It may be mistyped.
+                    api.resource_class.show(self.client, name)
+                self.log.warning(f'Consumer {consumer.uuid} holds nothing of that')
+            is_sent = True
+            if rest.allocations or self.client.microversion >= GUARDS_CONSUMERS:
+                if given is not None:
+                    rest = replace(rest, generation=given)
+                api.allocation.set(self.client, rest)
+            else:
+                api.allocation.delete(self.client, consumer.uuid)
+
+        self.retried(attempt, given)
+        return self.output(api.allocation.show(self.client, parsed_args.consumer))
+
+
+class DeleteAllocation(base.Command):
+    """Free all that a consumer holds.
+
+    Example:
+
+      openstack resource provider allocation delete 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8
+    """
+
+    endpoint = endpoints.DELETE_ALLOCATIONS
+    options = (option.CONSUMER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuid = parsed_args.consumer
+        self.confirmed(
+            lambda: api.allocation.delete(self.client, uuid),
+            lambda: not api.allocation.show(self.client, uuid).value.allocations,
+        )
+
+
+class ReplaceAllocation(base.Command):
+    """Replace what several consumers hold, in one transaction.
+
+    The file has the body of POST /allocations for the API version in use, as JSON or YAML.
+
+    Example:
+
+      openstack resource provider allocation replace --file allocations.json
+    """
+
+    endpoint = endpoints.REPLACE_ALLOCATIONS
+    options = (
+        Option('--file', metavar='<file>', required=True, help='The file; - for standard input'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files
+
+        body = normalized_body(files.read_document(parsed_args.file))
+        # Its generations guard it: where it was carried out, it is refused the second time.
+        self.retried(lambda: api.allocation.replace(self.client, body), given=body)
+
+
+def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:
+    """``['rp=compute1,VCPU=2']`` as amounts by provider UUID and class.
+
+    :raises errors.BadArgument: if one is not of that form, or a class of a provider comes twice
+    """
+    allocations: dict[str, dict[str, int]] = {}
+    for argument in arguments:
+        parts = [part.partition('=') for part in argument.split(',')]
+        providers = [value for name, _, value in parts if name == 'rp']
+        amounts = [(name, value) for name, _, value in parts if name != 'rp']
+        if not providers or not amounts or not all(all(part) for part in parts):
+            raise errors.BadArgument('Incorrect allocation string format')
+        uuid = api.resource_provider.find(client, providers[-1])
+        resources = allocations.setdefault(uuid, {})
+        for name, amount in amounts:
+            if name in resources:
+                raise errors.BadArgument(
+                    f'Conflict detected for resource provider {uuid} resource class {name}'
+                )
+            resources[name] = whole(amount, name)
+    if not allocations:
+        raise errors.BadArgument('At least one resource allocation must be specified')
+    return allocations
+
+
+def _mappings(client: Client, arguments: Iterable[str]) -> dict[str, list[str]]:
+    """``['_NET=nic1']`` as provider UUIDs by request group; ``=nic1`` is of the unnamed one."""
+    mappings: dict[str, list[str]] = {}
+    for argument in arguments:
+        group, equals, provider = argument.partition('=')
+        if not (equals and provider):
+            raise errors.BadArgument('Arguments to --mapping must be of form <group>=<provider>')
+        mappings.setdefault(group, []).append(api.resource_provider.find(client, provider))
+    return mappings
+
+
+def _without(consumer: Consumer, providers: set[str], classes: set[str]) -> Consumer:
+    """What is left of a consumer; an empty set stands for all."""
+    rest = {}
+    for uuid, resources in consumer.allocations.items():
+        if providers and uuid not in providers:
+            rest[uuid] = resources
+        elif left := {name: n for name, n in resources.items() if classes and name not in classes}:
+            rest[uuid] = left
+    return replace(consumer, allocations=rest)

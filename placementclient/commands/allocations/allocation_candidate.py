@@ -1,0 +1,196 @@
+"""Allocation candidates."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from placementclient import api
+from placementclient.client import endpoints, errors
+from placementclient.client.microversion import Microversion
+from placementclient.commands.framework import base, filters
+from placementclient.commands.framework.option import Option
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+    from placementclient.model.requests import CandidateRequest, Filter
+    from placementclient.render.columns import Output
+
+_NAMED_GROUPS = Microversion(1, 33)
+_EMPTY_GROUPS = Microversion(1, 36)
+_GROUPS = 'groups'
+_COMMON = ''
+
+
+class _StartGroup(argparse.Action):
+    """``--group``: what follows belongs to it."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, values)
+        # Of two of the same name the last one counts.
+        _groups(namespace)[str(values)] = {}
+
+
+class _InGroup(argparse.Action):
+    """An option of the group that was named last; of the request as a whole before the first."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        # Tells Option.is_given, and so the check of the microversion.
+        setattr(namespace, self.dest, values)
+        given = _groups(namespace).setdefault(namespace.group or _COMMON, {})
+        if self.dest == 'in_tree':
+            given[self.dest] = values
+        else:
+            given.setdefault(self.dest, []).append(values)
+
+
+def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """What each group was given, by suffix."""
+    groups: dict[str, dict[str, Any]] = vars(namespace).setdefault(_GROUPS, {})
+    return groups
+
+
+#: The options that describe a request for candidates.
+FILTERS: tuple[Option, ...] = (
+    *filters.options(
+        since={'resource': '1.10', 'required': '1.17', 'member-of': '1.21', 'in-tree': '1.31'},
+        action=_InGroup,
+        default=None,
+    ),
+    Option(
+        '--group',
+        metavar='<group>',
+        action=_StartGroup,
+        since='1.25',
+        help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, '
+        '_ and -; may be repeated',
+    ),
+    Option(
+        '--group-policy',
+        choices=['none', 'isolate'],
+        default='none',
+        help='isolate: no two groups from the same provider',
+    ),
+    Option(
+        '--same-subtree',
+        metavar='<group,group>',
+        action='append',
+        default=[],
+        since='1.36',
+        help='Groups, joined by commas, whose providers have one of them as a common ancestor; '
+        'a group in it needs no resources; may be repeated',
+    ),
+    Option(
+        '--root-required',
+        metavar='<trait>',
+        action='append',
+        default=[],
+        since='1.35',
+        help='A trait that the root of the tree must have; may be repeated',
+    ),
+    Option(
+        '--root-forbidden',
+        metavar='<trait>',
+        action='append',
+        default=[],
+        since='1.35',
+        help='A trait that the root of the tree must not have; may be repeated',
+    ),
+)
+_LIMIT: Mapping[str, Any] = {
+    'metavar': '<limit>',
+    'since': '1.16',
+    'help': 'At most so many candidates',
+}
+LIMIT = Option('--limit', type=int, **_LIMIT)
+
+
+class ListCandidate(base.Lister):
+    """List the ways to satisfy a request for resources.
+
+    Options that follow a --group belong to that group: one resource provider alone satisfies it.
+    What comes before the first --group is satisfied by a provider tree as a whole.
+
+    Example:
+
+      openstack allocation candidate list --resource VCPU=2 --resource MEMORY_MB=2048 \\
+        --group 1 --resource VGPU=1 --required CUSTOM_NVIDIA_A40 --group-policy isolate
+    """
+
+    endpoint = endpoints.LIST_CANDIDATES
+    options = (
+        *FILTERS,
+        filters.aggregate_uuid(since='1.21', action=_InGroup, default=None),
+        # Of a value that is no number scripts expect an error, not a usage error.
+        Option('--limit', **_LIMIT),
+        Option(
+            '--long',
+            action='store_true',
+            since='1.34',
+            help='Print too which groups a provider serves, and its parent and root',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        candidates, summaries = api.allocation_candidate.list(
+            self.client, requested(self.client, parsed_args)
+        )
+        return columns.candidates(
+            candidates, summaries, self.client.microversion, long=parsed_args.long
+        )
+
+
+def requested(
+    client: Client, parsed_args: argparse.Namespace, find: Callable[[str], str] | None = None
+) -> CandidateRequest:
+    """The request that the options of :data:`FILTERS` and :data:`LIMIT` describe.
+
+    :param find: turns the name of a provider into its UUID; the service does, if it is not given
+    :raises errors.BadArgument: if it is none
+    :raises errors.UnsupportedVersion: if it needs a later microversion
+    """
+    given = _groups(parsed_args)
+    groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
+    _check_groups(client, groups, parsed_args)
+    from placementclient.model.requests import CandidateRequest, Filter
+
+    common = groups.pop(_COMMON, Filter())
+    return CandidateRequest(
+        common,
+        groups,
+        parsed_args.group_policy if groups else None,
+        tuple(tuple(suffixes.split(',')) for suffixes in parsed_args.same_subtree),
+        tuple(parsed_args.root_required),
+        tuple(parsed_args.root_forbidden),
+        None if parsed_args.limit is None else filters.whole(parsed_args.limit, '--limit'),
+    )
+
+
+def _check_groups(
+    client: Client, groups: Mapping[str, Filter], parsed_args: argparse.Namespace
+) -> None:
+    if any(not suffix.isdecimal() for suffix in groups if suffix != _COMMON):
+        client.require('--group with a name', _NAMED_GROUPS)
+    if not any(group.resources for group in groups.values()):
+        raise errors.BadArgument('At least one --resource must be specified.')
+    empty = [
+        suffix for suffix, group in groups.items() if suffix != _COMMON and not group.resources
+    ]
+    if empty and not parsed_args.same_subtree:
+        raise errors.BadArgument(f'--resource must be given in group {empty[0]}')
+    if empty:
+        client.require('--group without --resource', _EMPTY_GROUPS)

@@ -1,0 +1,197 @@
+"""Claim the first candidate that the service grants, as a scheduler does."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placementclient import api
+from placementclient.client import endpoints, errors
+from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.client.wording import counted
+from placementclient.commands.allocations.allocation import OWNER
+from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.option import Option
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Candidate, Consumer, Summary
+    from placementclient.model.requests import CandidateRequest
+    from placementclient.render.columns import Output
+
+
+class Unclaimed(errors.PlacementError):
+    """No candidate was granted.
+
+    :param refusals: what the service said to each
+    """
+
+    def __init__(self, refusals: Iterable[errors.Conflict]) -> None:
+        self.refusals = tuple(refusals)
+        if not self.refusals:
+            self.exit_status = errors.ExitStatus.INFEASIBLE
+        super().__init__(
+            f'None of the {counted(len(self.refusals), "candidate")} was granted; to the last one: '
+            f'{self.refusals[-1]}'
+            if self.refusals
+            else 'There are no candidates: allocation candidate explain says why'
+        )
+
+
+class HoldsAlready(errors.PlacementError):
+    """The consumer holds something that this run has not claimed.
+
+    :param consumer: with what it holds
+    """
+
+    def __init__(self, consumer: Consumer) -> None:
+        self.consumer = consumer
+        super().__init__(f'Consumer {consumer.uuid} holds something already')
+
+
+class ClaimAllocation(base.Lister):
+    """Allocate the first candidate that the service grants; after a conflict, try the next.
+
+    The filters are those of allocation candidate list. A consumer that holds something already is
+    refused, unless it is what is asked for. The row 0 and those with the same number are what was
+    claimed; further numbers are the alternates, each on another tree.
+
+    Example:
+
+      openstack resource provider allocation claim 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --resource VCPU=2 --resource MEMORY_MB=2048 --alternates 2 \\
+        --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5
+    """
+
+    prints = columns.CLAIMED
+    statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
+    options = (
+        option.CONSUMER,
+        *FILTERS,
+        LIMIT,
+        Option(
+            '--alternates',
+            metavar='<number>',
+            type=int,
+            default=0,
+            help='Print so many of the candidates that come next, each on another tree',
+        ),
+        *OWNER,
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return max(GUARDS_CONSUMERS, endpoints.LIST_CANDIDATES.since)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        request = requested(self.client, parsed_args)
+        candidates, summaries = api.allocation_candidate.list(self.client, request)
+        pending = iter(candidates)
+        try:
+            claimed = self._claim(pending, parsed_args)
+            # They were read before.
+            for uuid, resources in claimed.allocations.items():
+                summaries[uuid] = summaries[uuid].with_used(resources)
+        except (HoldsAlready, Unclaimed):
+            consumer = api.allocation.show(self.client, parsed_args.consumer).value
+            if not _is_claimed(consumer, request, parsed_args):
+                raise
+            self.log.warning(f'Consumer {consumer.uuid} holds that already: nothing was done')
+            claimed = self._claimed_before(consumer, summaries)
+        # Of the same host, it would be no alternative to a host that fails.
+        alternates = _of_other_trees(claimed, pending, summaries, parsed_args.alternates)
+        shown = [claimed, *alternates]
+        uuids = dict.fromkeys(uuid for candidate in shown for uuid in candidate.allocations)
+        names = api.resource_provider.names(self.client, uuids)
+        return columns.claimed(shown, summaries, names, self.client.microversion)
+
+    def _claim(self, candidates: Iterator[Candidate], parsed_args: argparse.Namespace) -> Candidate:
+        refusals: list[errors.Conflict] = []
+        for candidate in candidates:
+            try:
+                self._write(candidate, parsed_args)
+            except errors.Conflict as refusal:
+                names = api.resource_provider.names(self.client, candidate.allocations)
+                refusals.append(refusal.with_names(names))
+                self.log.info(f'Next candidate: {refusals[-1]}')
+            else:
+                return candidate
+        raise Unclaimed(refusals)
+
+    def _write(self, candidate: Candidate, parsed_args: argparse.Namespace) -> None:
+        """Allocate a candidate, unless the consumer holds something meanwhile."""
+        is_sent = False
+
+        def attempt() -> None:
+            nonlocal is_sent
+            there = api.allocation.show(self.client, parsed_args.consumer).value
+            if is_sent and there.allocations == candidate.allocations:
+                return
+            if there.allocations:
+                raise HoldsAlready(there)
+            is_sent = True
+            claimed = replace(
+                there,
+                allocations=candidate.allocations,
+                project_id=parsed_args.project_id,
+                user_id=parsed_args.user_id,
+                type=parsed_args.consumer_type,
+            )
+            api.allocation.set(self.client, claimed, mappings=candidate.mappings)
+
+        self.retried(attempt)
+
+    def _claimed_before(self, consumer: Consumer, summaries: dict[str, Summary]) -> Candidate:
+        """What a consumer holds, as the candidate that it was; its hosts may be full by now.
+
+        :param summaries: of the candidates that there are; those of its providers are added
+        """
+        from placementclient.model.consumers import Candidate, Summary
+
+        for uuid in consumer.allocations.keys() - summaries.keys():
+            provider = api.resource_provider.show(self.client, uuid).value
+            used = api.usage.of_provider(self.client, uuid).value
+            summaries[uuid] = Summary(
+                {
+                    name: (used.get(name, 0), inventory.capacity)
+                    for name, inventory in api.inventory.list(self.client, uuid).value.items()
+                },
+                tuple(api.trait.list_of_provider(self.client, uuid).value),
+                provider.parent_provider_uuid,
+                provider.root_provider_uuid,
+            )
+        return Candidate(consumer.allocations)
+
+
+def _is_claimed(
+    consumer: Consumer, request: CandidateRequest, parsed_args: argparse.Namespace
+) -> bool:
+    """Whether a consumer holds as much of each class as is asked for, for the same owner."""
+    wanted: Counter[str] = Counter(request.common.resources)
+    for group in request.groups.values():
+        wanted.update(group.resources)
+    held: Counter[str] = Counter()
+    for resources in consumer.allocations.values():
+        held.update(resources)
+    owner = (parsed_args.project_id, parsed_args.user_id)
+    return held == wanted and (consumer.project_id, consumer.user_id) == owner
+
+
+def _of_other_trees(
+    claimed: Candidate,
+    candidates: Iterable[Candidate],
+    summaries: Mapping[str, Summary],
+    number: int,
+) -> list[Candidate]:
+    """The first so many candidates, each on a tree that none before it is on."""
+    taken = claimed.roots(summaries)
+    chosen: list[Candidate] = []
+    for candidate in candidates:
+        trees = candidate.roots(summaries)
+        if len(chosen) < number and not trees & taken:
+            chosen.append(candidate)
+            taken |= trees
+    return chosen

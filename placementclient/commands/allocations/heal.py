@@ -1,0 +1,133 @@
+"""Allocations of servers that have none."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.commands.framework import changing, compute
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.compute import NOVA
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import normalized
+
+if TYPE_CHECKING:
+    from placementclient.model.flavors import Flavor
+    from placementclient.model.servers import ServerDetail
+    from placementclient.render.columns import Output
+
+
+class HealAllocation(Changing):
+    """Give servers that hold nothing what they should hold on their host.
+
+    What a server holds as another project's or user's becomes its own, too. The amounts are those
+    that Nova computes of the flavor. What cannot be known is named and not guessed: virtual GPUs,
+    PCI devices, what several providers of the host have. A server that is under way is left alone.
+
+    Without files the compute service is asked, as an administrator. The files are what it answers
+    to GET /servers/detail, /flavors/detail and /os-migrations, just before.
+
+    A server that Nova has deleted since the list gets nothing: the compute service is asked again
+    just before the write. That is so only without --plan; apply a plan soon after it was made.
+
+    Example:
+
+      openstack resource provider allocation heal --dry-run
+    """
+
+    options = (
+        Option(
+            '--server',
+            metavar='<uuid>',
+            type=normalized,
+            action='append',
+            default=[],
+            help='Only this server; may be repeated',
+        ),
+        Option(
+            '--servers',
+            metavar='<file>|nova',
+            help='The list of all servers, with details; without it, or with nova, the compute '
+            'service is asked',
+        ),
+        Option(
+            '--flavors',
+            metavar='<file>',
+            help='The list of all flavors, where servers have but the ID: below compute API 2.47',
+        ),
+        Option(
+            '--migrations',
+            metavar='<file>|nova',
+            help='The list of all migrations, or nova: the compute service is asked, as it is '
+            'where no list of servers is given',
+        ),
+        *changing.OPTIONS,
+    )
+    nothing = 'No server has to be healed'
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return GUARDS_CONSUMERS
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.workflows.heal import Healing
+
+        flavors = self._flavors(parsed_args)
+        servers, migrating = self._asked(parsed_args, flavors)
+        is_asked = parsed_args.servers in (None, NOVA)
+        healing = Healing(
+            self.client,
+            servers,
+            migrating,
+            is_chosen=bool(parsed_args.server),
+            is_current=partial(self._is_current, flavors) if is_asked else None,
+        )
+        return self.change(parsed_args, healing.plan, healing.notes, healing.check)
+
+    def _asked(
+        self, parsed_args: argparse.Namespace, flavors: dict[str, Flavor]
+    ) -> tuple[list[ServerDetail], set[str]]:
+        """The servers that are in question, and those of which a migration is not over."""
+        from placementclient.nova import records, service
+
+        listed = parsed_args.servers or NOVA
+        # With a file of servers nobody is asked, but where that is said.
+        moving = parsed_args.migrations or (None if parsed_args.servers else NOVA)
+        try:
+            servers = records.server_details(
+                *compute.document(self, listed, service.servers), flavors
+            )
+            migrations = (
+                records.migrations(*compute.document(self, moving, service.migrations))
+                if moving
+                else []
+            )
+        except service.NoCompute as reason:
+            raise errors.BadArgument(f'{reason}: give --servers') from None
+        migrating = {each.server_uuid for each in migrations if not each.is_over}
+        return _chosen(servers, parsed_args.server), migrating
+
+    def _flavors(self, parsed_args: argparse.Namespace) -> dict[str, Flavor]:
+        """The flavors by ID, where a file has them."""
+        from placementclient import files
+        from placementclient.nova import records
+
+        path = parsed_args.flavors
+        return records.flavors_by_id(files.read_document(path), path) if path else {}
+
+    def _is_current(self, flavors: dict[str, Flavor], server: ServerDetail) -> bool:
+        """Whether Nova still has a server, and as it was listed."""
+        from placementclient.nova import records, service
+
+        found = service.server(self.client, server.uuid)
+        return records.server_details(found, 'the compute service', flavors) == [server]
+
+
+def _chosen(servers: list[ServerDetail], chosen: list[str]) -> list[ServerDetail]:
+    known = {server.uuid: server for server in servers}
+    for uuid in chosen:
+        if uuid not in known:
+            raise errors.BadArgument(f'There is no server {uuid} in the list')
+    return [known[uuid] for uuid in dict.fromkeys(chosen)] if chosen else servers

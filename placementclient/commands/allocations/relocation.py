@@ -1,0 +1,241 @@
+"""Allocations that go to another provider or to another consumer, each in one request."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placementclient import api
+from placementclient.client import errors
+from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.commands.allocations.allocation import ConsumerLister
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import normalized
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Consumer
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
+
+
+class _Relocation(ConsumerLister):
+    """A command that reads what a consumer holds and writes it elsewhere."""
+
+    prints = columns.RELOCATED.names
+    #: Whether this run has sent a write, which is then what has reached the goal.
+    is_sent = False
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return GUARDS_CONSUMERS
+
+    def output(self, shown: Read[Consumer]) -> Output:
+        consumer = shown.value
+        names = api.resource_provider.names(self.client, consumer.allocations)
+        return columns.relocated(consumer, names, self.version)
+
+    def holder(self, consumer_uuid: str) -> Consumer:
+        """A consumer with what it holds.
+
+        :raises errors.PlacementError: if that is nothing
+        """
+        consumer = api.allocation.show(self.client, consumer_uuid).value
+        if not consumer.allocations:
+            raise errors.PlacementError(f'Consumer {consumer_uuid} holds nothing')
+        return consumer
+
+    def say_done(self, what: str) -> None:
+        """Say that the goal was reached before anything was sent, as where an answer was lost."""
+        if not self.is_sent:
+            self.log.warning(f'{what}: nothing was done')
+
+
+class MoveAllocation(_Relocation):
+    """Move what a consumer holds on one resource provider to another, in one request.
+
+    What it holds on further providers stays as it is, and what it holds on the other already is
+    added to. The service refuses what the other has no room for; nothing is changed then.
+
+    Example:
+
+      openstack resource provider allocation move 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --from compute1 --to compute1_gpu0 --class VGPU
+    """
+
+    options = (
+        option.CONSUMER,
+        Option(
+            '--from',
+            dest='source',
+            metavar='<provider>',
+            required=True,
+            help='Name or UUID of the resource provider that it holds something on',
+        ),
+        Option(
+            '--to',
+            dest='target',
+            metavar='<provider>',
+            required=True,
+            help='Name or UUID of the one that it shall hold that on',
+        ),
+        Option(
+            '--class',
+            dest='resource_class',
+            metavar='<resource_class>',
+            action='append',
+            default=[],
+            help='Only this resource class; may be repeated; without it, all that it holds there',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        source = api.resource_provider.find(self.client, parsed_args.source)
+        target = api.resource_provider.find(self.client, parsed_args.target)
+        if source == target:
+            raise errors.UsageError('--from and --to are the same resource provider')
+        names = {source: parsed_args.source, target: parsed_args.target}
+
+        def attempt() -> None:
+            consumer = self.holder(parsed_args.consumer)
+            if self._is_made(consumer, source, target, parsed_args.resource_class):
+                self.say_done(
+                    f'Consumer {consumer.uuid} holds that on {parsed_args.target} already'
+                )
+                return
+            self.is_sent = True
+            moved = _moved(consumer, source, target, parsed_args.resource_class, names)
+            api.allocation.set(self.client, moved)
+
+        with base.naming(names):
+            self.retried(attempt)
+        return self.output(api.allocation.show(self.client, parsed_args.consumer))
+
+    def _is_made(
+        self, consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
+    ) -> bool:
+        """Whether a move was made, by this run or, as far as that can be told, by one before.
+
+        The service does not know what a consumer held once. But what it holds on a third provider,
+        or what the source has no inventory of, did not come from there.
+        """
+        if not _is_moved(consumer, source_uuid, target_uuid, classes):
+            return False
+        if self.is_sent:
+            return True
+        offered = api.inventory.list(self.client, source_uuid).value
+        moved = set(classes) or set(consumer.allocations[target_uuid]).intersection(offered)
+        elsewhere = {
+            name
+            for uuid, resources in consumer.allocations.items()
+            for name in resources
+            if uuid != target_uuid
+        }
+        return bool(moved) and moved <= set(offered) and not moved & elsewhere
+
+
+class TransferAllocation(_Relocation):
+    """Hand all that a consumer holds to another consumer, in one request.
+
+    So Nova hands what a server holds to its migration, and back. The other takes over project, user
+    and, unless another is given, the type. A consumer that holds something already is refused.
+
+    Example:
+
+      openstack resource provider allocation transfer 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8 \\
+        --to-consumer 8d8f9a0e-2f43-4c57-8f0e-6d2b6c5c2a11
+    """
+
+    options = (
+        option.CONSUMER,
+        Option(
+            '--to-consumer',
+            metavar='<uuid>',
+            type=normalized,
+            required=True,
+            help='UUID of the consumer that shall hold it, such as that of a migration',
+        ),
+        Option(
+            '--consumer-type',
+            metavar='<consumer_type>',
+            since='1.38',
+            help='What the other consumer is, such as MIGRATION',
+        ),
+        Option(
+            '--replace',
+            action='store_true',
+            help='Free what the other holds already, as the revert of a resize does',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        if parsed_args.consumer == parsed_args.to_consumer:
+            raise errors.UsageError('--to-consumer is the consumer itself')
+        self.retried(lambda: self._transfer(parsed_args))
+        return self.output(api.allocation.show(self.client, parsed_args.to_consumer))
+
+    def _transfer(self, parsed_args: argparse.Namespace) -> None:
+        giver = api.allocation.show(self.client, parsed_args.consumer).value
+        taker = api.allocation.show(self.client, parsed_args.to_consumer).value
+        if not giver.allocations:
+            if not taker.allocations:
+                raise errors.PlacementError(f'Consumer {giver.uuid} holds nothing')
+            self.say_done(f'Consumer {giver.uuid} holds nothing any more, {taker.uuid} does')
+            return
+        self.is_sent = True
+        if taker.allocations and not parsed_args.replace:
+            raise errors.PlacementError(
+                f'Consumer {taker.uuid} holds something already: --replace would free it'
+            )
+        kind = parsed_args.consumer_type or (taker if taker.allocations else giver).type
+        taker = replace(giver, uuid=taker.uuid, generation=taker.generation, type=kind)
+        version = self.client.microversion
+        if kind is None:
+            # Types stay as they are stored, or unset.
+            version = min(version, KEEPS_CONSUMER_TYPE)
+        # A body has to give the one that loses everything a type too, though its record goes.
+        giver = replace(giver, allocations={}, type=giver.type or kind)
+        body = {each.uuid: api.allocation.body_of(each, version) for each in (giver, taker)}
+        api.allocation.replace(self.client, body, version=version)
+
+
+def _is_moved(
+    consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
+) -> bool:
+    """Whether a consumer holds nothing of that on one provider any more, but on the other."""
+    held = consumer.allocations.get(source_uuid, {})
+    there = consumer.allocations.get(target_uuid, {})
+    if classes:
+        return set(classes) <= set(there) - set(held)
+    return bool(there) and not held
+
+
+def _moved(
+    consumer: Consumer,
+    source_uuid: str,
+    target_uuid: str,
+    classes: Collection[str],
+    names: Mapping[str, str],
+) -> Consumer:
+    """A consumer that holds on one provider what it held on another.
+
+    :param classes: only these; all, if it is empty
+    :param names: what the operator calls the two providers
+    :raises errors.PlacementError: if it does not hold that
+    """
+    held = dict(consumer.allocations.get(source_uuid, {}))
+    missing = set(classes).difference(held)
+    if missing or not held:
+        what = ', '.join(sorted(missing)) or 'anything'
+        raise errors.PlacementError(
+            f'Consumer {consumer.uuid} does not hold {what} on the provider {names[source_uuid]}'
+        )
+    there = dict(consumer.allocations.get(target_uuid, {}))
+    for name in sorted(set(classes) or held):
+        there[name] = there.get(name, 0) + held.pop(name)
+    changed = {**consumer.allocations, source_uuid: held, target_uuid: there}
+    return replace(
+        consumer, allocations={uuid: resources for uuid, resources in changed.items() if resources}
+    )

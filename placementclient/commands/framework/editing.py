@@ -1,0 +1,149 @@
+"""Commands that edit one resource provider, or many that selectors find."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.commands.framework import changing, option, selectors
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from placementclient.changes.plan import ChangePlan
+    from placementclient.producers.edited import Edit
+    from placementclient.render.columns import Output
+
+#: The options for many.
+OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
+
+
+#: Stands first; with selectors it may be the first of the names.
+PROVIDER = Option(
+    'provider',
+    metavar='<provider>',
+    missable=True,
+    help='Name or UUID of the resource provider; not with --all, --match, --with-trait, '
+    '--with-class, --member-of, which select many',
+)
+
+
+class Editing(Changing):
+    """Edits many resource providers through a plan; a subclass edits one by itself."""
+
+    #: The columns for one resource provider.
+    prints_one: Sequence[str] = ()
+    #: The options that mean nothing for one.
+    only_many: Sequence[Option] = (option.DRY_RUN, changing.PLAN)
+
+    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
+        return Changing.prints if selectors.are_given(parsed_args) else self.prints_one
+
+    def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
+        return selectors.are_given(parsed_args) or super().says_nothing(parsed_args)
+
+    def check_one(self, parsed_args: argparse.Namespace) -> None:
+        """Refuse options that are for many, where one resource provider is meant.
+
+        :raises errors.UsageError: if there is one
+        """
+        for each in self.only_many:
+            if each.is_given(parsed_args):
+                raise errors.UsageError(
+                    f'{each.flags[0]} needs a selector instead of the resource provider: '
+                    '--match NAME for one'
+                )
+
+    def edit(self, parsed_args: argparse.Namespace, command: str, edit: Edit) -> Output:
+        """Edit all resource providers that the selectors find, or only plan or show that.
+
+        :param command: the command, without the program
+        """
+        from placementclient.render import changes
+        from placementclient.workflows.edits import Edits
+
+        selection, with_usages = selectors.selection(parsed_args), bool(parsed_args.plan)
+        edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
+        self.nothing = Changing.nothing
+
+        def decide(roots: Sequence[str]) -> ChangePlan:
+            plan = edits.plan(roots)
+            if not roots:
+                self._remark(edits.remarks, edits.refused, is_all=not plan.trees)
+            return plan
+
+        output = self.change(parsed_args, decide)
+        if not edits.refused:
+            return output
+        if self.exit_status in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS):
+            self.exit_status = errors.ExitStatus.PARTIAL
+        return changes.with_refused(output, edits.refused)
+
+    def _remark(self, remarks: Sequence[str], refused: dict[str, str], *, is_all: bool) -> None:
+        """Say what is not done.
+
+        :param is_all: whether nothing is left to do
+        :raises errors.BadArgument: if all that there is to do is refused
+        """
+        for line in remarks:
+            self.log.warning(line)
+        said = [f'{name}: {reason}' for name, reason in refused.items()]
+        if said and is_all:
+            raise errors.BadArgument('\n'.join(said))
+        for line in said:
+            self.log.error(line)
+
+
+class NamesEditing(Editing):
+    """Adds names to what a resource provider has, or removes some: traits or aggregates.
+
+    Its options have :data:`PROVIDER` and then the names, of which the option is a subclass's.
+    """
+
+    #: The field of a provider's state.
+    facet = ''
+    #: The argument with the names.
+    names: Option
+    removes = False
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        given = getattr(parsed_args, self.names.dest) or []
+        provider = parsed_args.provider
+        if not selectors.are_given(parsed_args):
+            missing = [(PROVIDER, provider), (self.names, given)]
+            if lacking := [each.settings['metavar'] for each, value in missing if not value]:
+                self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
+            self.check_one(parsed_args)
+            return self.edit_one(parsed_args, given)
+        if parsed_args.generation is not None:
+            raise errors.UsageError(
+                "--generation is one provider's, and selectors may find several"
+            )
+        if provider is not None:
+            given = [self.name(provider), *given]
+        if not given:
+            lacking_names = self.names.settings['metavar']
+            self._parser.error(f'the following arguments are required: {lacking_names}')
+        return self._edit_many(parsed_args, frozenset(given))
+
+    def _edit_many(self, parsed_args: argparse.Namespace, names: frozenset[str]) -> Output:
+        from placementclient.producers.edited import NamesEdit
+
+        nothing: frozenset[str] = frozenset()
+        sets = (nothing, names) if self.removes else (names, nothing)
+        verb = 'remove' if self.removes else 'add'
+        command = f'resource provider {self.facet.removesuffix("s")} {verb}'
+        return self.edit(parsed_args, command, NamesEdit(self.facet, *sets))
+
+    def name(self, text: str) -> str:
+        """Return a name that stood where the provider stands."""
+        return text
+
+    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
+        """Edit the one resource provider.
+
+        :param given: the names
+        """
+        raise NotImplementedError

@@ -1,0 +1,156 @@
+"""The options by which providers and candidates are filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from placementclient import api
+from placementclient.client import errors
+from placementclient.client.microversion import Microversion
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import normalized
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+    from placementclient.model.requests import Filter
+
+_ANY_OF = Microversion(1, 39)
+
+
+def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
+    """The options that a filter is made of.
+
+    :param since: the first microversion of each, by its name without the hyphens
+    :param settings: keyword arguments of ``add_argument``, where the options are not of the command
+        as a whole
+    """
+    repeated = settings or {'action': 'append', 'default': []}
+    return (
+        Option(
+            '--resource',
+            metavar='<resource_class>=<value>',
+            since=since['resource'],
+            help='How much of a resource class there must be; may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--required',
+            metavar='<required>',
+            since=since['required'],
+            help='A trait that there must be; from API version 1.39 on also several, joined by '
+            'commas, of which one is enough; may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--forbidden',
+            metavar='<forbidden>',
+            since='1.22',
+            help='A trait that must be absent; may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--member-of',
+            metavar='<member_of>',
+            since=since['member-of'],
+            help='UUIDs of aggregates, joined by commas: membership in one of them is needed; '
+            'may be repeated from API version 1.24 on, then one of each is needed',
+            **repeated,
+        ),
+        Option(
+            '--forbidden-member-of',
+            metavar='<member_of>',
+            since='1.32',
+            help='UUIDs of aggregates, joined by commas: membership in none of them is allowed; '
+            'may be repeated',
+            **repeated,
+        ),
+        Option(
+            '--in-tree',
+            metavar='<provider>',
+            since=since['in-tree'],
+            help='Name or UUID of a provider: only its tree',
+            **settings,
+        ),
+    )
+
+
+def aggregate_uuid(*, since: str, **settings: Any) -> Option:
+    """The spelling of ``--member-of`` that scripts of long ago have."""
+    return Option(
+        '--aggregate-uuid',
+        metavar='<aggregate_uuid>',
+        since=since,
+        instead='--member-of',
+        help='UUID of an aggregate; with several, membership in one of them is needed',
+        **(settings or {'action': 'append', 'default': []}),
+    )
+
+
+def parsed(
+    client: Client, given: Mapping[str, Any], find: Callable[[str], str] | None = None
+) -> Filter:
+    """The filter that the options describe.
+
+    :param given: what the options were given, by their dests
+    :param find: turns the name of a provider into its UUID; the service does, if it is not given
+    :raises errors.BadArgument: if a resource is not of the form ``CLASS=AMOUNT``
+    :raises errors.UsageError: if ``--aggregate-uuid`` is given beside what has replaced it
+    """
+    required = given.get('required') or ()
+    if any(',' in trait for trait in required):
+        client.require('--required with alternatives', _ANY_OF)
+    in_tree = given.get('in_tree')
+    if in_tree is not None:
+        in_tree = find(in_tree) if find else api.resource_provider.find(client, in_tree)
+    member_of, aggregates = given.get('member_of') or (), given.get('aggregate_uuid')
+    if member_of and aggregates:
+        raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
+    from placementclient.model.requests import Filter
+
+    return Filter(
+        resources(given.get('resource') or ()),
+        tuple(required),
+        tuple(given.get('forbidden') or ()),
+        any_of([','.join(aggregates)] if aggregates else member_of),
+        any_of(given.get('forbidden_member_of') or ()),
+        in_tree,
+    )
+
+
+def any_of(groups: Iterable[str]) -> tuple[str, ...]:
+    """Aggregates joined by commas, each UUID in small letters, as the service compares them."""
+    return tuple(','.join(map(normalized, group.split(','))) for group in groups)
+
+
+def resources(arguments: Iterable[str]) -> dict[str, int]:
+    """``['VCPU=2', 'MEMORY_MB=512']`` as amounts by class; the last one of a class counts.
+
+    :raises errors.BadArgument: if one is not of that form
+    """
+    amounts = {}
+    for argument in arguments:
+        name, _, amount = argument.partition('=')
+        if not (name and amount) or '=' in amount:
+            raise errors.BadArgument(
+                'Arguments to --resource must be of form <resource_class>=<value>'
+            )
+        try:
+            amounts[name] = int(amount)
+        except ValueError:
+            raise errors.BadArgument(
+                f'Requested resource {name} expected positive integer amount. Got: {amount}.'
+            ) from None
+    return amounts
+
+
+def whole(text: str | int, what: str) -> int:
+    """An amount.
+
+    :param what: the option, the class or the field that has it
+    :raises errors.BadArgument: if the text is not a whole number
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise errors.BadArgument(f'{what}: {text!r} is not a whole number') from None

@@ -1,0 +1,62 @@
+"""Flavors, from a file or the compute service, and the request of Nova for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from placementclient.client.wording import listed
+from placementclient.commands.framework import base, compute
+from placementclient.commands.framework.compute import NOVA
+from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from placementclient.model.flavors import Flavor
+    from placementclient.model.requests import CandidateRequest
+    from placementclient.model.snapshots import Snapshot
+
+FLAVORS = Option(
+    '--flavors',
+    metavar='<file>',
+    help='Show how many servers of each flavor still fit: a file of what GET /flavors/detail '
+    f'answers, or what openstack flavor list --all --long -f json prints; {NOVA}: ask the compute '
+    'service',
+)
+
+
+def given(command: base._Placement, source: str | None) -> list[Flavor]:
+    """The flavors of a file, or all that Nova has; none where none are asked for."""
+    if not source:
+        return []
+    from placementclient.nova import records, service
+
+    return records.flavors(*compute.document(command, source, service.flavors))
+
+
+def requests(
+    tell: Callable[[str], None], snapshot: Snapshot, flavors: Sequence[Flavor]
+) -> Iterator[tuple[Flavor, CandidateRequest]]:
+    """Return the request of Nova's scheduler for each flavor that asks for something.
+
+    :param tell: told what of it is not counted, and what it asks for that no provider has
+    """
+    from placementclient.insight import owners, unknown_names
+    from placementclient.nova import resource_request
+
+    there, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
+    if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
+        tell(
+            'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
+            f'have: {listed(unowned, 3)}. Before every nova-compute is of 34 it does not; resource '
+            'provider audit --id missing-owner has the command that adds it'
+        )
+    for flavor in flavors:
+        if names := resource_request.unmodelled(flavor):
+            tell(f'flavor {flavor.name}: not counted: {", ".join(names)}')
+        request = resource_request.request(flavor, is_owned=is_owned)
+        for absent in unknown_names.absent(there, request):
+            tell(f'flavor {flavor.name}: {absent.sentence}')
+        if request.common.resources or request.groups:
+            yield flavor, request
+        else:
+            tell(f'flavor {flavor.name}: asks for nothing')

@@ -1,0 +1,34 @@
+"""Sentences about a change where a command could not print what became of it.
+
+Only a command that a signal or a full disk ends loads this.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+from placementclient.client import errors
+from placementclient.client.http import Change
+
+
+def sentence(change: Change) -> str:
+    """What is known of a change that was sent."""
+    if change.is_done:
+        return f'the last change, {change.request}, was done'
+    return f'whether {change.request} was done is not known'
+
+
+def not_printed(stdout: Any, full: OSError, change: Change | None) -> errors.PlacementError:
+    """The error for output that cannot be written; nothing more is written then.
+
+    :param change: the last change that was sent
+    """
+    with contextlib.suppress(OSError, ValueError):
+        # Python writes what is left as it ends, and would say so once more.
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stdout.fileno())
+        os.close(null)
+    said = f'; {sentence(change)}' if change else ''
+    return errors.PlacementError(f'Cannot write to stdout: {full.strerror or full}{said}')

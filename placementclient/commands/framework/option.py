@@ -1,0 +1,134 @@
+"""Options that know their microversion, and those that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
+from placementclient.model.providers import normalized
+
+
+class Option:
+    """An option or a positional argument.
+
+    :param flags: as ``add_argument`` takes them, and its keyword arguments as ``settings``
+    :param help: a sentence without its full stop; the microversions are appended to it
+    :param since: the first microversion that has it, such as ``'1.14'``
+    :param until: the last one, where a later version took it away
+    :param required_since: the first microversion that cannot do without it
+    :param required_until: the last one that cannot
+    :param instead: the option that has replaced it; it is taken, with a notice, and not shown
+    :param missable: for an argument by its position: the command itself sees whether it is there
+    """
+
+    def __init__(
+        self,
+        *flags: str,
+        help: str,
+        since: str | None = None,
+        until: str | None = None,
+        required_since: str | None = None,
+        required_until: str | None = None,
+        instead: str | None = None,
+        missable: bool = False,
+        **settings: Any,
+    ) -> None:
+        self.flags, self.settings = flags, settings
+        self.since = Microversion.parse(since) if since else LOWEST
+        self.until = Microversion.parse(until) if until else HIGHEST
+        self.required_since = Microversion.parse(required_since) if required_since else None
+        self.required_until = Microversion.parse(required_until) if required_until else None
+        self.instead, self._missable = instead, missable
+        self.help = f'{help}{self._versions()}.'
+        self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
+
+    def add_to(self, parser: argparse._ActionsContainer) -> None:
+        """Make a parser accept it."""
+        help = argparse.SUPPRESS if self.instead else self.help
+        action = parser.add_argument(*self.flags, help=help, **self.settings)
+        if self._missable:
+            action.required = False
+
+    def is_given(self, parsed_args: argparse.Namespace) -> bool:
+        """Whether the operator gave it."""
+        value = getattr(parsed_args, self.dest)
+        # By identity where 0 is meant: it equals False.
+        return value is not False and value not in (None, [], self.settings.get('default'))
+
+    def is_required(self, version: Microversion) -> bool:
+        """Whether the service cannot do without it at a microversion."""
+        return (self.required_since is not None and version >= self.required_since) or (
+            self.required_until is not None and version <= self.required_until
+        )
+
+    def _versions(self) -> str:
+        facts = []
+        if self.since > LOWEST:
+            facts.append(f'from API version {self.since} on')
+        if self.until < HIGHEST:
+            facts.append(f'up to API version {self.until}')
+        if self.required_since:
+            facts.append(f'required from {self.required_since} on')
+        if self.required_until:
+            facts.append(f'required up to {self.required_until}')
+        return f' ({", ".join(facts)})' if facts else ''
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, as the type of an option.
+
+    :raises argparse.ArgumentTypeError: if it is none
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1 on')
+    return int(text)
+
+
+PROVIDER = Option('provider', metavar='<provider>', help='Name or UUID of the resource provider')
+CONSUMER = Option('consumer', metavar='<consumer>', type=normalized, help='UUID of the consumer')
+RESOURCE_CLASS = Option(
+    'resource_class', metavar='<resource_class>', help='Name of the resource class'
+)
+
+
+def generation(since: str | None = None) -> Option:
+    """The option that turns a read-modify-write into a compare-and-swap."""
+    return Option(
+        '--generation',
+        metavar='<generation>',
+        type=int,
+        since=since,
+        help='Write only if this is still the generation; without it, the write is repeated '
+        'where somebody else came first',
+    )
+
+
+def workers(what: str) -> Option:
+    """The option that says how much is done at the same time.
+
+    :param what: what is done, such as ``'trees to read'``
+    """
+    return Option(
+        '--workers',
+        metavar='<number>',
+        type=_number_of_workers,
+        default=4,
+        help=f'How many {what} at the same time, or auto: two for each processor of this machine; '
+        '4 without it',
+    )
+
+
+def _number_of_workers(text: str) -> int:
+    """What the option says: a worker mostly waits for the service's answers.
+
+    :raises argparse.ArgumentTypeError: if it is neither a number nor auto
+    """
+    return 2 * (os.cpu_count() or 1) if text == 'auto' else positive(text)
+
+
+OVERWRITE = Option('--overwrite', action='store_true', help='Replace what is there')
+DRY_RUN = Option('--dry-run', action='store_true', help='Print what would be done, and do nothing')
+YES = Option('--yes', action='store_true', help='Do not ask')
+LONG = Option('--long', action='store_true', since='1.15', help='Print last_modified too')

@@ -1,0 +1,31 @@
+"""The file of a plan, and the journal beside it."""
+
+from __future__ import annotations
+
+import os
+
+from placementclient.client import errors
+from placementclient.commands.framework.option import Option
+
+PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
+
+
+def journal_of(path: str) -> str:
+    """Return the path of the journal of a plan."""
+    return f'{path}.journal'
+
+
+def check_free(path: str, overwrite: bool) -> None:
+    """Keep a plan that is needed.
+
+    :param path: of the plan that is to be written
+    :param overwrite: whether the operator gave ``--overwrite``
+    :raises errors.BadFile: if the plan there was applied
+    """
+    journal_path = journal_of(path)
+    if not overwrite and os.path.exists(journal_path):
+        raise errors.BadFile(
+            path,
+            f'was applied, wholly or in part, as {journal_path} tells, and is what status and '
+            'rollback need: give another name, or --overwrite',
+        )

@@ -1,0 +1,49 @@
+"""The options that select many resource providers, the same for every command that takes them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from placementclient.workflows.edits import Selection
+
+OPTIONS = (
+    Option('--all', action='store_true', help='All resource providers'),
+    Option(
+        '--match',
+        metavar='<pattern>',
+        help='Those whose names fit a pattern as of files, such as compute-?',
+    ),
+    Option('--with-trait', metavar='<trait>', since='1.18', help='Those that have this trait'),
+    Option('--with-class', metavar='<resource_class>', help='Those with inventory of this class'),
+    Option(
+        '--member-of',
+        metavar='<member_of>',
+        since='1.3',
+        action='append',
+        default=[],
+        help='Those in one of these aggregates: UUIDs joined by commas; may be repeated from API '
+        'version 1.24 on, then one of each is needed',
+    ),
+)
+
+
+def are_given(parsed_args: argparse.Namespace) -> bool:
+    """Whether some options select resource providers."""
+    return any(each.is_given(parsed_args) for each in OPTIONS)
+
+
+def selection(parsed_args: argparse.Namespace) -> Selection:
+    """Return the conditions that the options state."""
+    from placementclient.commands.framework.filters import any_of
+    from placementclient.workflows.edits import Selection
+
+    return Selection(
+        parsed_args.match,
+        parsed_args.with_trait,
+        parsed_args.with_class,
+        any_of(parsed_args.member_of),
+    )

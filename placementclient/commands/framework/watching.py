@@ -1,0 +1,146 @@
+"""A table that is read and drawn anew until Ctrl-C: ``--watch``."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from placementclient.client import errors
+from placementclient.client.printable import printable
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.option import Option
+
+WATCH = Option(
+    '--watch',
+    metavar='<seconds>',
+    type=option.positive,
+    help='Read again after so many seconds, and draw the table anew in its place, until Ctrl-C; '
+    'only on a terminal',
+)
+
+
+class _Reading(NamedTuple):
+    """What one run of the command has printed.
+
+    :param said: what it would have written on stderr
+    """
+
+    status: int
+    table: str
+    said: str
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether there was nothing to read from, and not only nothing to be read."""
+        return self.status not in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS)
+
+
+class Lister(base.Lister):
+    """A command that prints rows; with ``--watch`` again and again."""
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Print the rows once, or draw them until Ctrl-C."""
+        if parsed_args.watch is None:
+            return super().run(parsed_args)
+        if not _is_drawable(self.app.stdout):
+            self.log.error('--watch draws on a terminal: without one, run the command in a loop')
+            return errors.ExitStatus.USAGE
+        first = self._read(parsed_args, self.app.stderr)
+        # What cannot be read at all is an error, as without --watch.
+        return first.status if first.has_failed else self._watch(parsed_args, first.table)
+
+    def _watch(self, parsed_args: argparse.Namespace, table: str) -> int:
+        from placementclient.commands.inspection.serving import terminable
+
+        read_at, said = _now(), ''
+        about = f'{self._parser.prog}, every {parsed_args.watch} s until Ctrl-C'
+        # Whatever ends it, the terminal is as it was.
+        on_screen = _screen(self.app.stdout)
+        with contextlib.suppress(KeyboardInterrupt), terminable(), on_screen as draw:
+            while True:
+                draw([f'{read_at}  {about}', *said.splitlines(), '', *table.splitlines()])
+                time.sleep(parsed_args.watch)
+                reading = self._read(parsed_args)
+                said = reading.said
+                if reading.has_failed:
+                    said = f'{_now()}  {said}'
+                else:
+                    read_at, table = _now(), reading.table
+        self.app.stdout.write(table)
+        return errors.ExitStatus.INTERRUPTED
+
+    def _read(self, parsed_args: argparse.Namespace, stderr: Any = None) -> _Reading:
+        """Run the command once.
+
+        :param stderr: where it tells of its progress and of what is wrong; ``None``: nowhere
+        """
+        printed, said = io.StringIO(), io.StringIO()
+        with _written_to(self.app, printed, stderr or said):
+            try:
+                status = super().run(parsed_args)
+            except Exception as failure:
+                # The next reading may be a good one.
+                self.tell(errors.Unexpected(failure))
+                status = errors.ExitStatus.ERROR
+        return _Reading(status, printed.getvalue(), said.getvalue())
+
+
+def _now() -> str:
+    return time.strftime('%H:%M:%S')
+
+
+def _is_drawable(stdout: Any) -> bool:
+    """Whether there is a terminal that can be drawn on."""
+    return stdout.isatty() and os.environ.get('TERM') not in (None, '', 'dumb', 'unknown')
+
+
+@contextlib.contextmanager
+def _written_to(app: Any, stdout: Any, stderr: Any) -> Iterator[None]:
+    """Have an application print, and log what it would on stderr, to other streams meanwhile."""
+    before = app.stdout, app.stderr
+    handlers = [
+        handler
+        for handler in logging.getLogger().handlers
+        if isinstance(handler, logging.StreamHandler) and handler.stream is app.stderr
+    ]
+    try:
+        app.stdout, app.stderr = stdout, stderr
+        for handler in handlers:
+            handler.setStream(stderr)
+        yield
+    finally:
+        app.stdout, app.stderr = before
+        for handler in handlers:
+            handler.setStream(app.stderr)
+
+
+@contextlib.contextmanager
+def _screen(stdout: Any) -> Iterator[Callable[[Sequence[str]], None]]:
+    """A screen beside the shell's, and what draws lines on it: as many as there is room for."""
+    from rich import console, live, text  # takes long to load
+
+    terminal = console.Console(file=stdout, force_terminal=True)
+
+    def draw(lines: Sequence[str]) -> None:
+        room = terminal.size.height
+        shown = list(lines)
+        if len(shown) > room:
+            shown[room - 1 :] = [f'and {len(shown) - room + 1} more lines']
+        # Long lines are cut, not wrapped; names in them steer nothing.
+        page = text.Text(printable('\n'.join(shown)), no_wrap=True, overflow='crop')
+        drawn.update(page, refresh=True)
+
+    with live.Live(
+        console=terminal,
+        screen=True,
+        auto_refresh=False,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as drawn:
+        yield draw

@@ -1,0 +1,201 @@
+"""Room for more."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.commands.framework import flavors, watching
+from placementclient.commands.framework.option import Option
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
+
+if TYPE_CHECKING:
+    from placementclient.insight.unknown_names import Absent
+    from placementclient.model.requests import CandidateRequest
+    from placementclient.render.columns import Output
+
+
+class ShowCapacity(watching.Lister):
+    """Show how much there is, what is used, what is free, and the largest amount that still fits.
+
+    Capacity is what can be allocated: (total - reserved) * allocation_ratio. What several trees
+    share counts once in the lines for (all).
+
+    With --fits it shows how many servers of a shape can still be had: for each tree, if they all
+    go there, and in all; and which class runs out first. With --flavors it does so for each flavor,
+    asked for as Nova's scheduler does: with its traits, its groups, its dedicated CPUs, the root
+    disk on the host, the trait OWNER_NOVA where a host has it. Standard error names a class or
+    trait that a flavor asks for and no provider has. Servers are granted as the service grants a
+    request for candidates: each class, and each group, from one provider of a tree, or from one
+    that shares with the tree.
+
+    Example:
+
+      openstack resource capacity show --fits VCPU=4,MEMORY_MB=8192 --snapshot cloud.json
+    """
+
+    auth_required = False
+    options = (
+        Option(
+            '--by',
+            choices=('tree', 'aggregate', 'class'),
+            default='tree',
+            help='What to show a line for: each provider tree, each aggregate (what the service '
+            'grants of it to a request with --member-of), or each resource class; tree without it',
+        ),
+        Option(
+            '--fits',
+            metavar='<resource_class>=<value>[,...]',
+            help='Show how many servers of this shape still fit',
+        ),
+        flavors.FLAVORS,
+        Option(
+            '--required',
+            metavar='<trait>[,...]',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that there must be; of several, joined by '
+            'commas, one is enough; may be repeated',
+        ),
+        Option(
+            '--forbidden',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that must be absent; may be repeated',
+        ),
+        Option(
+            '--member-of',
+            metavar='<aggregate>[,...]',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: UUIDs of aggregates, of which one is needed; may be '
+            'repeated, then one of each is needed',
+        ),
+        Option(
+            '--forbidden-member-of',
+            metavar='<aggregate>[,...]',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: UUIDs of aggregates, of which none is allowed; may be '
+            'repeated',
+        ),
+        Option(
+            '--root-required',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that the root of the tree must have; may be '
+            'repeated',
+        ),
+        Option(
+            '--root-forbidden',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: a trait that the root of the tree must not have; may '
+            'be repeated',
+        ),
+        Option(
+            '--tree',
+            metavar='<provider>',
+            action='append',
+            default=[],
+            help='With --fits or --flavors: count what fits into the tree of this resource '
+            "provider, by name, UUID, or a pattern of names as of files, such as 'compute2*'; may "
+            'be repeated, then into all of them',
+        ),
+        SNAPSHOT,
+        watching.WATCH,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        # Loaded only here: OpenStackClient loads every command's module before it runs one.
+        from placementclient.insight import unknown_names
+        from placementclient.insight.capacity import fits, totals
+        from placementclient.insight.topology import Topology
+        from placementclient.render import capacity as tables
+
+        by = parsed_args.by
+        self._check_combination(parsed_args)
+        shape = None if parsed_args.fits is None else _shape(parsed_args.fits)
+        chosen = flavors.given(self, parsed_args.flavors)
+        snapshot = taken(self, parsed_args)
+        if shape is None and not parsed_args.flavors:
+            return tables.lines(totals.GROUPED[by](snapshot), by)
+        topology = Topology(snapshot)
+        trees = snapshot.root_uuids(parsed_args.tree) or None
+        request = _restricted(_plain(shape or {}), parsed_args)
+        self._tell_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
+        if shape is not None:
+            return tables.fits(fits.GROUPED[by](topology, request, trees), by)
+        found = []
+        for flavor, asked in flavors.requests(self.log.warning, snapshot, chosen):
+            request = _restricted(asked, parsed_args)
+            found.append((flavor, fits.GROUPED[by](topology, request, trees)))
+        return tables.flavors(found, by)
+
+    def _tell_absent(self, absent: Iterable[Absent]) -> None:
+        """Say what nobody has.
+
+        :raises errors.BadArgument: if it is no name that there could be
+        """
+        found = list(absent)
+        if unknown := [each.sentence for each in found if not each.is_sound]:
+            raise errors.BadArgument('; '.join(unknown))
+        for each in found:
+            self.log.warning(each.sentence)
+
+    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.fits is not None and parsed_args.flavors:
+            raise errors.UsageError('--fits and --flavors contradict each other')
+        filters = (
+            'required', 'forbidden', 'member_of', 'forbidden_member_of', 'root_required',
+            'root_forbidden', 'tree',
+        )  # fmt: skip
+        given = [name for name in filters if getattr(parsed_args, name)]
+        if given and parsed_args.fits is None and not parsed_args.flavors:
+            name = given[0].replace('_', '-')
+            raise errors.UsageError(f'--{name} is for --fits and --flavors')
+
+
+def _plain(shape: dict[str, int]) -> CandidateRequest:
+    from placementclient.model.requests import CandidateRequest, Filter
+
+    return CandidateRequest(Filter(shape))
+
+
+def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> CandidateRequest:
+    """A request with the filters that were given, too."""
+    from placementclient.commands.framework.filters import any_of
+
+    common = request.common
+    return request._replace(
+        common=common._replace(
+            required=(*common.required, *parsed_args.required),
+            forbidden=(*common.forbidden, *parsed_args.forbidden),
+            member_of=(*common.member_of, *any_of(parsed_args.member_of)),
+            forbidden_member_of=any_of(parsed_args.forbidden_member_of),
+        ),
+        root_required=(*request.root_required, *parsed_args.root_required),
+        root_forbidden=(*request.root_forbidden, *parsed_args.root_forbidden),
+    )
+
+
+def _shape(text: str) -> dict[str, int]:
+    """``'VCPU=4,MEMORY_MB=8192'`` as amounts by class.
+
+    :raises errors.UsageError: if it is not of that form
+    """
+    shape: dict[str, int] = {}
+    for part in text.split(','):
+        name, _, amount = part.strip().partition('=')
+        if not name or not amount.isdecimal() or not int(amount) or name in shape:
+            raise errors.UsageError(
+                f'--fits must be of form <resource_class>=<value>,..., each class once, each value '
+                f'above 0: {text!r}'
+            )
+        shape[name] = int(amount)
+    return shape

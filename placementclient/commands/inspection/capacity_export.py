@@ -1,0 +1,234 @@
+"""Room for more, as metrics."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from placementclient.client import errors
+from placementclient.commands.framework import base, compute, flavors, option
+from placementclient.commands.framework.compute import KEYSTONE, NOVA
+from placementclient.commands.framework.option import Option
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+    from placementclient.commands.inspection import serving
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.render.metrics import Surroundings
+
+
+class ExportCapacity(base.Command):
+    """Export the capacity as metrics for Prometheus: once, to a file, or served to scrapers.
+
+    Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
+    working; nested providers stand under their host, each with a label provider. Capacity is
+    (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
+    on each host and in all; a class or trait of a flavor that no provider has is logged. Zones, the
+    names of projects and quotas are known to other services; they are empty where --aggregates,
+    --projects and --quotas do not say whom to ask. A file appears at once and whole, as
+    node_exporter's textfile collector needs it.
+
+    With --serve scrapes are answered from what was read last. If a reading fails, the last good
+    figures stay. openstack_placement_up is 1 while the last successful reading is younger than
+    three intervals, else 0. A SIGTERM stops it.
+
+    Example:
+
+      openstack resource capacity export --flavors nova --serve 127.0.0.1:9180 --interval 60
+    """
+
+    auth_required = False
+    _deadline: serving.Deadline | None = None
+    options = (
+        flavors.FLAVORS,
+        Option(
+            '--aggregates',
+            metavar='<file>|nova',
+            help='Say which zone a host is in, and which aggregates are for which projects: a file '
+            'of what GET /os-aggregates answers, or nova: the compute service is asked',
+        ),
+        Option(
+            '--projects',
+            metavar='<file>|keystone',
+            help='Say the names of projects: a file of what openstack project list -f json prints, '
+            'or keystone: the identity service is asked',
+        ),
+        Option(
+            '--quotas',
+            metavar='<file>|nova',
+            help='Say the quotas of projects: a file of what openstack quota list --compute -f '
+            'json prints, or nova: the compute service is asked for each project with allocations',
+        ),
+        SNAPSHOT,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+        Option(
+            '--serve',
+            metavar='<address>:<port>',
+            help='Answer scrapers at this address, until a SIGTERM',
+        ),
+        Option(
+            '--interval',
+            metavar='<seconds>',
+            type=option.positive,
+            default=60,
+            help='With --serve: how long to wait before reading again; 60 without it. A reading '
+            'may take three intervals, or a minute where these are shorter',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files
+        from placementclient.commands.inspection import serving
+        from placementclient.render import metrics
+
+        self._told: set[str] = set()
+        if not parsed_args.serve:
+            families = self._read(parsed_args)
+            files.write_text(parsed_args.output, metrics.text(families), files.READABLE)
+            return
+        if parsed_args.output != files.STANDARD:
+            raise errors.UsageError('--serve and --output contradict each other')
+        where = serving.address(parsed_args.serve)
+        page = _Page(self, parsed_args)
+        # Without prometheus_client there is nothing to serve.
+        page.page()
+        self._deadline = page.deadline
+        serving.serve(where, page, parsed_args.interval, self._started)
+
+    @functools.cached_property
+    def client(self) -> Client:
+        """The client of this run; with --serve one whose requests end with the reading."""
+        client = super().client
+        if self._deadline is not None:
+            from placementclient.commands.inspection import serving
+
+            client = client.renewed()
+            client.session = serving.BoundedSession(client.session, self._deadline)
+        return client
+
+    def _started(self, host: str, port: int) -> None:
+        self.log.warning(f'Serving http://{host}:{port}/metrics')
+
+    def _tell(self, line: str) -> None:
+        """Say what holds for every reading once."""
+        if line not in self._told:
+            self._told.add(line)
+            self.log.warning(line)
+
+    def _read(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
+        """The metrics as they are now."""
+        from placementclient.insight.capacity import fits
+        from placementclient.insight.topology import Topology
+        from placementclient.render import metrics
+
+        chosen = flavors.given(self, parsed_args.flavors)
+        snapshot = taken(self, parsed_args)
+        topology = Topology(snapshot)
+        found = []
+        for flavor, request in flavors.requests(self._tell, snapshot, chosen):
+            try:
+                found.append((flavor, fits.by_tree(topology, request)))
+            except errors.PlacementError as reason:
+                # The figures of the others are as good as ever.
+                self._tell(f'flavor {flavor.name}: {reason}')
+        return metrics.capacity(snapshot, found, self._around(parsed_args, snapshot))
+
+    def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> Surroundings:
+        """What was asked of other services, or is in files of their answers."""
+        from placementclient.nova import records, service
+        from placementclient.render.metrics import Surroundings
+
+        using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
+
+        def listed(
+            source: str | None,
+            parse: Callable[[Any, str], Any],
+            ask: Callable[[Client], list[Any]],
+            of: str = NOVA,
+        ) -> Any:
+            return parse(*compute.document(self, source, ask, of)) if source else parse([], '')
+
+        return Surroundings(
+            listed(parsed_args.aggregates, records.aggregates, service.aggregates),
+            listed(parsed_args.projects, records.projects, service.projects, KEYSTONE),
+            listed(
+                parsed_args.quotas, records.quotas, lambda client: service.quotas(client, using)
+            ),
+        )
+
+
+class _Page:
+    """The page of metrics that is served: the last good figures, and how good they are."""
+
+    #: The figures are up to date for so many intervals; a reading that takes longer is given up.
+    _INTERVALS = 3
+    #: But not before so many seconds, however short the interval is.
+    _LEAST = 60
+
+    def __init__(self, command: ExportCapacity, parsed_args: argparse.Namespace) -> None:
+        from placementclient.commands.inspection import serving
+
+        self._command, self._parsed_args = command, parsed_args
+        self._fresh: float = self._INTERVALS * parsed_args.interval
+        self.deadline = serving.Deadline(max(self._fresh, self._LEAST))
+        self._figures = _Figures()
+        self._seconds = 0.0
+        self._is_good = True
+
+    def page(self) -> bytes:
+        """Return the last good figures, and as of now whether that was long ago."""
+        from placementclient.render import metrics
+
+        figures = self._figures
+        is_up = time.monotonic() - figures.at < self._fresh
+        reading = metrics.Reading(is_up, figures.read_at, self._seconds)
+        return figures.text + metrics.text(metrics.reading(reading)).encode()
+
+    def read(self) -> None:
+        """Read the figures; whatever is wrong with them, those of before stay."""
+        from placementclient.render import metrics
+
+        began = time.monotonic()
+        self.deadline.begin()
+        try:
+            text = metrics.text(self._command._read(self._parsed_args)).encode()
+            self._figures = _Figures(text, time.time(), time.monotonic())
+        except Exception as failure:
+            self._tell(failure)
+        else:
+            if not self._is_good:
+                self._command.log.warning('The figures are read again')
+            self._is_good = True
+        self._seconds = time.monotonic() - began
+
+    def stop(self) -> None:
+        """Let no further request of a reading be sent."""
+        self.deadline.end()
+
+    def _tell(self, failure: Exception) -> None:
+        # Once, not in every interval.
+        if self._is_good:
+            said = failure if isinstance(failure, errors.PlacementError) else None
+            self._command.log.error(
+                f'The figures stay as they are: {said or errors.Unexpected(failure)}'
+            )
+        self._command.log.debug('The reading failed', exc_info=failure)
+        self._is_good = False
+
+
+class _Figures(NamedTuple):
+    """The figures of one reading.
+
+    :param read_at: when they were read, in seconds since 1970
+    :param at: the same on the monotonic clock
+    """
+
+    text: bytes = b''
+    read_at: float | None = None
+    at: float = float('-inf')

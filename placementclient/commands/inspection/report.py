@@ -1,0 +1,97 @@
+"""A whole cloud on one page."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from placementclient import program
+from placementclient.client import errors
+from placementclient.client.wording import listed
+from placementclient.commands.framework import base
+from placementclient.commands.framework.option import Option
+from placementclient.commands.inspection import audit
+from placementclient.commands.snapshots.snapshot import SNAPSHOT
+
+if TYPE_CHECKING:
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.planner.plan.plan import Plan
+
+
+class ReportProvider(base.Command):
+    """Write a report for people: one file of HTML that needs no network.
+
+    It has the capacity of each class, how full each tree is, the trees to open and to search, and
+    what the audit found. With --plan it also has each tree of a reshape before and after, and who
+    goes where and why. For a change request, or for the morning meeting.
+
+    Example:
+
+      openstack resource provider report --snapshot cloud.json --plan plan.json -o report.html
+    """
+
+    auth_required = False
+    options = (
+        SNAPSHOT,
+        Option(
+            '--plan',
+            metavar='<plan>',
+            help='Show what this plan, of a reshape or of changes, would change',
+        ),
+        audit.SERVERS,
+        audit.MIGRATIONS,
+        Option(
+            '-o',
+            '--output',
+            metavar='<file>',
+            default='-',
+            help='The file; without it, stdout, unless that is a terminal',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files
+        from placementclient.changes.plan import ChangePlan
+        from placementclient.insight.audit import checks
+        from placementclient.render import findings
+        from placementclient.render.report import page
+        from placementclient.render.report.change_plans import as_reshape
+        from placementclient.render.report.contents import Report
+        from placementclient.reshape import storage
+
+        if parsed_args.output == files.STANDARD and self.app.stdout.isatty():
+            raise errors.UsageError('The report is a page for a browser: give its file with -o')
+        # First of all: reading a cloud takes its time.
+        template = page.template()
+        given = storage.read_any_plan(parsed_args.plan) if parsed_args.plan else None
+        plan = as_reshape(given) if isinstance(given, ChangePlan) else given
+        cloud = audit.read(self, parsed_args)
+        if plan is not None:
+            _check_plan(plan, cloud.snapshot)
+        found = checks.audit(cloud)
+        for line in findings.remarks(found):
+            self.log.warning(line)
+        report = Report(
+            cloud,
+            found,
+            plan,
+            os.path.basename(parsed_args.snapshot or ''),
+            made_at=datetime.now(UTC).isoformat(timespec='seconds'),
+            made_by=program(),
+            invocation=audit.invocation(self, parsed_args, cloud.servers),
+        )
+        files.write_text(parsed_args.output, page.page(template, report))
+
+
+def _check_plan(plan: Plan, snapshot: Snapshot) -> None:
+    """Refuse a plan for another cloud."""
+    missing = [
+        tree.root_provider_name
+        for tree in plan.trees
+        if tree.root_provider_uuid not in snapshot.providers
+        and tree.root_provider_uuid not in {change.uuid for change in tree.created()}
+    ]
+    if missing:
+        raise errors.BadArgument(f'There is no {listed(missing, 8)}, which the plan is about')

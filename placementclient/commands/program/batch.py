@@ -1,0 +1,171 @@
+"""Many commands in one process."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.client.printable import printable
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.option import Option
+from placementclient.commands.program import command_lines
+from placementclient.commands.program.command_lines import CommandLine
+
+#: From good to bad; what is not among them, such as a signal, is worse.
+WORSE = (
+    ExitStatus.DONE,
+    ExitStatus.DIFFERS,
+    ExitStatus.UNDECIDED,
+    ExitStatus.INFEASIBLE,
+    ExitStatus.PARTIAL,
+    ExitStatus.ERROR,
+    ExitStatus.USAGE,
+    ExitStatus.INTERRUPTED,
+)
+#: Where a line begins, for any reader, as the head of a command does.
+_HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
+
+
+class Line(NamedTuple):
+    """A command that was run, where it stands, and what became of it."""
+
+    line: int
+    command: str
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Batch(base.Command):
+    """Run one command a line, in one process and on one authenticated connection.
+
+    A line is what would be typed, with the program's name, openstack or placement, or without it;
+    quoted as for a shell; # before a word begins a comment. A line ends with a line feed, or with
+    a carriage return and a line feed. Any other control character than a tab is an error, and so
+    is a line above 128 KiB; the number of lines is not limited. Each line may have
+    --os-placement-api-version, --debug and --timing of its own.
+
+    The command prints each line with its number and its exit status, then what it prints. The
+    first line that fails is the last; the exit status is the worst.
+
+    Example:
+
+      printf 'trait create CUSTOM_A\\ntrait list --name startswith:CUSTOM_' | placement batch -
+    """
+
+    auth_required = False
+    options = (
+        Option('file', metavar='<file>', nargs='?', default='-', help='The commands; - for stdin'),
+        Option('--keep-going', action='store_true', help='Go on after a command that fails'),
+        Option(
+            '--json-lines',
+            action='store_true',
+            help='Print a JSON object for each command: line, command, status, stdout, stderr',
+        ),
+        option.workers('commands of a file that change nothing to run'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> int:
+        if self.app.is_typed:
+            raise errors.UsageError('A batch cannot run a batch')
+        show = self._show_json if parsed_args.json_lines else self._show
+        # Who writes to stdin may wait for an answer before the next line.
+        path = parsed_args.file
+        ahead = 0 if path == '-' else parsed_args.workers - 1
+        worst = 0
+        with (
+            command_lines.opened(path, self.app.stdin) as file,
+            _nothing_to_read(),
+            self.app.typist.typing(),
+            contextlib.closing(self._run_each(command_lines.read(file, path), ahead)) as lines,
+        ):
+            for line in lines:
+                show(line)
+                worst = max(worst, line.status, key=_badness)
+                if line.status == ExitStatus.INTERRUPTED or (
+                    line.status and not parsed_args.keep_going
+                ):
+                    break
+        return worst
+
+    def _run_each(self, commands: Iterable[CommandLine], ahead: int) -> Generator[Line]:
+        """Run each, in order; those that only read beside those before that only read.
+
+        :param ahead: how many are run before the first has ended
+        """
+        typist = self.app.typist
+        running: deque[tuple[CommandLine, Future[Any]]] = deque()
+        pool = ThreadPoolExecutor(ahead + 1)
+        try:
+            for command in commands:
+                reads = ahead and not command.refusal and typist.only_reads(command.words)
+                while len(running) > (ahead if reads else 0):
+                    yield _ended(*running.popleft())
+                if reads:
+                    running.append((command, pool.submit(typist.read, command.words)))
+                elif command.refusal:
+                    yield Line(command.line, command.text, ExitStatus.USAGE, '', command.refusal)
+                else:
+                    yield Line(command.line, command.text, *typist.type(command.words))
+            while running:
+                yield _ended(*running.popleft())
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _show(self, line: Line) -> None:
+        command = printable(line.command)
+        head = f'# line {line.line}, exit status {line.status}: {command}\n'
+        for stream, text in (
+            (self.app.stdout, head + _told_apart(line.stdout)),
+            (self.app.stderr, _told_apart(line.stderr)),
+        ):
+            stream.write(printable(text) if stream.isatty() else text)
+            stream.flush()
+
+    def _show_json(self, line: Line) -> None:
+        self.app.stdout.write(f'{json.dumps(line._asdict())}\n')
+        self.app.stdout.flush()
+
+
+def _ended(command: CommandLine, running: Future[Any]) -> Line:
+    try:
+        return Line(command.line, command.text, *running.result())
+    except KeyboardInterrupt:
+        return Line(command.line, command.text, ExitStatus.INTERRUPTED, '', '')
+
+
+def _told_apart(printed: str) -> str:
+    """What a command prints, with a space before what looks like the head of a command.
+
+    A name may have a line end in it.
+    """
+    if printed and not printed.endswith('\n'):
+        printed += '\n'
+    return _HEAD.sub(r'\1 ', printed)
+
+
+def _badness(status: int) -> tuple[int, int]:
+    known = status in tuple(WORSE)
+    return (WORSE.index(ExitStatus(status)), 0) if known else (len(WORSE), status)
+
+
+@contextlib.contextmanager
+def _nothing_to_read() -> Iterator[None]:
+    """Keep a command from reading what follows it in a batch that comes from stdin."""
+    stdin = sys.stdin
+    with open(os.devnull, encoding='utf-8') as nothing:
+        sys.stdin = nothing
+        try:
+            yield
+        finally:
+            sys.stdin = stdin

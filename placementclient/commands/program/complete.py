@@ -1,0 +1,42 @@
+"""Completion."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from placementclient.commands.framework import base
+from placementclient.commands.framework.option import Option
+from placementclient.completion import script, tables
+
+
+class Complete(base.Command):
+    """Print a script that completes commands, options, choices, and names of what the cloud has.
+
+    The names of resource providers, resource classes and traits are kept in the cache of the user
+    for a minute; older ones are shown while they are renewed.
+
+    Example:
+
+      source <(placement complete bash)
+    """
+
+    auth_required = False
+    options = (
+        Option(
+            'shell',
+            metavar='<shell>',
+            nargs='?',
+            choices=script.SHELLS,
+            help=f'{", ".join(script.SHELLS)}; without it, the one that SHELL names',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        shell = parsed_args.shell or os.path.basename(os.environ.get('SHELL', ''))
+        commands = {'': tables.syntax(self.app.parser)}
+        for name, point in sorted(self.app.command_manager):
+            parser = point.load()(self.app, None, cmd_name=name).get_parser(name)
+            commands[name] = tables.syntax(parser, name)
+        for line in script.lines(shell if shell in script.SHELLS else 'bash', commands):
+            print(line, file=self.app.stdout)

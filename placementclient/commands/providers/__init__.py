@@ -1,0 +1,1 @@
+"""Commands about providers, and their inventories, traits and aggregates."""

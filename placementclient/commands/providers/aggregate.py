@@ -1,0 +1,170 @@
+"""Aggregates of resource providers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import api
+from placementclient.api.conflict import edited
+from placementclient.client import endpoints, errors
+from placementclient.commands.framework import base, editing, option
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.editing import NamesEditing
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import is_uuid, normalized
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.client.microversion import Microversion
+    from placementclient.render.columns import Output
+
+
+class ListAggregate(base.Lister):
+    """List the aggregates that a resource provider is in.
+
+    Example:
+
+      openstack resource provider aggregate list compute1
+    """
+
+    endpoint = endpoints.LIST_AGGREGATES
+    options = (option.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        return columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
+
+
+class SetAggregate(base.Lister):
+    """Put a resource provider into these aggregates and no others.
+
+    Example:
+
+      openstack resource provider aggregate set compute1 --generation 7 \\
+        --aggregate 42896e0d-205d-4fe3-bd1e-100924931787
+    """
+
+    endpoint = endpoints.SET_AGGREGATES
+    prints = columns.UUID.names
+    options = (
+        option.PROVIDER,
+        Option(
+            '--aggregate',
+            metavar='<aggregate_uuid>',
+            type=normalized,
+            action='append',
+            default=[],
+            help='UUID of an aggregate; may be repeated; without it, it will be in none',
+        ),
+        Option(
+            '--generation',
+            metavar='<generation>',
+            type=int,
+            since='1.19',
+            help='Write only if this is still the generation of the provider; needed where the '
+            'service takes one. aggregate add and remove do without',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        generation = parsed_args.generation
+        if generation is None and self.client.microversion >= api.aggregate.GUARDED:
+            raise errors.BadArgument('A generation must be specified.')
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        written = self.retried(
+            lambda: api.aggregate.set(self.client, uuid, parsed_args.aggregate, generation),
+            generation,
+        )
+        return columns.UUID.rows(written.value)
+
+
+def _uuid(text: str) -> str:
+    """The UUID of an aggregate, as the type of an argument.
+
+    :raises argparse.ArgumentTypeError: if it is none
+    """
+    if not is_uuid(text):
+        raise argparse.ArgumentTypeError(f'{text!r} is not the UUID of an aggregate')
+    return normalized(text)
+
+
+class AddAggregate(NamesEditing):
+    """Put a resource provider, or many, into some aggregates beside those that it is in.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
+
+    Example:
+
+      openstack resource provider aggregate add compute1 42896e0d-205d-4fe3-bd1e-100924931787
+
+      openstack resource provider aggregate add --match 'compute7*' \\
+        42896e0d-205d-4fe3-bd1e-100924931787 --dry-run
+    """
+
+    facet = 'aggregates'
+    names = Option(
+        'aggregate',
+        metavar='<aggregate_uuid>',
+        type=_uuid,
+        nargs='+',
+        missable=True,
+        help='UUIDs of aggregates; openstack aggregate show NAME tells that of one of Nova',
+    )
+    prints_one = columns.UUID.names
+    prints = (*prints_one, *Changing.prints)
+    nothing = 'The resource provider is in no aggregate'
+    options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        # Below, nothing tells that somebody else came between the reading and the writing.
+        return api.aggregate.GUARDED
+
+    def name(self, text: str) -> str:
+        try:
+            return _uuid(text)
+        except argparse.ArgumentTypeError as reason:
+            self._parser.error(f'argument <aggregate_uuid>: {reason}')
+
+    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        there = edited(
+            lambda: api.aggregate.list(self.client, uuid),
+            lambda aggregates: self.changed(aggregates, given),
+            lambda aggregates, generation: api.aggregate.set(
+                self.client, uuid, aggregates, generation
+            ),
+            parsed_args.generation,
+            max_retries=self.client.max_retries,
+        )
+        return columns.UUID.rows(sorted(there.value))
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        """The aggregates that it shall be in."""
+        return [*there, *sorted(set(given).difference(there))]
+
+
+class RemoveAggregate(AddAggregate):
+    """Take a resource provider, or many, out of some aggregates, and leave the others.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
+
+    Example:
+
+      openstack resource provider aggregate remove compute1 42896e0d-205d-4fe3-bd1e-100924931787
+
+      openstack resource provider aggregate remove --all 42896e0d-205d-4fe3-bd1e-100924931787 \\
+        --plan plan.json
+    """
+
+    removes = True
+    _is_told = False
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        # Where it is read again, what it was in may be gone by what was sent.
+        for uuid in [] if self._is_told else sorted(set(given).difference(there)):
+            self.log.warning(f'The resource provider is not in the aggregate {uuid}')
+        self._is_told = True
+        return [uuid for uuid in there if uuid not in given]

@@ -1,0 +1,65 @@
+"""Aggregates as the compute service has them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.client.microversion import Microversion
+from placementclient.commands.framework import changing, compute
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.compute import NOVA
+from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from placementclient.model.host_aggregates import HostAggregate
+    from placementclient.render.columns import Output
+
+
+class SyncAggregate(Changing):
+    """Put the resource providers of hosts into the aggregates that Nova has them in.
+
+    Without a file the compute service is asked. Aggregates that Nova does not have are left alone,
+    and so are sharing providers. A host that Placement does not know is named, and --remove takes
+    no other host out of its aggregate.
+
+    Example:
+
+      openstack resource provider aggregate sync --remove --dry-run
+    """
+
+    options = (
+        Option(
+            '--aggregates',
+            metavar='<file>|nova',
+            help='The list of all host aggregates, with UUIDs; without it, or with nova, the '
+            'compute service is asked',
+        ),
+        Option(
+            '--remove',
+            action='store_true',
+            help='Take hosts out of aggregates of Nova in which Nova does not have them, too',
+        ),
+        *changing.OPTIONS,
+    )
+    nothing = 'All hosts are in the aggregates that Nova says'
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        # From here on sharing providers can be told from hosts by their trait.
+        return Microversion(1, 22)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.workflows.host_aggregates import Sync
+
+        aggregates = self._aggregates(parsed_args.aggregates)
+        sync = Sync(self.client, aggregates, remove=parsed_args.remove)
+        return self.change(parsed_args, sync.plan, sync.notes)
+
+    def _aggregates(self, path: str | None) -> list[HostAggregate]:
+        from placementclient.nova import records, service
+
+        try:
+            return records.aggregates(*compute.document(self, path or NOVA, service.aggregates))
+        except service.NoCompute as reason:
+            raise errors.BadArgument(f'{reason}: give --aggregates') from None

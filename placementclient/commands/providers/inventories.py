@@ -1,0 +1,207 @@
+"""All inventories of a provider, or of many, at once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from placementclient import api
+from placementclient.client import endpoints, errors
+from placementclient.client.wording import meant
+from placementclient.commands.framework import changing, editing, option, selectors
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.editing import Editing
+from placementclient.commands.framework.filters import whole
+from placementclient.commands.framework.option import Option
+from placementclient.commands.providers.inventory import FIELDS, ratio
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.model.inventories import Inventory
+    from placementclient.render.columns import Output
+
+Fields = Mapping[str, int | float]
+
+
+class SetInventories(Editing):
+    """Replace all inventories of a resource provider, of all in an aggregate, or of many.
+
+    A field that is not named is the total: VCPU=16 is VCPU:total=16. With --amend what is not
+    given stays as it is: other classes, and other fields of the classes given.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold. Then --amend passes over providers that lack a class of which no
+    total is given, and only --replace drops classes that are not given. The command shows what
+    would change before it asks. A tree that fails does not stop the others: the exit status is 6
+    then, and 1 if all fail.
+
+    Example:
+
+      openstack resource provider inventory set compute1 --amend --resource VCPU:reserved=2
+
+      openstack resource provider inventory set --match 'compute[1-9]' --with-class VCPU \\
+        --amend --resource VCPU:allocation_ratio=4 --dry-run
+    """
+
+    endpoint = endpoints.SET_INVENTORIES
+    prints_one = columns.INVENTORY_OF_PROVIDER.names
+    prints = (*prints_one, *Changing.prints)
+    only_many = (changing.PLAN,)
+    options = (
+        Option(
+            'provider',
+            metavar='<provider>',
+            nargs='?',
+            help='Name or UUID of the resource provider; UUID of the aggregate with --aggregate',
+        ),
+        Option(
+            '--resource',
+            metavar='<resource_class>[:<field>]=<value>',
+            action='append',
+            default=[],
+            help=f'A field of the inventory of a class, one of {", ".join(FIELDS)}; may be '
+            'repeated; without it, all inventories go',
+        ),
+        Option(
+            '--aggregate',
+            action='store_true',
+            since='1.3',
+            help='Set the inventories of every resource provider of the aggregate',
+        ),
+        Option('--amend', action='store_true', help='Leave what is not given as it is'),
+        Option(
+            '--replace',
+            action='store_true',
+            help='Of many: drop the inventories of classes that are not given',
+        ),
+        option.generation(),
+        *editing.OPTIONS,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        selected = selectors.are_given(parsed_args)
+        _check(parsed_args, selected)
+        given = _parsed(parsed_args.resource)
+        if selected:
+            from placementclient.producers.edited import InventoryEdit
+
+            edit = InventoryEdit(given, parsed_args.amend, parsed_args.replace)
+            return self.edit(parsed_args, 'resource provider inventory set', edit)
+        self.check_one(parsed_args)
+        if not parsed_args.aggregate:
+            uuid = api.resource_provider.find(self.client, parsed_args.provider)
+            written = self._set(uuid, given, parsed_args)
+            return columns.INVENTORY_OF_CLASS.rows(_rows(uuid, written))
+        if parsed_args.generation is not None:
+            raise errors.UsageError("--generation is one provider's, and --aggregate has several")
+        return self._set_members(given, parsed_args)
+
+    def _set_members(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
+        """Set every member of the aggregate; what fails for one is left, and told at the end."""
+        from placementclient.model.requests import Filter
+
+        members = api.resource_provider.list(
+            self.client, matching=Filter(member_of=(parsed_args.provider,))
+        )
+        if not members:
+            raise errors.BadArgument(
+                f'No resource providers found in aggregate with uuid {parsed_args.provider}.'
+            )
+        rows: list[dict[str, Any]] = []
+        failed = 0
+        for member in members:
+            try:
+                rows += _rows(member.uuid, self._set(member.uuid, given, parsed_args))
+            except errors.PlacementError as failure:
+                failed += 1
+                self.log.error(
+                    f'Failed to set inventory for resource provider {member.uuid}: {failure}.'
+                )
+        if failed:
+            raise errors.PlacementError(
+                f'Failed to set inventory for {failed} of {len(members)} resource providers.'
+            )
+        return columns.INVENTORY_OF_PROVIDER.rows(rows)
+
+    def _set(
+        self, uuid: str, given: Mapping[str, Fields], parsed_args: argparse.Namespace
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """Set the inventories of one provider, in the way that the options say."""
+
+        def attempt() -> Mapping[str, Mapping[str, Any]]:
+            there = api.inventory.list(self.client, uuid)
+            wanted = _amended(_fields(there.value), given) if parsed_args.amend else given
+            if parsed_args.dry_run:
+                return wanted
+            generation = parsed_args.generation
+            if generation is None:
+                generation = there.generation
+            written = api.inventory.set_all(self.client, uuid, wanted, generation)
+            return _fields(written.value)
+
+        return self.retried(attempt, parsed_args.generation)
+
+
+def _parsed(arguments: Iterable[str]) -> dict[str, dict[str, int | float]]:
+    """``['VCPU=16', 'VCPU:reserved=2']`` as fields by class.
+
+    :raises errors.BadArgument: if one is not of that form
+    """
+    inventories: dict[str, dict[str, int | float]] = {}
+    for argument in arguments:
+        parts = argument.split('=')
+        if len(parts) != 2:
+            raise errors.BadArgument('Resource argument must have "name=value" format')
+        name, colon, field = parts[0].partition(':')
+        if ':' in field:
+            raise errors.BadArgument('Resource argument can contain only one colon')
+        field = field if colon else 'total'
+        if not (name and field and parts[1]):
+            raise errors.BadArgument('Name, field and value must be not empty')
+        if field not in FIELDS:
+            raise errors.BadArgument(f'Unknown inventory field {field}{meant(field, FIELDS)}')
+        inventories.setdefault(name, {})[field] = _field_value(name, field, parts[1])
+    return inventories
+
+
+def _field_value(name: str, field: str, text: str) -> int | float:
+    if field != 'allocation_ratio':
+        return whole(text, f'{name}:{field}')
+    try:
+        return ratio(text)
+    except ValueError:
+        raise errors.BadArgument(f'{name}:{field}: {text!r} is not a number') from None
+
+
+def _check(parsed_args: argparse.Namespace, selected: bool) -> None:
+    """See whether it is clear which providers are meant.
+
+    :raises errors.UsageError: if it is not
+    """
+    if not selected and parsed_args.provider is None:
+        raise errors.UsageError('the following arguments are required: <provider>')
+    if selected and (parsed_args.provider is not None or parsed_args.aggregate):
+        raise errors.UsageError('Selectors stand instead of the provider and of --aggregate')
+    if selected and parsed_args.generation is not None:
+        raise errors.UsageError("--generation is one provider's, and selectors may find several")
+
+
+def _amended(
+    there: Mapping[str, Fields], given: Mapping[str, Fields]
+) -> dict[str, dict[str, int | float]]:
+    amended = {name: dict(fields) for name, fields in there.items()}
+    for name, fields in given.items():
+        amended[name] = {**amended.get(name, {}), **fields}
+    return amended
+
+
+def _rows(provider_uuid: str, inventories: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {'resource_provider': provider_uuid, 'resource_class': name, **fields}
+        for name, fields in inventories.items()
+    ]
+
+
+def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, int | float]]:
+    return {name: item.as_fields() for name, item in inventories.items()}

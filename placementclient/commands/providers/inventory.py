@@ -1,0 +1,211 @@
+"""Inventories of resource providers."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from placementclient import api
+from placementclient.api.conflict import is_gone
+from placementclient.client import endpoints
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.option import Option
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.model.freshness import Read
+    from placementclient.model.inventories import Inventory
+    from placementclient.render.columns import Output
+
+
+def ratio(text: str) -> float:
+    """An allocation ratio; the service fails on numbers that are not finite.
+
+    :raises ValueError: if the text is no such number
+    """
+    ratio = float(text)
+    if not math.isfinite(ratio):
+        raise ValueError(text)
+    return ratio
+
+
+#: What there is to say of the inventory of a class.
+FIELDS = columns.INVENTORY.names
+
+_FIELD_OPTIONS = (
+    Option(
+        '--allocation_ratio',
+        '--allocation-ratio',
+        metavar='<allocation_ratio>',
+        type=ratio,
+        help='How many times what is not reserved can be allocated',
+    ),
+    Option(
+        '--min_unit',
+        '--min-unit',
+        metavar='<min_unit>',
+        type=int,
+        help='The smallest amount that one allocation may have',
+    ),
+    Option(
+        '--max_unit',
+        '--max-unit',
+        metavar='<max_unit>',
+        type=int,
+        help='The largest amount that one allocation may have',
+    ),
+    Option(
+        '--reserved',
+        metavar='<reserved>',
+        type=int,
+        help='How much the provider keeps for itself',
+    ),
+    Option(
+        '--step_size',
+        '--step-size',
+        metavar='<step_size>',
+        type=int,
+        help='The amount of an allocation has to be a multiple of it',
+    ),
+    Option(
+        '--total',
+        metavar='<total>',
+        type=int,
+        required=True,
+        help='How much the provider has in all',
+    ),
+)
+
+
+class ListInventory(base.Lister):
+    """List the inventories of a resource provider, and how much of each is used.
+
+    Example:
+
+      openstack resource provider inventory list compute1
+    """
+
+    endpoint = endpoints.LIST_INVENTORIES
+    options = (option.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        inventories = api.inventory.list(self.client, uuid).value
+        used = api.usage.of_provider(self.client, uuid).value
+        return columns.USED_INVENTORY_OF_CLASS.rows(
+            {'resource_class': name, 'used': used.get(name), **item.as_fields()}
+            for name, item in inventories.items()
+        )
+
+
+class ShowInventory(base.ShowOne):
+    """Show the inventory of one class of a resource provider, and how much of it is used.
+
+    Example:
+
+      openstack resource provider inventory show compute1 VCPU
+    """
+
+    endpoint = endpoints.SHOW_INVENTORY
+    options = (option.PROVIDER, option.RESOURCE_CLASS, option.LONG)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        name = parsed_args.resource_class
+        shown = api.inventory.show(self.client, uuid, name)
+        used = api.usage.of_provider(self.client, uuid).value
+        output = columns.USED_INVENTORY.fields({'used': used.get(name), **shown.value.as_fields()})
+        return base.with_last_modified(output, shown) if parsed_args.long else output
+
+
+class CreateInventory(base.ShowOne):
+    """Add the inventory of a class that a resource provider does not have yet.
+
+    Example:
+
+      openstack resource provider inventory class create compute1 VGPU --total 8 --max_unit 1
+    """
+
+    endpoint = endpoints.CREATE_INVENTORY
+    prints = columns.INVENTORY.names
+    options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.generation())
+
+    def write(self, *args: Any) -> Read[Inventory]:
+        """Send the inventory."""
+        return api.inventory.create(self.client, *args)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        fields = {
+            name: value for name in FIELDS if (value := getattr(parsed_args, name)) is not None
+        }
+        name = parsed_args.resource_class
+        given = parsed_args.generation
+
+        def write() -> Read[Inventory]:
+            generation = given
+            if generation is None:
+                generation = api.resource_provider.generation(self.client, uuid)
+            return self.write(uuid, name, fields, generation)
+
+        def is_done() -> bool:
+            from placementclient.model.inventories import Inventory
+
+            there = api.inventory.list(self.client, uuid).value
+            return there.get(name) == Inventory(**fields)
+
+        written = self.confirmed(write, is_done, given)
+        written = written or api.inventory.show(self.client, uuid, name)
+        return columns.INVENTORY.fields(written.value.as_fields())
+
+
+class SetInventory(CreateInventory):
+    """Replace the inventory of one class of a resource provider.
+
+    What is not given falls back to the service's default.
+
+    Example:
+
+      openstack resource provider inventory class set compute1 VCPU --total 48 \\
+        --allocation_ratio 16
+    """
+
+    endpoint = endpoints.SET_INVENTORY
+
+    def write(self, *args: Any) -> Read[Inventory]:
+        return api.inventory.set(self.client, *args)
+
+
+class DeleteInventory(base.Command):
+    """Delete the inventory of one class of a resource provider, or all its inventories.
+
+    Example:
+
+      openstack resource provider inventory delete compute1 --resource-class VGPU
+    """
+
+    endpoint = endpoints.DELETE_INVENTORY
+    options = (
+        option.PROVIDER,
+        Option(
+            '--resource-class',
+            metavar='<resource_class>',
+            required_until='1.4',
+            help='Only the inventory of this class',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        name = parsed_args.resource_class
+        if name is not None:
+            self.confirmed(
+                lambda: api.inventory.delete(self.client, uuid, name),
+                lambda: is_gone(lambda: api.inventory.show(self.client, uuid, name)),
+            )
+        else:
+            self.confirmed(
+                lambda: api.inventory.delete_all(self.client, uuid),
+                lambda: not api.inventory.list(self.client, uuid).value,
+            )

@@ -1,0 +1,186 @@
+"""Resource providers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import api
+from placementclient.api.conflict import is_gone
+from placementclient.client import endpoints, errors
+from placementclient.commands.framework import base, filters, option
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import normalized
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
+
+
+class ListProvider(base.Lister):
+    """List resource providers, all or those that satisfy every condition given.
+
+    Example:
+
+      openstack resource provider list --resource VGPU=1 --required CUSTOM_NVIDIA_A40
+    """
+
+    endpoint = endpoints.LIST_PROVIDERS
+    options = (
+        Option('--uuid', metavar='<uuid>', type=normalized, help='UUID of the resource provider'),
+        Option('--name', metavar='<name>', help='Name of the resource provider'),
+        *filters.options(
+            since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
+        ),
+        filters.aggregate_uuid(since='1.3'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        # Scripts also have VCPU:4 here, as the service itself, and several with commas between.
+        parsed_args.resource = [
+            part.replace(':', '=') for given in parsed_args.resource for part in given.split(',')
+        ]
+        providers = api.resource_provider.list(
+            self.client,
+            name=parsed_args.name,
+            uuid=parsed_args.uuid,
+            matching=filters.parsed(self.client, vars(parsed_args)),
+        )
+        return columns.PROVIDER.rows(providers, self.version)
+
+
+class CreateProvider(base.ShowOne):
+    """Create a resource provider.
+
+    Example:
+
+      openstack resource provider create compute1_numa0 --parent-provider compute1
+    """
+
+    endpoint = endpoints.CREATE_PROVIDER
+    prints = columns.PROVIDER.names
+    options = (
+        Option('name', metavar='<name>', help='Name of the resource provider'),
+        Option(
+            '--parent-provider',
+            metavar='<provider>',
+            since='1.14',
+            help='Name or UUID of the provider below which it shall be; without it, it is a root',
+        ),
+        Option('--uuid', metavar='<uuid>', type=normalized, help='UUID that it shall have'),
+        Option(
+            '--or-show',
+            action='store_true',
+            help='Show the provider of that name, as it is, where there is one',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        name, parent = parsed_args.name, parsed_args.parent_provider
+        parent_uuid = parent and api.resource_provider.find(self.client, parent)
+        try:
+            provider = self.confirmed(
+                lambda: api.resource_provider.create(
+                    self.client, name, uuid=parsed_args.uuid, parent_provider_uuid=parent_uuid
+                ),
+                lambda: bool(api.resource_provider.list(self.client, name=name)),
+            )
+        except errors.Conflict as conflict:
+            if not parsed_args.or_show:
+                raise
+            try:
+                provider = api.resource_provider.named(self.client, name)
+            except errors.NoSuchProvider:
+                # It is the UUID that is taken.
+                raise conflict from None
+        provider = provider or api.resource_provider.named(self.client, name)
+        return columns.PROVIDER.fields(provider, self.version)
+
+
+class ShowProvider(base.ShowOne):
+    """Show a resource provider.
+
+    Example:
+
+      openstack resource provider show compute1 --allocations
+    """
+
+    endpoint = endpoints.SHOW_PROVIDER
+    options = (
+        option.PROVIDER,
+        Option('--allocations', action='store_true', help='Show too what is allocated of it'),
+        option.LONG,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        shown = api.resource_provider.show(self.client, uuid)
+        output = columns.PROVIDER.fields(shown.value, self.version)
+        if parsed_args.allocations:
+            holdings = api.allocation.list_of_provider(self.client, uuid).value
+            names, values = output
+            output = (*names, 'allocations'), (*values, columns.by_consumer(holdings))
+        return base.with_last_modified(output, shown) if parsed_args.long else output
+
+
+class SetProvider(base.ShowOne):
+    """Rename a resource provider, or move it below another parent.
+
+    Example:
+
+      openstack resource provider set compute1_numa0 --parent-provider compute2
+    """
+
+    endpoint = endpoints.SET_PROVIDER
+    prints = columns.PROVIDER.names
+    options = (
+        option.PROVIDER,
+        Option('--name', metavar='<name>', help='New name'),
+        Option(
+            '--parent-provider',
+            metavar='<provider>',
+            since='1.14',
+            help='Name or UUID of the new parent; below API version 1.37 only for a root',
+        ),
+        Option('--no-parent', action='store_true', since='1.37', help='Make it a root'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        parent = parsed_args.parent_provider
+        if parent and parsed_args.no_parent:
+            raise errors.UsageError('--parent-provider and --no-parent contradict each other')
+        if not (parsed_args.name or parent or parsed_args.no_parent):
+            raise errors.UsageError('the following arguments are required: --name')
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        name = parsed_args.name or api.resource_provider.show(self.client, uuid).value.name
+        parent_uuid = parent and api.resource_provider.find(self.client, parent)
+        # The same once more is the same; no generation guards it.
+        provider = self.retried(
+            lambda: api.resource_provider.set(
+                self.client,
+                uuid,
+                name,
+                parent_provider_uuid=parent_uuid,
+                orphan=parsed_args.no_parent,
+            )
+        )
+        return columns.PROVIDER.fields(provider, self.version)
+
+
+class DeleteProvider(base.Command):
+    """Delete a resource provider with its inventory. Nothing may be allocated of it.
+
+    Example:
+
+      openstack resource provider delete compute1_numa0
+    """
+
+    endpoint = endpoints.DELETE_PROVIDER
+    options = (option.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        self.confirmed(
+            lambda: api.resource_provider.delete(self.client, uuid),
+            lambda: is_gone(lambda: api.resource_provider.show(self.client, uuid)),
+        )

@@ -1,0 +1,250 @@
+"""Traits, and those of resource providers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient import api
+from placementclient.api.conflict import edited, is_gone
+from placementclient.client import endpoints
+from placementclient.client.wording import meant
+from placementclient.commands.framework import base, editing, option
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.editing import NamesEditing
+from placementclient.commands.framework.option import Option
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.client.microversion import Microversion
+    from placementclient.model.freshness import Read
+    from placementclient.render.columns import Output
+
+_NAME = Option('name', metavar='<name>', help='Name of the trait')
+
+
+class ListTrait(base.Lister):
+    """List the traits that exist.
+
+    Example:
+
+      openstack trait list --name startswith:CUSTOM --associated
+    """
+
+    endpoint = endpoints.LIST_TRAITS
+    options = (
+        Option(
+            '--name',
+            metavar='<name>',
+            help='startswith:PREFIX, or in:NAME,NAME for those of the named ones that exist',
+        ),
+        Option(
+            '--associated',
+            action='store_const',
+            const=True,
+            help='Only traits that some resource provider has',
+        ),
+        Option(
+            '--no-associated',
+            action='store_const',
+            const=False,
+            dest='associated',
+            help='Only traits that no resource provider has',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        traits = api.trait.list(
+            self.client, name=parsed_args.name or None, associated=parsed_args.associated
+        )
+        return columns.NAME.rows(traits)
+
+
+class ShowTrait(base.ShowOne):
+    """Show whether a trait exists.
+
+    Example:
+
+      openstack trait show HW_CPU_X86_AVX2
+    """
+
+    endpoint = endpoints.SHOW_TRAIT
+    options = (_NAME, option.LONG)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        shown = api.trait.show(self.client, parsed_args.name)
+        output = columns.NAME.fields(shown.value)
+        return base.with_last_modified(output, shown) if parsed_args.long else output
+
+
+class CreateTrait(base.Command):
+    """Create a custom trait unless it exists. Its name has to be of the form CUSTOM_NAME.
+
+    Example:
+
+      openstack trait create CUSTOM_NVIDIA_A40
+    """
+
+    endpoint = endpoints.CREATE_TRAIT
+    options = (_NAME,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.confirmed(
+            lambda: api.trait.create(self.client, parsed_args.name),
+            lambda: not is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
+        )
+
+
+class DeleteTrait(base.Command):
+    """Delete a custom trait. No resource provider may have it.
+
+    Example:
+
+      openstack trait delete CUSTOM_NVIDIA_A40
+    """
+
+    endpoint = endpoints.DELETE_TRAIT
+    options = (_NAME,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        self.confirmed(
+            lambda: api.trait.delete(self.client, parsed_args.name),
+            lambda: is_gone(lambda: api.trait.show(self.client, parsed_args.name)),
+        )
+
+
+class ListProviderTrait(base.Lister):
+    """List the traits of a resource provider.
+
+    Example:
+
+      openstack resource provider trait list compute1
+    """
+
+    endpoint = endpoints.LIST_PROVIDER_TRAITS
+    options = (option.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        return columns.NAME.rows(api.trait.list_of_provider(self.client, uuid).value)
+
+
+class SetProviderTrait(base.Lister):
+    """Give a resource provider these traits and no others.
+
+    Example:
+
+      openstack resource provider trait set compute1 --trait HW_CPU_X86_AVX2
+    """
+
+    endpoint = endpoints.SET_PROVIDER_TRAITS
+    prints = columns.NAME.names
+    options = (
+        option.PROVIDER,
+        Option(
+            '--trait',
+            metavar='<trait>',
+            action='append',
+            default=[],
+            help='Name of a trait; may be repeated; without it, it will have none',
+        ),
+        option.generation(),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+
+        def write(generation: int) -> Read[list[str]]:
+            return api.trait.set_on_provider(self.client, uuid, parsed_args.trait, generation)
+
+        def read() -> int:
+            return api.resource_provider.generation(self.client, uuid)
+
+        written = self.guarded(write, parsed_args.generation, read)
+        return columns.NAME.rows(written.value)
+
+
+class AddProviderTrait(NamesEditing):
+    """Give a resource provider, or many, some traits beside those that it has.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
+
+    Example:
+
+      openstack resource provider trait add compute1 CUSTOM_FAST_DISK CUSTOM_RACK_7
+
+      openstack resource provider trait add --match 'compute7*' CUSTOM_RACK_7 --dry-run
+    """
+
+    facet = 'traits'
+    names = Option(
+        'trait', metavar='<trait>', nargs='+', missable=True, help='Names of traits that exist'
+    )
+    prints_one = columns.NAME.names
+    prints = (*prints_one, *Changing.prints)
+    nothing = 'The resource provider has no traits'
+    options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        return endpoints.SET_PROVIDER_TRAITS.since
+
+    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        there = edited(
+            lambda: api.trait.list_of_provider(self.client, uuid),
+            lambda traits: self.changed(traits, given),
+            lambda traits, generation: api.trait.set_on_provider(
+                self.client, uuid, traits, generation
+            ),
+            parsed_args.generation,
+            max_retries=self.client.max_retries,
+        )
+        return columns.NAME.rows(sorted(there.value))
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        """The traits that it shall have."""
+        return [*there, *sorted(set(given).difference(there))]
+
+
+class RemoveProviderTrait(AddProviderTrait):
+    """Take some traits off a resource provider, or many, and leave the others.
+
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
+    that are given have to hold.
+
+    Example:
+
+      openstack resource provider trait remove compute1 CUSTOM_FAST_DISK
+
+      openstack resource provider trait remove --with-trait CUSTOM_OLD CUSTOM_OLD --plan plan.json
+    """
+
+    removes = True
+    _is_told = False
+
+    def changed(self, there: list[str], given: list[str]) -> list[str]:
+        # Where it is read again, what it had may be gone by what was sent.
+        for name in [] if self._is_told else sorted(set(given).difference(there)):
+            self.log.warning(f'The resource provider has no trait {name}{meant(name, there)}')
+        self._is_told = True
+        return [name for name in there if name not in given]
+
+
+class DeleteProviderTrait(base.Command):
+    """Take all traits off a resource provider, whoever else changes it at the moment.
+
+    Example:
+
+      openstack resource provider trait delete compute1
+    """
+
+    endpoint = endpoints.DELETE_PROVIDER_TRAITS
+    options = (option.PROVIDER,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        self.confirmed(
+            lambda: api.trait.delete_from_provider(self.client, uuid),
+            lambda: not api.trait.list_of_provider(self.client, uuid).value,
+        )

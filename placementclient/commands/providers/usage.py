@@ -1,0 +1,87 @@
+"""Usages, of resource providers and of projects."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from typing import TYPE_CHECKING
+
+from placementclient import api
+from placementclient.client import endpoints
+from placementclient.client.microversion import Microversion
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.option import Option
+from placementclient.render import columns
+
+if TYPE_CHECKING:
+    from placementclient.model.consumers import Usage
+    from placementclient.render.columns import Output
+
+_BY_TYPE = Microversion(1, 38)
+
+
+class ShowProviderUsage(base.Lister):
+    """Show how much of each resource class of a resource provider is used.
+
+    Example:
+
+      openstack resource provider usage show compute1
+    """
+
+    endpoint = endpoints.SHOW_PROVIDER_USAGES
+    options = (option.PROVIDER, option.LONG)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        uuid = api.resource_provider.find(self.client, parsed_args.provider)
+        used = api.usage.of_provider(self.client, uuid)
+        output = columns.USAGE.rows(used.value.items())
+        return base.with_last_modified(output, used, one=False) if parsed_args.long else output
+
+
+class ShowUsage(base.Lister):
+    """Show how much of each resource class a project uses.
+
+    From API version 1.38 on there is a row for each type of consumer. With --consumer-type there is
+    one for each type and class, with the number of consumers.
+
+    Example:
+
+      openstack resource usage show 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --consumer-type all
+    """
+
+    endpoint = endpoints.SHOW_USAGES
+    options = (
+        Option('project', metavar='<project>', help='ID of the project'),
+        Option('--user-id', metavar='<user>', help='Only what this user of it uses, by ID'),
+        Option(
+            '--consumer-type',
+            metavar='<consumer_type>',
+            since='1.38',
+            help='Only consumers of this type; all for the sum, unknown for those without a type',
+        ),
+        option.LONG,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        typed = parsed_args.consumer_type is not None
+        version = self.client.microversion if typed else self.version
+        used = api.usage.of_project(
+            self.client,
+            parsed_args.project,
+            user_id=parsed_args.user_id,
+            consumer_type=parsed_args.consumer_type,
+            version=version,
+        )
+        if typed:
+            output = columns.usage_by_type(used.value)
+        elif version >= _BY_TYPE:
+            output = columns.USAGE.rows((kind.consumer_type, _as_sent(kind)) for kind in used.value)
+        else:
+            output = columns.USAGE.rows(used.value[0].resources.items())
+        return base.with_last_modified(output, used, one=False) if parsed_args.long else output
+
+
+def _as_sent(usage: Usage) -> dict[str, int | None]:
+    """The usage of a type in the order in which the service sends it."""
+    amounts = iter(usage.resources.items())
+    return dict([*itertools.islice(amounts, 1), ('consumer_count', usage.consumer_count), *amounts])

@@ -1,0 +1,1 @@
+"""Commands about a reshape, from the assignments to the rollback."""

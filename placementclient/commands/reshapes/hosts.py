@@ -1,0 +1,257 @@
+"""From what hosts and Nova's database say to assignments and additions.
+
+What the commands call is loaded when they run: OpenStackClient loads the module of every command
+before it runs one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.client.wording import counted
+from placementclient.commands.framework import base
+from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from placementclient.hosts.assignments import Assigned, Assignments, Misfit
+    from placementclient.model.servers import ServerMigration
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.planner.spec.assignments import Row
+    from placementclient.render.columns import Output
+
+#: Stands for the compute service, where a file is expected.
+NOVA = 'nova'
+
+
+class CollectorReshape(base.Command):
+    """Print a shell script that collects what a host knows of its servers and their devices.
+
+    It needs virsh, and mdevctl where there is one; it changes nothing, leaves secrets out, and
+    writes a tar archive to its standard output: ssh gpu1 sh < collect.sh > facts/gpu1.tar
+
+    Example:
+
+      openstack resource provider reshape collector
+    """
+
+    auth_required = False
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from importlib import resources
+
+        script = resources.files('placementclient.hosts') / 'collect.sh'
+        self.app.stdout.write(script.read_text())
+
+
+class _Fitting(base.Lister):
+    """A command that writes what is certain to a file, and prints what does not fit."""
+
+    nothing = 'Everything fits'
+    prints = ('subject', 'reason', 'file')
+    statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
+
+    def misfits(self, found: Iterable[Misfit]) -> Output:
+        """The table; the exit status follows from it."""
+        rows = [(misfit.subject, misfit.reason, misfit.path) for misfit in found]
+        if rows:
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return self.prints, rows
+
+    def uncompared(self, what: str) -> None:
+        """Say what was not looked for, where there is no snapshot."""
+        self.log.warning(
+            f'Without --snapshot nothing is compared with what is allocated: not found are {what}'
+        )
+
+
+class AssignmentsReshape(_Fitting):
+    """Write the file of assignments that hosts, or the compute service, give evidence for.
+
+    Of --host-facts: which virtual GPU of a server is on which physical one, by its mediated
+    devices; with --numa, which NUMA cell a server is bound to. Of --servers with --pinned: which
+    servers have CPUs of their own. What does not fit is printed (exit status 3); the rows that are
+    certain are written all the same.
+
+    Example:
+
+      openstack resource provider reshape assignments --host-facts facts/gpu1.tar \\
+        --snapshot cloud.json -o gpu-map.csv
+    """
+
+    auth_required = False
+    options = (
+        Option(
+            '--host-facts',
+            metavar='<file>',
+            action='append',
+            default=[],
+            help='What the collector wrote on a host, a tar archive or a folder of that form; '
+            'may be repeated',
+        ),
+        Option('--numa', action='store_true', help='Of host facts: the NUMA cells of servers'),
+        Option(
+            '--servers',
+            metavar='<file>|nova',
+            help='What GET /servers/detail answers, from compute API 2.47 on; or nova: ask it',
+        ),
+        Option('--pinned', action='store_true', help='Of servers: those with CPUs of their own'),
+        Option(
+            '--migrations',
+            metavar='<file>|nova',
+            help='With --pinned: the migrations under way, as a list or from the compute service',
+        ),
+        Option(
+            '--snapshot',
+            metavar='<file>',
+            help='Compare with what is allocated in this snapshot; --pinned needs it',
+        ),
+        Option(
+            '--class',
+            dest='classes',
+            metavar='<class>|<mdev type>=<class>',
+            action='append',
+            default=[],
+            help="The resource class of mediated devices, or of one type, as Nova's mdev_class "
+            'says; VGPU without it; may be repeated',
+        ),
+        Option('-o', '--output', metavar='<file>', required=True, help='The file of assignments'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.hosts import assignments
+        from placementclient.planner.spec.assignments import parse
+
+        if bool(parsed_args.host_facts) == bool(parsed_args.servers):
+            raise errors.UsageError('Either --host-facts or --servers is needed')
+        if bool(parsed_args.servers) != parsed_args.pinned:
+            raise errors.UsageError('--servers and --pinned go together')
+        path = parsed_args.snapshot
+        snapshot = files.read_snapshot(path) if path else None
+        if parsed_args.pinned:
+            outcome = self._pinned(parsed_args, snapshot)
+        else:
+            outcome = self._of_hosts(parsed_args, snapshot)
+        files.write_compared(
+            parsed_args.output,
+            assignments.written(outcome.rows),
+            list(map(_moved, outcome.rows)),
+            lambda text, path: list(map(_moved, parse(text, path))),
+        )
+        self.log.info(f'{counted(len(outcome.rows), "row")} written to {parsed_args.output}')
+        return self.misfits(outcome.misfits)
+
+    def _of_hosts(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
+        from placementclient.hosts import archive, assignments
+
+        hosts = archive.read_all(parsed_args.host_facts)
+        if snapshot is None:
+            missed = 'classes other than VCPU and MEMORY_MB'
+            if not parsed_args.numa:
+                missed = 'other amounts, and consumers without a device'
+            self.uncompared(f'servers that Placement does not know, {missed}')
+        if parsed_args.numa:
+            return assignments.of_cells(hosts, snapshot)
+        pairs = [text.rpartition('=') for text in parsed_args.classes]
+        default = next((name for kind, _, name in pairs if not kind), assignments.VGPU)
+        by_type = {kind: name for kind, _, name in pairs if kind}
+        return assignments.of_mediated_devices(hosts, snapshot, by_type, default)
+
+    def _pinned(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
+        from placementclient import files
+        from placementclient.hosts import pinned
+        from placementclient.nova import service
+
+        if snapshot is None:
+            raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
+        if parsed_args.servers == NOVA:
+            document = service.servers(self.client)
+        else:
+            document = files.read_document(parsed_args.servers)
+        return pinned.of_servers(
+            document, parsed_args.servers, snapshot, self._migrations(parsed_args.migrations)
+        )
+
+    def _migrations(self, path: str | None) -> list[ServerMigration]:
+        from placementclient import files
+        from placementclient.nova import records, service
+
+        if path is None:
+            return []
+        if path == NOVA:
+            return records.migrations(service.migrations(self.client), path)
+        return records.migrations(files.read_document(path), path)
+
+
+class DevicesReshape(_Fitting):
+    """Write the additions that bring Nova's PCI devices into Placement.
+
+    The devices are rows of Nova's tables, the device_spec is that of nova.conf; the rules are those
+    of Nova's [pci] report_in_placement. What is left out is printed (exit status 3).
+
+    Example:
+
+      openstack resource provider reshape devices --devices pci.csv --device-spec nova.conf \\
+        --snapshot cloud.json -o pci.yaml
+    """
+
+    auth_required = False
+    options = (
+        Option(
+            '--devices',
+            metavar='<file>',
+            action='append',
+            required=True,
+            help='Rows of pci_devices: CSV, JSON, or what mysql --batch or --xml prints; '
+            'may be repeated',
+        ),
+        Option(
+            '--device-spec',
+            metavar='[<host>=]<file>',
+            action='append',
+            required=True,
+            help='A nova.conf, or the JSON objects of its device_spec; of one host, or of all '
+            'others; may be repeated',
+        ),
+        Option(
+            '--snapshot',
+            metavar='<file>',
+            help='Leave out instances that hold nothing on the host in this snapshot',
+        ),
+        Option('-o', '--output', metavar='<file>', required=True, help='The specification'),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.hosts import additions, device_spec, devices
+
+        rows = [
+            device
+            for path in parsed_args.devices
+            for device in devices.parse(files.read_text(path), path)
+        ]
+        specs = {}
+        for text in parsed_args.device_spec:
+            host, _, path = text.rpartition('=')
+            specs[host] = device_spec.parse(files.read_text(path), path)
+        path = parsed_args.snapshot
+        snapshot = files.read_snapshot(path) if path else None
+        if snapshot is None:
+            self.uncompared(
+                'hosts that Placement does not know, and instances that hold nothing on theirs'
+            )
+        found = additions.of_devices(rows, specs, snapshot)
+        document = {'additions': [dict(entry) for entry in found.entries]}
+        files.write_document(parsed_args.output, document)
+        self.log.info(f'{counted(len(found.entries), "provider")} written to {parsed_args.output}')
+        return self.misfits(found.misfits)
+
+
+def _moved(row: Assigned | Row) -> tuple[object, ...]:
+    """Return the fields of a row that say what goes where."""
+    to_class = row.to_resource_class or None
+    return row.consumer_uuid, row.resource_class, row.amount, row.to_provider, to_class

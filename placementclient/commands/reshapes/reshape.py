@@ -1,0 +1,260 @@
+"""The reshape on paper: plan, show, rehearse. It is carried out by :mod:`.reshape_run`.
+
+What the commands call is loaded when they run: OpenStackClient loads the module of every command
+before it runs one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from placementclient import program
+from placementclient.client import errors
+from placementclient.client.wording import listed
+from placementclient.commands.framework import base, migrations, option, progress
+from placementclient.commands.framework.document import Document, Text
+from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.plan_files import PLAN, check_free
+from placementclient.commands.snapshots.snapshot import TREE
+
+if TYPE_CHECKING:
+    from placementclient.model.providers import Provider
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.planner.plan.plan import TreePlan
+    from placementclient.planner.spec.values import Spec
+    from placementclient.render.columns import Output
+
+
+def still_up(hosts: Sequence[str]) -> str:
+    """What a nova-compute that is up means for a reshape, and what to do.
+
+    :param hosts: as :func:`computes_up` has them
+    """
+    return (
+        f'nova-compute is up on {listed(hosts, 5)}: it writes its inventory again and again, and '
+        'puts back what a reshape has moved. Stop it'
+    )
+
+
+def computes_up(command: base._Placement, trees: Iterable[TreePlan]) -> list[str]:
+    """The hosts of some trees whose nova-compute is up; none, where that is not known."""
+    from placementclient.nova import running, service
+
+    roots = [tree.root_provider_name for tree in trees]
+    try:
+        found = running.up_on(roots, running.computes(command.client))
+    except service.NoCompute as reason:
+        command.log.info(f'It is not known whether nova-compute is up on these hosts: {reason}')
+        return []
+    return [root if root == host else f'{root} (as {host})' for root, host in sorted(found.items())]
+
+
+class PlanReshape(base.ShowOne):
+    """Plan how inventory moves to other providers, and whose allocations go where.
+
+    Nothing is changed. Where it is not certain which provider an allocation belongs to, there is no
+    plan (exit status 5): say it in the specification or in a file of assignments.
+    --write-assignments writes such a file to fill in. A plan that has a journal is kept, unless
+    --overwrite is given.
+
+    Example:
+
+      openstack resource provider reshape plan --spec vgpu.yaml --snapshot cloud.json \\
+        --assignments gpu-map.csv -o plan.json
+    """
+
+    auth_required = False
+    prints = (
+        'plan',
+        'trees',
+        'left_out',
+        'providers_to_create',
+        'consumers',
+        'mapped',
+        'forced',
+        'inferred',
+        'warnings',
+    )
+    statuses = (
+        (errors.ExitStatus.INFEASIBLE, 'no assignment satisfies the specification'),
+        (errors.ExitStatus.UNDECIDED, 'several assignments are possible'),
+    )
+    options = (
+        Option(
+            '--spec',
+            metavar='<file>',
+            required=True,
+            help='The specification, as YAML or JSON; or a plan, to plan anew what it was made of',
+        ),
+        Option(
+            '--snapshot', metavar='<file>', help='Plan on this snapshot; without it, on what is now'
+        ),
+        Option(
+            '--assignments',
+            metavar='<file>',
+            action='append',
+            default=[],
+            help='What is known of who holds what, as CSV, JSON or YAML; may be repeated; instead '
+            'of what a plan has that is given as --spec',
+        ),
+        TREE,
+        migrations.option('to be warned of those under way'),
+        Option(
+            '--allow-inferred',
+            action='store_true',
+            help='Choose, where several assignments are possible',
+        ),
+        Option(
+            '--skip-infeasible',
+            action='store_true',
+            help='Leave out trees that cannot be planned, instead of planning none',
+        ),
+        Option(
+            '--solver-timeout',
+            metavar='<seconds>',
+            type=option.positive,
+            default=60,
+            help='How long to search for the assignments of a tree (default: 60), counted by what '
+            'is done, so that the same files give the same plan',
+        ),
+        Option(
+            '--write-assignments',
+            metavar='<file>',
+            help='Write a CSV file with the undecided rows, to fill in and hand back',
+        ),
+        Option('-o', '--output', metavar='<plan>', required=True, help='The file of the plan'),
+        option.OVERWRITE,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.model.origin import Origin
+        from placementclient.planner import planner
+        from placementclient.planner.spec import assignments
+        from placementclient.render import plans
+        from placementclient.reshape import storage
+
+        check_free(parsed_args.output, parsed_args.overwrite)
+        spec, rows = storage.read_specified(parsed_args.spec, parsed_args.assignments)
+        snapshot, providers, trees = self._read(parsed_args, spec)
+        under_way = migrations.given(self, parsed_args.migrations)
+        try:
+            with progress.shown(self.app, self.log) as tell:
+                plan = planner.make(
+                    snapshot,
+                    spec,
+                    rows,
+                    trees=trees,
+                    listed=providers,
+                    allow_inferred=parsed_args.allow_inferred,
+                    skip_infeasible=parsed_args.skip_infeasible,
+                    solver_timeout=parsed_args.solver_timeout,
+                    migrations=under_way,
+                    progress=tell,
+                    expect=tell.expect,
+                )
+        except errors.Undecided as undecided:
+            if parsed_args.write_assignments:
+                skeleton = assignments.skeleton(undecided.rows)
+                # Nobody has filled it in: no row of it counts.
+                files.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
+            raise
+        origin = replace(plan.origin or Origin(), program=program())
+        storage.write_plan(parsed_args.output, replace(plan, origin=origin))
+        self.log.warning(plans.extent(plan.trees))
+        for line in plans.warnings(plan):
+            self.log.warning(line)
+        if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):
+            self.log.warning(f'{still_up(hosts)} before the plan is applied')
+        fields = {'plan': parsed_args.output, **plans.summary(plan)}
+        return tuple(fields), tuple(fields.values())
+
+    def _read(
+        self, parsed_args: argparse.Namespace, spec: Spec
+    ) -> tuple[Snapshot, list[Provider] | None, list[str]]:
+        """Return the snapshot to plan on, all providers if it has only some, and the trees."""
+        from placementclient import files
+        from placementclient.reshape import scope
+        from placementclient.snapshot import listing
+
+        if parsed_args.snapshot:
+            snapshot = files.read_snapshot(parsed_args.snapshot)
+            return snapshot, None, snapshot.expanded(parsed_args.tree)
+        trees = listing.expanded(self.client, parsed_args.tree)
+        with progress.shown(self.app, self.log) as tell:
+            found = scope.captured(
+                self.client, spec, trees, workers=4, progress=tell, expect=tell.expect
+            )
+        return (*found, trees)
+
+
+class ShowReshape(Document):
+    """Show a plan as a person reads it: trees before and after, who goes where, warnings.
+
+    Example:
+
+      openstack resource provider reshape show plan.json --tree compute1
+    """
+
+    auth_required = False
+    options = (PLAN, TREE)
+
+    def text(self, parsed_args: argparse.Namespace) -> Text:
+        from placementclient.changes.plan import ChangePlan
+        from placementclient.changes.records import change_plans
+        from placementclient.planner.records import plans as codec
+        from placementclient.render import plans
+        from placementclient.reshape import storage
+
+        plan = storage.read_any_plan(parsed_args.plan)
+        if isinstance(plan, ChangePlan):
+            plan = replace(plan, trees=plan.selected(parsed_args.tree))
+            return Text(change_plans.document(plan), plans.changes_lines(plan))
+        if parsed_args.tree:
+            plan = replace(plan, trees=plan.selected(parsed_args.tree))
+        if parsed_args.formatter == self.formatter_default and not parsed_args.columns:
+            return Text({}, plans.lines(plan))
+        return Text(codec.document(plan), plans.lines(plan))
+
+
+class RehearseReshape(base.Lister):
+    """Carry a plan out on a scratch embedded Placement that is loaded from a snapshot.
+
+    The same requests as "apply" sends, verified, and then taken back; the real service says whether
+    it grants them. Prints how each tree ended, there and back, and what differed.
+
+    Example:
+
+      openstack resource provider reshape rehearse plan.json --snapshot cloud.json
+    """
+
+    auth_required = False
+    prints = ('stage', 'tree', 'state', 'reason')
+    statuses = (
+        (
+            errors.ExitStatus.DIFFERS,
+            'something was not as planned, or not as before at the end',
+        ),
+        (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
+    )
+    options = (
+        PLAN,
+        Option(
+            '--snapshot', metavar='<file>', required=True, help='The snapshot that was planned on'
+        ),
+        TREE,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.render import runs
+        from placementclient.reshape import rehearse, storage
+
+        plan = storage.read_any_plan(parsed_args.plan)
+        snapshot = files.read_snapshot(parsed_args.snapshot)
+        rehearsal = rehearse.rehearse(plan, snapshot, trees=parsed_args.tree)
+        self.exit_status = rehearsal.exit_status
+        return runs.rehearsal(rehearsal)

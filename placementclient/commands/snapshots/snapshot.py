@@ -1,0 +1,194 @@
+"""Snapshots: save, show, compare, restore."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.commands.framework import base, changing, option, progress
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placementclient.changes.plan import ChangePlan
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.render.columns import Output
+
+TREE = Option(
+    '--tree',
+    metavar='<provider>',
+    action='append',
+    default=[],
+    help='Only the tree of this resource provider, by name, UUID, or a pattern of names as of '
+    "files, such as 'compute2*'; may be repeated",
+)
+
+
+SNAPSHOT = Option(
+    '--snapshot', metavar='<file>', help='Look at this snapshot; without it, at what is now'
+)
+_FILE = Option('file', metavar='<file>', help='The file of the snapshot')
+#: Stands for what is now, where a file is expected.
+LIVE = 'live'
+
+
+def taken(
+    command: base._Placement, parsed_args: argparse.Namespace, trees: Sequence[str] = ()
+) -> Snapshot:
+    """The snapshot that ``--snapshot`` names, or one of what is now.
+
+    :param trees: those that are read of what is now; none: all
+    """
+    return _read(command, parsed_args.snapshot or LIVE, trees)
+
+
+def _read(command: base._Placement, path: str, trees: Sequence[str] = ()) -> Snapshot:
+    from placementclient import files
+    from placementclient.snapshot import capture
+
+    if path != LIVE:
+        return files.read_snapshot(path)
+    with progress.shown(command.app, command.log) as tell:
+        return capture.capture(command.client, trees, workers=4, progress=tell, expect=tell.expect)
+
+
+class SaveSnapshot(base.ShowOne):
+    """Save providers, inventories, traits, aggregates, allocations and consumers to a file.
+
+    Each tree is consistent in itself: where somebody writes while it is read, it is read again.
+    A file name that ends in .gz is compressed. A file that is there is kept, unless --overwrite is
+    given.
+
+    Example:
+
+      openstack resource provider snapshot save cloud.json.gz --tree compute1
+    """
+
+    prints = ('file', 'trees', 'providers', 'consumers')
+    options = (
+        Option('file', metavar='<file>', help='The file to write'),
+        TREE,
+        option.workers('trees to read'),
+        option.OVERWRITE,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        # Loaded only here: OpenStackClient loads every command's module before it runs one.
+        from placementclient import files
+        from placementclient.snapshot import capture
+
+        if not parsed_args.overwrite and os.path.isfile(parsed_args.file):
+            raise errors.BadFile(
+                parsed_args.file,
+                'exists, and may be the only one of what was before: '
+                'give another name, or --overwrite',
+            )
+        with progress.shown(self.app, self.log) as tell:
+            snapshot = capture.capture(
+                self.client,
+                parsed_args.tree,
+                workers=parsed_args.workers,
+                progress=tell,
+                expect=tell.expect,
+            )
+        files.write_snapshot(parsed_args.file, snapshot)
+        counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
+        return self.prints, (parsed_args.file, *counts)
+
+
+class ShowSnapshot(base.ShowOne):
+    """Show what a snapshot has, in numbers.
+
+    Example:
+
+      openstack resource provider snapshot show cloud.json.gz
+    """
+
+    auth_required = False
+    options = (_FILE,)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.insight import summary
+        from placementclient.render.facts import Facts
+
+        numbers = summary.of(files.read_snapshot(parsed_args.file))
+        shown = {
+            name: Facts(value) if isinstance(value, dict) else value
+            for name, value in numbers.items()
+        }
+        return ('file', *shown), (parsed_args.file, *shown.values())
+
+
+class DiffSnapshot(base.Lister):
+    """Compare two snapshots, or one with what is now.
+
+    Prints the differences, and ends with exit status 3 if there are any. Generations are not
+    compared. Either may be live: the Placement as it is now. Consumers come and go; with --kind
+    provider only what operators change is compared: providers, inventories, traits, aggregates.
+
+    Example:
+
+      openstack resource provider snapshot diff before.json live --kind provider
+    """
+
+    auth_required = False
+    statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
+    nothing = 'No differences'
+    options = (
+        Option('before', metavar='<before>', help='The file of a snapshot, or live'),
+        Option('after', metavar='<after>', help='The file of another, or live'),
+        Option(
+            '--kind',
+            choices=('provider', 'consumer'),
+            help='Only differences of this kind; both without it',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.insight import diff
+        from placementclient.render import differences as tables
+
+        before, after = _read(self, parsed_args.before), _read(self, parsed_args.after)
+        kinds = parsed_args.kind or ('provider', 'consumer')
+        found = [each for each in diff.differences(before, after) if each.kind in kinds]
+        if found:
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return tables.rows(found)
+
+
+class RestoreSnapshot(Changing):
+    """Build a Placement up to a snapshot: classes, traits, providers, allocations.
+
+    Refuses where a resource provider exists that has the name or the UUID of one of the snapshot.
+    With --missing it completes a restore that did not come to its end, and makes again what has
+    been deleted since. It refuses, and writes nothing, where others have changed something. It asks
+    nothing, as it only makes what is not there.
+
+    Example:
+
+      openstack resource provider snapshot restore cloud.json.gz --missing
+    """
+
+    asks = False
+    options = (
+        _FILE,
+        Option('--missing', action='store_true', help='Leave what exists, and make the rest'),
+        *changing.OPTIONS,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.snapshot import restore
+
+        snapshot = files.read_snapshot(parsed_args.file)
+
+        def decide(trees: Sequence[str]) -> ChangePlan:
+            missing, again = parsed_args.missing, bool(trees)
+            return restore.plan(self.client, snapshot, missing=missing, again=again)
+
+        return self.change(parsed_args, decide)

@@ -1,0 +1,89 @@
+"""Provider trees declared in files: apply, export.
+
+What the commands call is loaded when they run: OpenStackClient loads the module of every command
+before it runs one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient.commands.framework import base, changing
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.option import Option
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from placementclient.changes.plan import ChangePlan
+    from placementclient.render.columns import Output
+
+
+class ApplyTree(Changing):
+    """Make provider trees as a file declares them.
+
+    The file is a provider or a list of providers, as YAML or JSON: name, and where they are given
+    uuid, inventories, traits, aggregates, children. The command sets what the file names and leaves
+    everything else alone. With --prune it deletes the providers below that the file does not name
+    and that nobody uses. Provider configuration files of Nova add to what is there.
+
+    Inventory that is used and would go is refused before anything is written.
+
+    Example:
+
+      openstack resource provider tree apply trees.yaml --dry-run
+    """
+
+    options = (
+        Option('file', metavar='<file>', help='The declaration; - for stdin'),
+        Option(
+            '--prune',
+            action='store_true',
+            help='Delete providers below that are not declared and that nobody uses',
+        ),
+        *changing.OPTIONS,
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.declaration.declared import parse
+        from placementclient.workflows import declare
+
+        path = parsed_args.file
+        wanted = parse(files.read_text(path), path)
+
+        def decide(_: Sequence[str]) -> ChangePlan:
+            return declare.plan(self.client, wanted, prune=parsed_args.prune)
+
+        return self.change(parsed_args, decide)
+
+
+class ExportTree(base.Command):
+    """Write provider trees in the form that "tree apply" reads.
+
+    Applied to where it came from it changes nothing; applied to an empty Placement it makes the
+    same trees.
+
+    Example:
+
+      openstack resource provider tree export --tree compute1 -o compute1.yaml
+    """
+
+    auth_required = False
+    options = (
+        TREE,
+        SNAPSHOT,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files
+        from placementclient.declaration import export
+
+        trees = parsed_args.tree
+        found = export.document(taken(self, parsed_args, trees).only(trees))
+        files.write_document(parsed_args.output, found)

@@ -1,0 +1,213 @@
+"""Provider trees, as one sees them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from placementclient.client import errors
+from placementclient.commands.framework import base, option
+from placementclient.commands.framework.document import Document, Text
+from placementclient.commands.framework.option import Option
+from placementclient.commands.snapshots.snapshot import TREE
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.model.trees import Tree
+    from placementclient.render.style import Style
+
+_WITH = (
+    Option('--traits', action='store_true', help='With the traits of each resource provider'),
+    Option('--allocations', action='store_true', help='With who holds what'),
+    Option('--snapshot', metavar='<file>', help='Look at this snapshot, not at what is now'),
+    option.workers('trees to read'),
+)
+
+
+#: What kind of picture the end of a file's name means.
+_KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot', '.mmd': 'mermaid'}
+
+
+class _Trees(Document):
+    """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
+
+    # With --snapshot there is nobody to authenticate with.
+    auth_required = False
+
+    def style(self) -> Style:
+        """What the output can show."""
+        from placementclient.render.style import Style
+
+        terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
+        return Style(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
+
+    def trees(self, wanted: Sequence[str], parsed_args: argparse.Namespace) -> Iterator[Tree]:
+        """The trees to show, each as soon as it is known."""
+        as_data = parsed_args.formatter != self.formatter_default
+        if parsed_args.snapshot:
+            return _of_file(parsed_args.snapshot, wanted)
+        return _of_service(self.client, wanted, parsed_args, traits=as_data)
+
+    def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
+        """The lines of all trees."""
+        from placementclient.render import trees as render
+
+        style = self.style()
+        for tree in trees:
+            yield from render.detailed(
+                tree, style, traits=parsed_args.traits, allocations=parsed_args.allocations
+            )
+
+    def data(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> list[dict[str, Any]]:
+        """The same for a program."""
+        from placementclient.render import trees as render
+
+        return [render.data(tree, allocations=parsed_args.allocations) for tree in trees]
+
+
+class ShowTree(_Trees):
+    """Show the tree that a resource provider is in: what of each class is used, of how much.
+
+    Sharing providers that serve the tree stand below it.
+
+    Example:
+
+      openstack resource provider tree show compute1 --traits
+    """
+
+    options = (option.PROVIDER, *_WITH)
+
+    def text(self, parsed_args: argparse.Namespace) -> Text:
+        trees = list(self.trees([parsed_args.provider], parsed_args))
+        if not trees:
+            raise errors.NoSuchProvider(f'{parsed_args.provider} has gone meanwhile')
+        if len(trees) > 1:
+            raise errors.UsageError(
+                f'{parsed_args.provider} matches {len(trees)} trees: '
+                '"resource provider tree list --tree" shows several'
+            )
+        return Text(
+            self.data(trees, parsed_args)[0],
+            self.drawn(trees, parsed_args),
+            painted=self.style().colours,
+        )
+
+
+class ListTree(_Trees):
+    """Show all provider trees, or some, each as soon as it has been read.
+
+    Example:
+
+      openstack resource provider tree list --tree 'compute2*' --snapshot cloud.json.gz
+    """
+
+    options = (TREE, *_WITH)
+
+    def text(self, parsed_args: argparse.Namespace) -> Text:
+        trees = self.trees(parsed_args.tree, parsed_args)
+        if parsed_args.formatter == self.formatter_default:
+            return Text({}, self.drawn(trees, parsed_args), painted=self.style().colours)
+        return Text({'trees': self.data(trees, parsed_args)}, ())
+
+
+class GraphTree(base.Command):
+    """Draw provider trees as a picture.
+
+    dot is for Graphviz, mermaid for Markdown pages; svg needs no other program, and a browser
+    shows it as it is.
+
+    Example:
+
+      openstack resource provider tree graph --tree compute1 --format svg -o compute1.svg
+    """
+
+    auth_required = False
+    options = (
+        TREE,
+        Option(
+            '--format',
+            choices=['dot', 'mermaid', 'svg'],
+            help='What kind of picture; without it, what the name of the file ends in says, .dot, '
+            '.gv, .mmd or .svg; svg for stdout, unless that is a terminal',
+        ),
+        *_WITH,
+        Option(
+            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        from placementclient import files
+        from placementclient.render import graphs, pictures
+
+        is_unasked = parsed_args.output == files.STANDARD and not parsed_args.format
+        if is_unasked and self.app.stdout.isatty():
+            raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
+        kind = parsed_args.format or _kind_of(parsed_args.output)
+        if parsed_args.snapshot:
+            found = _of_file(parsed_args.snapshot, parsed_args.tree)
+        else:
+            found = _of_service(self.client, parsed_args.tree, parsed_args, traits=False)
+        render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
+        text = render[kind](
+            list(found), traits=parsed_args.traits, allocations=parsed_args.allocations
+        )
+        files.write_text(parsed_args.output, text)
+
+
+def _kind_of(path: str) -> str:
+    """The kind of picture that the name of a file means.
+
+    :raises errors.UsageError: if it means another one
+    """
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in _KINDS:
+        raise errors.UsageError(
+            f'{path}: a picture is .dot, .gv, .mmd or .svg; or say its --format'
+        )
+    return _KINDS[ending]
+
+
+def _of_service(
+    client: Client, wanted: Sequence[str], parsed_args: argparse.Namespace, *, traits: bool
+) -> Iterator[Tree]:
+    """The trees as they are now; the traits too, if they are shown."""
+    from placementclient.snapshot import capture, survey
+
+    if not wanted and client.snapshot_reader and client.microversion >= capture.SINCE:
+        return _of_snapshot(capture.capture(client))
+    return survey.survey(
+        client,
+        wanted,
+        traits=traits or parsed_args.traits,
+        allocations=parsed_args.allocations,
+        workers=parsed_args.workers,
+    )
+
+
+def _of_file(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
+    """The trees of a snapshot file.
+
+    :raises errors.NoSuchProvider: if a provider is not in it
+    """
+    from placementclient import files
+
+    snapshot = files.read_snapshot(path)
+    try:
+        roots = snapshot.root_uuids(wanted)
+    except errors.NoSuchProvider as reason:
+        raise errors.NoSuchProvider(f'{path}: {reason}') from reason
+    return _of_snapshot(snapshot, roots)
+
+
+def _of_snapshot(snapshot: Snapshot, roots: Sequence[str] = ()) -> Iterator[Tree]:
+    """The trees of a snapshot, those with some roots or all."""
+    from placementclient.insight.topology import Topology
+    from placementclient.model.trees import Tree
+
+    topology = Topology(snapshot)
+    for root_uuid in roots or topology.trees:
+        yield Tree(snapshot, snapshot.providers[root_uuid], topology.reached(root_uuid))

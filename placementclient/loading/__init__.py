@@ -1,0 +1,1 @@
+"""How both programs find the commands and load them only when they run."""

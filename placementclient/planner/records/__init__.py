@@ -1,0 +1,1 @@
+"""Specifications and plans of a reshape as files have them. Pure."""

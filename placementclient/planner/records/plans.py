@@ -1,0 +1,147 @@
+"""Plans: one tree to a line; last the digest of all that precedes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import msgspec
+
+from placementclient.changes.records import operations
+from placementclient.codec import sealing
+from placementclient.codec.decoding import Source, uncollected
+from placementclient.codec.encoding import builtins, encoded, opened, separated
+from placementclient.model.origin import Origin
+from placementclient.planner.plan.plan import LeftOut, Plan
+from placementclient.planner.records import specs
+from placementclient.planner.records.trees import TreeReader, tree_record
+from placementclient.planner.spec import specification
+from placementclient.planner.spec.assignments import Row
+
+FORMAT: Final = 'placementclient/reshape-plan'
+VERSION: Final = 1
+
+S = TypeVar('S')
+T = TypeVar('T')
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How it was planned."""
+
+    allow_inferred: bool
+    skip_infeasible: bool
+
+
+class Header(msgspec.Struct, Generic[S], frozen=True, omit_defaults=True, kw_only=True):
+    """What precedes the trees."""
+
+    format: Literal['placementclient/reshape-plan']
+    version: Literal[1]
+    origin: Origin | None = None
+    spec: S
+    assignments: tuple[Row, ...]
+    options: Options
+    left_out: tuple[LeftOut, ...]
+
+
+class Document(Header[S], Generic[S, T], frozen=True, kw_only=True):
+    """A whole file.
+
+    :param digest: of all that precedes it, as :func:`encode` wrote it
+    """
+
+    trees: list[T]
+    digest: str
+
+
+_SKELETON = msgspec.json.Decoder(Document[msgspec.Raw, msgspec.Raw])
+_ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+def encode(plan: Plan) -> Iterator[bytes]:
+    """Return the content of a file, in a fixed order."""
+    return sealing.sealed(_lines(plan))
+
+
+@uncollected()
+def decode(content: bytes, path: str) -> Plan:
+    """What :func:`encode` wrote, or any other JSON of the same content.
+
+    :param path: the file that the content came from, for the error
+    :raises errors.BadFile: if it is something else, or was edited
+    """
+    source = Source(path, content, 'plan')
+    source.check_kind(VERSION)
+    document, reader = source.decoded(_SKELETON), TreeReader(source)
+    plan = Plan(
+        specification.from_document(source.decoded(_ANYTHING, document.spec, 'spec'), path),
+        tuple(reader.read(item, f'trees[{index}]') for index, item in enumerate(document.trees)),
+        document.assignments,
+        document.options.allow_inferred,
+        document.options.skip_infeasible,
+        document.left_out,
+        document.origin,
+    )
+    if not _is_whole(content, document.digest, plan):
+        raise source.error('was edited: its digest is not that of its content')
+    return replace(plan, digest=document.digest)
+
+
+def identity(plan: Plan) -> str:
+    """What tells a plan from every other: the digest that its file has, or would have."""
+    return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """A plan for a program: its file, and for each tree what takes it back."""
+    trees = (
+        {**builtins(tree_record(tree)), 'inverse': list(map(operations.record, tree.inverse()))}
+        for tree in plan.trees
+    )
+    return {**builtins(_header(plan)), 'trees': list(trees)}
+
+
+def _header(plan: Plan) -> Header[specs.SpecRecord]:
+    return Header(
+        format=FORMAT,
+        version=VERSION,
+        origin=plan.origin,
+        spec=specs.record(plan.spec),
+        assignments=plan.assignments,
+        options=Options(plan.allow_inferred, plan.skip_infeasible),
+        left_out=plan.left_out,
+    )
+
+
+def _lines(plan: Plan) -> Iterator[bytes]:
+    """All but the end."""
+    # Not in the order of the texts: what the specification names first is preferred.
+    yield opened(msgspec.json.encode(_header(plan)), 'trees', b'[')
+    yield from separated(encoded(tree_record(tree)) for tree in plan.trees)
+
+
+def _is_whole(content: bytes, digest: str, plan: Plan) -> bool:
+    """Tell whether a digest is that of the file, or the one of before, when it had the inverse."""
+    if sealing.is_whole(content, digest, _lines(plan)):
+        return True
+    try:
+        return digest == sealing.digest(_lines_of_before(content))
+    except (ValueError, RecursionError):
+        # Of what no file of before has, and the records pass over.
+        return False
+
+
+def _lines_of_before(content: bytes) -> Iterator[bytes]:
+    """What the digest was made of when the inverse was stored too and the keys were sorted."""
+    members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    trees = msgspec.json.decode(members.pop('trees'), type=list[msgspec.Raw])
+    del members['digest']
+    yield _canonical({key: json.loads(bytes(value)) for key, value in members.items()})
+    for tree in trees:
+        yield _canonical(json.loads(bytes(tree)))
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(',', ':')).encode()

@@ -1,0 +1,59 @@
+"""The JSON Schema of each file, for editors and for programs that write or read it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from placementclient.codec import snapshots
+from placementclient.model.inventories import Amount
+from placementclient.planner.records import plans, specs, trees
+
+_DRAFT: Final = 'https://json-schema.org/draft/2020-12/schema'
+
+
+class AssignmentRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An amount of a class of a consumer belongs to a provider."""
+
+    consumer_uuid: specs.Name
+    resource_class: specs.Symbol
+    amount: Amount | None = None
+    to_provider: str | None = None
+    evidence: str | None = None
+    to_resource_class: specs.Symbol | None = None
+
+
+_TYPES: dict[str, tuple[str, Any]] = {
+    'spec': (
+        'The specification of a reshape: its long form, or a list of moves',
+        specs.SpecRecord | list[specs.MoveRecord],
+    ),
+    'assignments': ('What is known of who holds what', list[AssignmentRecord]),
+    'snapshot': (
+        'A Placement at one moment',
+        snapshots.Document[snapshots.ProviderRecord, snapshots.ConsumerRecord],
+    ),
+    'plan': ('The plan of a reshape', plans.Document[specs.SpecRecord, trees.TreeRecord]),
+}
+#: The files that have one.
+KINDS = tuple(_TYPES)
+
+
+def schema(kind: str) -> dict[str, Any]:
+    """The schema of a kind of file.
+
+    :param kind: one of :data:`KINDS`
+    """
+    title, content = _TYPES[kind]
+    return {'$schema': _DRAFT, 'title': title, **_described(msgspec.json.schema(content))}
+
+
+def _described(part: Any) -> Any:
+    """A part of a schema, with what a class says of itself to people who do not see its code."""
+    if isinstance(part, dict):
+        shown = {key: _described(value) for key, value in part.items()}
+        if isinstance(shown.get('description'), str):
+            shown['description'] = ' '.join(shown['description'].partition('\n\n')[0].split())
+        return shown
+    return [_described(item) for item in part] if isinstance(part, list | tuple) else part

@@ -1,0 +1,93 @@
+"""Plans, specifications and assignments in files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from placementclient import files
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.records import change_plans
+from placementclient.codec.decoding import kind_of
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.records import plans
+from placementclient.planner.spec import assignments, specification
+from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.values import Spec
+
+
+def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Row]]:
+    """The specification of a reshape, and the rows of all assignment files.
+
+    :param path: the file of a specification, or of a plan, which has both in it
+    :param rows: the files of further rows; instead of those that a plan has in it
+    :raises errors.BadFile: if one is none
+    """
+    content = files.read_bytes(path, files.WRITTEN)
+    if kind_of(content) == 'plan':
+        plan = plans.decode(content, path)
+        if not rows:
+            return plan.spec, list(plan.assignments)
+        return plan.spec, [row for name in rows for row in read_assignments(name)]
+    if len(content) > files.TYPED:
+        raise files.too_large(path, files.TYPED)
+    spec = _spec(files.as_text(content, path), path)
+    return spec, [row for name in (*spec.assignments, *rows) for row in read_assignments(name)]
+
+
+def read_spec(path: str) -> Spec:
+    """The specification of a reshape.
+
+    The names of its assignment files are relative to it, and come back relative to here.
+
+    :raises errors.BadFile: if it is none
+    """
+    return _spec(files.read_text(path), path)
+
+
+def _spec(text: str, path: str) -> Spec:
+    wanted = specification.parse(text, path)
+    folder = '' if path == files.STANDARD else os.path.dirname(path)
+    return replace(
+        wanted, assignments=tuple(os.path.join(folder, name) for name in wanted.assignments)
+    )
+
+
+def read_assignments(path: str) -> list[Row]:
+    """The rows of an assignments file.
+
+    :raises errors.BadFile: if it is none
+    """
+    return assignments.parse(files.read_text(path, files.LISTED), path)
+
+
+def read_plan(path: str) -> Plan:
+    """A plan.
+
+    :raises errors.BadFile: if it is none, or not as it was written
+    """
+    return plans.decode(files.read_bytes(path, files.WRITTEN), path)
+
+
+def read_any_plan(path: str) -> Plan | ChangePlan:
+    """Return a plan of a reshape, or of changes.
+
+    :raises errors.BadFile: if it is neither, or not as it was written
+    """
+    content = files.read_bytes(path, files.WRITTEN)
+    if kind_of(content) == change_plans.KIND:
+        return change_plans.decode(content, path)
+    return plans.decode(content, path)
+
+
+def write_plan(path: str, plan: Plan) -> None:
+    """Write a plan, as :func:`placementclient.files.write_snapshot` does."""
+    with files.written(path) as stream:
+        stream.writelines(plans.encode(plan))
+
+
+def write_change_plan(path: str, plan: ChangePlan) -> None:
+    """Write a plan of changes, as :func:`placementclient.files.write_snapshot` does."""
+    with files.written(path) as stream:
+        stream.writelines(change_plans.encode(plan))

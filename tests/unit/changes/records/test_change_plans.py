@@ -1,0 +1,64 @@
+"""Plans of changes in files: what was written is read, what was edited is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placementclient.changes.plan import ChangePlan, plan
+from placementclient.changes.records import change_plans
+from placementclient.client import errors
+from placementclient.model.origin import Origin
+from tests.snapshot_pairs import content, pair
+
+
+def a_plan(seed: int) -> ChangePlan:
+    before, after = pair(Random(seed))
+    before.origin = Origin('2026-01-02T03:04:05+00:00', 'http://placement', 'placement 1.0')
+    return plan('resource provider purge', before, after)
+
+
+def encoded(made: ChangePlan) -> bytes:
+    return b''.join(change_plans.encode(made))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_a_plan_that_was_written_is_read(seed: int) -> None:
+    made = a_plan(seed)
+    read = change_plans.decode(encoded(made), 'plan.json')
+    assert (read.command, read.origin) == (made.command, made.origin)
+    assert change_plans.identity(read) == change_plans.identity(made)
+    for one, other in zip(read.trees, made.trees, strict=True):
+        assert one.root_provider_name == other.root_provider_name
+        assert content(one.before) == content(other.before)
+        assert content(one.after) == content(other.after)
+    assert encoded(replace(read, digest=None)) == encoded(made)
+
+
+def test_json_that_was_laid_out_anew_is_read() -> None:
+    made = a_plan(1)
+    text = json.dumps(json.loads(encoded(made)), indent=2)
+    assert change_plans.decode(text.encode(), 'plan.json').trees
+
+
+def test_a_plan_that_was_edited_is_refused() -> None:
+    document = json.loads(encoded(a_plan(1)))
+    document['command'] = 'resource provider tree apply'
+    with pytest.raises(errors.BadFile, match='was edited'):
+        change_plans.decode(json.dumps(document).encode(), 'plan.json')
+
+
+def test_a_plan_whose_parts_contradict_each_other_is_refused() -> None:
+    made = a_plan(1)
+    twice = replace(made, trees=(made.trees[0], made.trees[0]))
+    with pytest.raises(errors.BadFile, match='is there twice'):
+        change_plans.decode(encoded(twice), 'plan.json')
+    moved = replace(made.trees[0], root_provider_uuid='another')
+    with pytest.raises(errors.BadFile, match='changes in two trees'):
+        change_plans.decode(encoded(replace(made, trees=(made.trees[0], moved))), 'plan.json')

@@ -1,0 +1,117 @@
+"""The table of endpoints: its rows, and the paths that come of them."""
+
+from __future__ import annotations
+
+from string import Formatter
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placementclient.client import endpoints, errors
+from placementclient.client.endpoints import Endpoint
+from placementclient.client.microversion import HIGHEST, LOWEST
+
+
+def fields(template: str) -> list[str]:
+    """The names of the parts of a path, in order."""
+    return [name for _, name, *_ in Formatter().parse(template) if name]
+
+
+WITH_PARTS = [row for row in endpoints.ALL if fields(row.template)]
+UNSAFE = ['', '.', '..', '/', 'a/b', '../../x', '/etc', 'x/', 'a\nb', 'a\0', '\r', '\x7f', '\u2028']
+UNSAFE += ['\udcff', '\u202e', '\t']
+QUOTED = {
+    'VCPU': 'VCPU',
+    '...': '...',
+    '-x': '-x',
+    '--help': '--help',
+    'a b': 'a%20b',
+    '?x=1': '%3Fx%3D1',
+    '#frag': '%23frag',
+    '%2e%2e': '%252e%252e',
+    '%2F': '%252F',
+    '..%2F..': '..%252F..',
+    'a\\b': 'a%5Cb',
+    'a;b': 'a%3Bb',
+    'a:b@c': 'a%3Ab%40c',
+    'é': '%C3%A9',
+    '\uff0f': '%EF%BC%8F',
+    'x' * 10_000: 'x' * 10_000,
+}
+
+
+def ids(row: Endpoint) -> str:
+    return row.name
+
+
+def test_each_row_is_a_constant_of_its_own_name() -> None:
+    assert endpoints.ALL
+    assert all(getattr(endpoints, row.name) is row for row in endpoints.ALL)
+
+
+def test_no_two_rows_are_the_same_route() -> None:
+    assert len({(row.method, row.template) for row in endpoints.ALL}) == len(endpoints.ALL)
+
+
+@pytest.mark.parametrize('row', endpoints.ALL, ids=ids)
+def test_a_row_is_a_method_a_path_and_a_known_version(row: Endpoint) -> None:
+    assert row.method in ('GET', 'PUT', 'POST', 'DELETE')
+    assert row.template.startswith('/')
+    assert LOWEST <= row.since <= HIGHEST
+    assert str(row) == f'{row.method} {row.template}'
+
+
+def test_a_path_is_the_template_with_its_parts() -> None:
+    path = endpoints.DELETE_INVENTORY.path(provider='a-uuid', resource_class='CUSTOM_X')
+    assert path == '/resource_providers/a-uuid/inventories/CUSTOM_X'
+
+
+def test_a_part_that_looks_like_a_field_stays_a_part() -> None:
+    path = endpoints.SET_INVENTORY.path(provider='{resource_class}', resource_class='X')
+    assert path == '/resource_providers/%7Bresource_class%7D/inventories/X'
+
+
+def test_a_path_needs_all_its_parts() -> None:
+    with pytest.raises(KeyError, match='resource_class'):
+        endpoints.SET_INVENTORY.path(provider='x')
+
+
+@pytest.mark.parametrize('row', WITH_PARTS, ids=ids)
+@pytest.mark.parametrize('part', UNSAFE, ids=ascii)
+def test_a_part_that_leads_elsewhere_is_refused_in_every_place(row: Endpoint, part: str) -> None:
+    names = fields(row.template)
+    for name in names:
+        with pytest.raises(errors.UnsafePath) as refusal:
+            row.path(**{**dict.fromkeys(names, 'X'), name: part})
+        assert str(refusal.value) == f'{part!r} cannot be part of a URL'
+
+
+@pytest.mark.parametrize(('part', 'quoted'), QUOTED.items(), ids=lambda part: ascii(part[:20]))
+def test_any_other_part_is_quoted(part: str, quoted: str) -> None:
+    assert endpoints.SHOW_TRAIT.path(trait=part) == f'/traits/{quoted}'
+
+
+@given(st.sampled_from(WITH_PARTS), st.data())
+def test_whatever_the_parts_only_the_own_route_is_reached(
+    row: Endpoint, data: st.DataObject
+) -> None:
+    parts = {name: data.draw(st.text(), label=name) for name in fields(row.template)}
+    try:
+        path = row.path(**parts)
+    except errors.UnsafePath:
+        assert any(
+            part in ('', '.', '..') or '/' in part or not part.isprintable()
+            for part in parts.values()
+        )
+        return
+    assert path.isascii()
+    assert not set(path) & set('?#\\ ;{}')
+    # As a WSGI server does it: the whole path is decoded before it is split.
+    segments = unquote(path).split('/')
+    expected = row.template.split('/')
+    assert len(segments) == len(expected)
+    for segment, name in zip(segments, expected, strict=True):
+        assert segment == parts.get(name.strip('{}'), name)
+        assert segment not in ('.', '..')

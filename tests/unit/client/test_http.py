@@ -1,0 +1,201 @@
+"""The client: what a request is made of, and what becomes of the answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import keystoneauth1.exceptions
+import pytest
+from keystoneauth1.session import Session
+from keystoneauth1.token_endpoint import Token
+from requests import exceptions
+
+from placementclient.client import endpoints, errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import Microversion
+from tests.unit.conftest import Service
+from tests.unit.dialogue import (
+    NOTHING,
+    URL,
+    Reply,
+    get,
+)
+
+LIST = get('/traits', {'traits': []})
+V20 = Microversion(1, 20)
+
+
+def at(session: Session, minor: int | None = None) -> Client:
+    return Client(session, None if minor is None else Microversion(1, minor))
+
+
+def lines(service: Service) -> list[str]:
+    return [f'{request.version} {request.line}' for request in service.requests]
+
+
+# What a request is made of
+
+
+def test_a_request_carries_token_version_and_who_sends_it(client: Client, service: Service) -> None:
+    service.answer(LIST)
+    client.send(endpoints.LIST_TRAITS)
+    headers = service.last.headers
+    assert service.last.url == f'{URL}/traits'
+    assert headers['X-Auth-Token'] == 'a-token'
+    assert headers['OpenStack-API-Version'] == 'placement 1.39'
+    assert headers['Accept'] == 'application/json'
+    assert headers['User-Agent'].startswith('python-placementclient')
+    assert 'Content-Type' not in headers
+    assert service.last.body is None
+
+
+def test_a_body_is_sent_as_json(client: Client, service: Service) -> None:
+    service.answer(NOTHING)
+    client.send(endpoints.CREATE_CLASS, body={'name': 'é'})
+    assert service.last.headers['Content-Type'] == 'application/json'
+    assert json.loads(service.last.body) == {'name': 'é'}
+
+
+@pytest.mark.parametrize('body', [{}, []])
+def test_an_empty_body_is_a_body(client: Client, service: Service, body: Any) -> None:
+    service.answer(NOTHING)
+    client.send(endpoints.REPLACE_ALLOCATIONS, body=body)
+    assert json.loads(service.last.body) == body
+
+
+@pytest.mark.parametrize(
+    ('query', 'sent'),
+    [
+        ({}, ''),
+        ({'name': None, 'member_of': []}, ''),
+        ({'limit': 0}, '?limit=0'),
+        ({'name': 'a&b=c d/é#%'}, '?name=a%26b%3Dc+d%2F%C3%A9%23%25'),
+        ({'member_of': ['in:a,b', '!c']}, '?member_of=in%3Aa%2Cb&member_of=%21c'),
+        ({'name': ''}, '?name='),
+    ],
+)
+def test_a_query_is_encoded(client: Client, service: Service, query: Any, sent: str) -> None:
+    service.answer(LIST)
+    client.send(endpoints.LIST_TRAITS, query=query)
+    assert service.last.url == f'{URL}/traits{sent}'
+
+
+def test_an_unsafe_part_is_refused_before_anything_is_sent(
+    client: Client, service: Service
+) -> None:
+    with pytest.raises(errors.UnsafePath):
+        client.send(endpoints.DELETE_TRAIT, {'trait': '..'})
+    assert service.requests == []
+
+
+# What is raised where no answer comes
+
+
+@pytest.mark.parametrize('reply', [Reply(503), Reply(429), Reply(404), Reply(200, '<html>')])
+def test_a_write_without_an_answer_is_not_repeated_and_may_be_done(
+    client: Client, service: Service, reply: Reply
+) -> None:
+    service.answer(reply)
+    with pytest.raises(errors.NoAnswer) as refusal:
+        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert len(service.requests) == 1
+    assert refusal.value.may_be_done
+
+
+class NoKeystone(Token):
+    """What nobody gives a token."""
+
+    def get_token(self, session: Session) -> str:
+        raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
+
+    def get_endpoint(self, session: Session, **kwargs: object) -> str:
+        raise keystoneauth1.exceptions.ConnectFailure('Keystone is down')
+
+
+def test_what_no_token_was_had_for_was_not_sent(service: Service) -> None:
+    client = Client(Session(NoKeystone(URL, 'token')), Microversion(1, 39))
+    with pytest.raises(errors.Unreachable, match='Keystone is down') as refusal:
+        client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert not refusal.value.may_be_done
+    assert service.requests == []
+
+
+def test_where_the_service_is_nobody_may_know(service: Service) -> None:
+    client = Client(Session(NoKeystone(URL, 'token')))
+    with pytest.raises(errors.Unreachable, match='Keystone is down'):
+        _ = client.url
+
+
+@pytest.mark.parametrize(
+    ('failure', 'kind'),
+    [
+        (exceptions.ConnectionError('refused'), errors.Unreachable),
+        (exceptions.ReadTimeout('slow'), errors.Unreachable),
+        (exceptions.ChunkedEncodingError('cut'), errors.Unreachable),
+        (exceptions.ContentDecodingError('cut'), errors.Unreachable),
+        (exceptions.SSLError('certificate'), errors.NoAnswer),
+        (keystoneauth1.exceptions.ServiceUnavailable('Keystone'), errors.Unreachable),
+        (keystoneauth1.exceptions.Unauthorized('password'), errors.AuthenticationFailed),
+        (keystoneauth1.exceptions.EndpointNotFound(), errors.AuthenticationFailed),
+    ],
+    ids=repr,
+)
+def test_the_errors_of_keystoneauth_end_here(
+    client: Client, service: Service, failure: Exception, kind: type[errors.PlacementError]
+) -> None:
+    service.fail(failure)
+    with pytest.raises(errors.PlacementError) as raised:
+        client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize(
+    ('given', 'endpoint', 'timeout'),
+    [
+        (None, endpoints.LIST_TRAITS, 60),
+        (None, endpoints.RESHAPE, 600),
+        (7.5, endpoints.LIST_TRAITS, 7.5),
+        (7.5, endpoints.RESHAPE, 7.5),
+    ],
+)
+def test_an_answer_is_waited_for(
+    session: Session,
+    service: Service,
+    given: float | None,
+    endpoint: endpoints.Endpoint,
+    timeout: float,
+) -> None:
+    service.answer(LIST if endpoint.is_read else NOTHING)
+    Client(session, timeout=given).send(endpoint, body=None if endpoint.is_read else {})
+    assert service.last.timeout == timeout
+
+
+# Where it goes
+
+
+def test_the_url_is_that_of_the_catalog(client: Client) -> None:
+    assert client.url == URL
+
+
+def test_the_url_can_be_overridden(session: Session, service: Service) -> None:
+    client = Client(session, endpoint_override='http://other.test/p')
+    service.answer(LIST)
+    client.send(endpoints.LIST_TRAITS)
+    assert client.url == 'http://other.test/p'
+    assert service.last.url == 'http://other.test/p/traits'
+
+
+def test_the_service_is_named_without_a_password(session: Session, service: Service) -> None:
+    assert Client(session).service == URL
+    url = 'http://user:secret@other.test:8778/p?password=secret'
+    assert Client(session, endpoint_override=url).service == 'http://other.test:8778/p'
+
+
+@pytest.mark.parametrize('query', [{'name': '\udcff'}, {'required': ['A', 'a\ud800']}])
+def test_a_parameter_that_is_no_text_is_refused(
+    client: Client, service: Service, query: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
+        client.send(endpoints.LIST_PROVIDERS, query=query)
+    assert service.requests == []

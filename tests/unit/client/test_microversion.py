@@ -1,0 +1,93 @@
+"""Microversions: read, ordered, asked for and negotiated."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placementclient.client import errors
+from placementclient.client.microversion import (
+    CHOICES,
+    HIGHEST,
+    LOWEST,
+    Microversion,
+    negotiate,
+    requested,
+)
+
+minors = st.integers(0, 9999)
+NO_VERSIONS = [
+    '',
+    '1',
+    '1.',
+    '.1',
+    '1.x',
+    'latest',
+    '1.2.3',
+    '-1.2',
+    ' 1.2',
+    '1.2\n',
+    '1,2',
+    '1.12345',
+]
+
+
+@given(minors, minors)
+def test_a_version_is_read_as_it_is_written(major: int, minor: int) -> None:
+    version = Microversion(major, minor)
+    assert Microversion.parse(str(version)) == version
+
+
+@given(minors, minors)
+def test_versions_order_as_numbers(one: int, other: int) -> None:
+    assert (Microversion(1, one) < Microversion(1, other)) == (one < other)
+    assert Microversion(0, one) < Microversion(1, other)
+
+
+@pytest.mark.parametrize('text', NO_VERSIONS, ids=ascii)
+def test_what_is_no_version_is_not_read_as_one(text: str) -> None:
+    with pytest.raises(errors.UnsupportedVersion) as refusal:
+        Microversion.parse(text)
+    assert str(refusal.value) == f'{text!r} is not a Placement API version'
+
+
+def test_every_version_of_the_service_can_be_asked_for() -> None:
+    assert list(CHOICES) == ['1', *(f'1.{minor}' for minor in range(40))]
+    assert [requested(text) for text in CHOICES] == [
+        None,
+        *(Microversion(1, minor) for minor in range(40)),
+    ]
+
+
+@pytest.mark.parametrize(
+    'text', ['', '0', '2', '1.40', '1.00', '1.01', '2.0', 'v1', 'latest', '1 ']
+)
+def test_no_other_version_can_be_asked_for(text: str) -> None:
+    with pytest.raises(errors.UnsupportedVersion) as refusal:
+        requested(text)
+    assert str(refusal.value) == (
+        f'Placement API version {text} is not known: give 1 for the highest that client and '
+        'service both know, or one of 1.0 to 1.39'
+    )
+
+
+@given(minors, minors)
+def test_the_highest_version_that_both_know_is_taken(one: int, other: int) -> None:
+    lowest, highest = sorted([Microversion(1, one), Microversion(1, other)])
+    if lowest > HIGHEST:
+        with pytest.raises(errors.UnsupportedVersion):
+            negotiate(lowest, highest)
+    else:
+        best = negotiate(lowest, highest)
+        assert best in (highest, HIGHEST)
+        assert max(lowest, LOWEST) <= best <= min(highest, HIGHEST)
+
+
+@pytest.mark.parametrize(('lowest', 'highest'), [('1.40', '1.50'), ('0.1', '0.9'), ('2.0', '2.1')])
+def test_without_a_common_version_both_ranges_are_named(lowest: str, highest: str) -> None:
+    with pytest.raises(errors.UnsupportedVersion) as refusal:
+        negotiate(Microversion.parse(lowest), Microversion.parse(highest))
+    assert str(refusal.value) == (
+        f'The service supports microversions {lowest} to {highest}, this client 1.0 to 1.39'
+    )

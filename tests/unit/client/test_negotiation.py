@@ -1,0 +1,233 @@
+"""The client: how the microversion is settled, without asking where that is not needed."""
+
+from __future__ import annotations
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient.client import endpoints, errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import HIGHEST, Microversion
+from tests.unit.conftest import Service
+from tests.unit.dialogue import (
+    NOTHING,
+    Exchange,
+    Reply,
+    Sent,
+    fault,
+    get,
+    put,
+    unacceptable,
+    version_document,
+)
+
+LIST = get('/traits', {'traits': []})
+V20 = Microversion(1, 20)
+
+
+def at(session: Session, minor: int | None = None) -> Client:
+    return Client(session, None if minor is None else Microversion(1, minor))
+
+
+def lines(service: Service) -> list[str]:
+    return [f'{request.version} {request.line}' for request in service.requests]
+
+
+def test_where_the_version_is_open_the_highest_is_tried_without_asking(
+    client: Client, service: Service
+) -> None:
+    service.answer(LIST, LIST)
+    assert client.assumed_microversion == HIGHEST
+    client.send(endpoints.LIST_TRAITS)
+    assert client.microversion == HIGHEST
+    client.send(endpoints.LIST_TRAITS)
+    assert lines(service) == ['1.39 GET /traits'] * 2
+
+
+@pytest.mark.parametrize('minor', [0, 6, 39])
+def test_a_version_that_was_chosen_is_used_as_it_is(
+    session: Session, service: Service, minor: int
+) -> None:
+    service.answer(get('/resource_providers', {}))
+    client = at(session, minor)
+    client.send(endpoints.LIST_PROVIDERS)
+    assert lines(service) == [f'1.{minor} GET /resource_providers']
+    assert client.microversion == client.assumed_microversion == (1, minor)
+
+
+@pytest.mark.parametrize(
+    ('highest', 'settled'), [('1.20', '1.20'), ('1.38', '1.38'), ('1.39', '1.39'), ('1.99', '1.39')]
+)
+def test_asking_for_the_version_costs_one_request_once(
+    client: Client, service: Service, highest: str, settled: str
+) -> None:
+    service.answer(version_document(highest))
+    assert str(client.microversion) == str(client.microversion) == settled
+    assert lines(service) == ['None GET /']
+
+
+def test_after_a_refusal_the_request_is_sent_once_more_at_the_highest_common_version(
+    client: Client, service: Service
+) -> None:
+    write = put('/traits/CUSTOM_X', answer=NOTHING)
+    service.answer(unacceptable(write), version_document('1.20'), write, LIST)
+    client.send(endpoints.CREATE_TRAIT, {'trait': 'CUSTOM_X'})
+    client.send(endpoints.LIST_TRAITS)
+    assert lines(service) == [
+        '1.39 PUT /traits/CUSTOM_X',
+        'None GET /',
+        '1.20 PUT /traits/CUSTOM_X',
+        '1.20 GET /traits',
+    ]
+    assert client.microversion == V20
+
+
+def test_query_and_body_survive_the_negotiation(client: Client, service: Service) -> None:
+    service.answer(fault(406, 'No'), version_document('1.20'), NOTHING)
+    client.send(endpoints.REPLACE_ALLOCATIONS, query={'x': ['1', '2']}, body={'a': 1})
+    first, _, second = service.requests
+    assert first == Sent('POST /allocations?x=1&x=2', '1.39', {'a': 1})
+    assert second == Sent('POST /allocations?x=1&x=2', '1.20', {'a': 1})
+
+
+def test_an_endpoint_that_the_settled_version_lacks_is_not_asked_again(
+    client: Client, service: Service
+) -> None:
+    service.answer(fault(406, 'No'), version_document('1.29'))
+    with pytest.raises(errors.UnsupportedVersion) as refusal:
+        client.send(endpoints.RESHAPE, body={})
+    assert str(refusal.value) == (
+        'POST /reshaper: Operation or argument is not supported with '
+        'version 1.29; requires at least version 1.30'
+    )
+    assert lines(service) == ['1.39 POST /reshaper', 'None GET /']
+
+
+def test_requirements_are_checked_again_at_the_version_that_is_settled(
+    client: Client, service: Service
+) -> None:
+    client.require('--in-tree', Microversion(1, 14))
+    service.answer(fault(406, 'No'), version_document('1.13'))
+    with pytest.raises(errors.UnsupportedVersion) as refusal:
+        client.send(endpoints.LIST_PROVIDERS)
+    assert str(refusal.value) == (
+        '--in-tree: Operation or argument is not supported with '
+        'version 1.13; requires at least version 1.14'
+    )
+    assert lines(service) == ['1.39 GET /resource_providers', 'None GET /']
+
+
+@pytest.mark.parametrize('minor', [7, 39])
+def test_what_a_later_version_took_away_is_refused(session: Session, minor: int) -> None:
+    with pytest.raises(errors.UnsupportedVersion) as refusal:
+        at(session, minor).require('--name', Microversion(1, 2), Microversion(1, 6))
+    assert str(refusal.value) == (
+        '--name: Operation or argument is not supported with '
+        f'version 1.{minor}; requires at most version 1.6'
+    )
+
+
+def test_requirements_that_are_met_cost_nothing(session: Session, service: Service) -> None:
+    for minor in (2, 6):
+        at(session, minor).require('--name', Microversion(1, 2), Microversion(1, 6))
+    assert service.requests == []
+
+
+def test_a_chosen_version_that_the_service_lacks_is_told_with_its_range(
+    session: Session, service: Service
+) -> None:
+    service.answer(fault(406, 'No'), version_document('1.20'))
+    with pytest.raises(errors.UnsupportedVersion) as refusal:
+        at(session, 30).send(endpoints.LIST_TRAITS)
+    assert str(refusal.value) == 'The service supports microversions 1.0 to 1.20, not 1.30'
+    assert lines(service) == ['1.30 GET /traits', 'None GET /']
+
+
+def test_a_service_that_refuses_every_version_is_not_asked_for_ever(
+    client: Client, service: Service
+) -> None:
+    service.answer(fault(406, 'No'), version_document('1.39'), fault(406, 'No'))
+    with pytest.raises(errors.UnsupportedVersion):
+        client.send(endpoints.LIST_TRAITS)
+    assert lines(service) == ['1.39 GET /traits', 'None GET /', '1.39 GET /traits']
+
+
+def test_a_request_may_have_a_version_of_its_own(client: Client, service: Service) -> None:
+    service.answer(LIST, LIST)
+    client.send(endpoints.LIST_TRAITS, version=V20)
+    client.send(endpoints.LIST_TRAITS)
+    assert lines(service) == ['1.20 GET /traits', '1.39 GET /traits']
+
+
+def test_a_version_of_its_own_gives_way_to_an_older_service(
+    client: Client, service: Service
+) -> None:
+    service.answer(fault(406, 'No'), version_document('1.19'), LIST)
+    client.send(endpoints.LIST_TRAITS, version=V20)
+    assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.19 GET /traits']
+
+
+def test_a_version_of_its_own_is_never_exceeded(client: Client, service: Service) -> None:
+    service.answer(fault(406, 'A whim'), version_document('1.39'), LIST)
+    client.send(endpoints.LIST_TRAITS, version=V20)
+    assert lines(service) == ['1.20 GET /traits', 'None GET /', '1.20 GET /traits']
+
+
+GARBAGE = {
+    'nothing': Reply(200),
+    'HTML': Reply(200, '<html>'),
+    'a list': Reply(200, []),
+    'no versions': Reply(200, {'versions': []}),
+    'null versions': Reply(200, {'versions': None}),
+    'a version that is a word': Reply(200, {'versions': ['v1.0']}),
+    'a version without its range': Reply(200, {'versions': [{'id': 'v2.0'}]}),
+    'a range of numbers': Reply(200, {'versions': [{'min_version': 1.0, 'max_version': 1.39}]}),
+    'a range of words': Reply(200, {'versions': [{'min_version': '', 'max_version': 'latest'}]}),
+    'the document of another service': Reply(200, {'versions': {'values': []}}),
+}
+
+
+@pytest.mark.parametrize('garbage', GARBAGE.values(), ids=GARBAGE)
+def test_a_version_document_that_is_garbage_ends_the_negotiation(
+    client: Client, service: Service, garbage: Reply
+) -> None:
+    service.answer(fault(406, 'No'), garbage)
+    with pytest.raises(errors.InvalidAnswer, match=r'not a Placement service$'):
+        client.send(endpoints.LIST_TRAITS)
+    assert lines(service) == ['1.39 GET /traits', 'None GET /']
+
+
+@pytest.mark.parametrize('garbage', [*GARBAGE.values(), Reply(502, '<html>')])
+def test_with_a_chosen_version_and_a_garbage_document_the_refusal_itself_is_told(
+    session: Session, service: Service, garbage: Reply
+) -> None:
+    service.answer(fault(406, 'Unacceptable version header: 1.30'), garbage)
+    with pytest.raises(
+        errors.NotAcceptable, match=r'^Unacceptable version header: 1.30 \(HTTP 406'
+    ):
+        at(session, 30).send(endpoints.LIST_TRAITS)
+
+
+def test_a_406_of_a_proxy_is_no_reason_to_go_on_without_a_version(
+    client: Client, service: Service
+) -> None:
+    service.answer(Reply(406, '<html>', reason='Not Acceptable'))
+    with pytest.raises(errors.ForeignAnswer, match=r'^Not Acceptable: .*\(HTTP 406\)$'):
+        client.send(endpoints.LIST_TRAITS)
+
+
+def test_the_version_document_is_asked_for_once(client: Client, service: Service) -> None:
+    service.answer(version_document('1.20', '1.3'))
+    assert client.supported() == client.supported() == ((1, 3), (1, 20))
+    assert client.microversion == V20
+    assert lines(service) == ['None GET /']
+
+
+@pytest.mark.parametrize(('exchange', 'chosen'), [(LIST, False), (LIST, True)])
+def test_the_client_remembers_who_chose_the_version(
+    session: Session, service: Service, exchange: Exchange, chosen: bool
+) -> None:
+    service.answer(exchange)
+    client = at(session, 39 if chosen else None)
+    client.send(endpoints.LIST_TRAITS)
+    assert client.version_is_chosen is chosen

@@ -1,0 +1,70 @@
+"""What others wrote never steers a terminal."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from placementclient.client.printable import flat, printable, shown
+from placementclient.render import graphs, pictures
+from placementclient.render.facts import Facts
+from placementclient.render.style import Style, painted
+from tests.unit.render.test_trees import state, tree
+
+HOSTILE = 'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
+READABLE = r'a\x1b]0;title\x07b\x9b2Jc\rd\x1b[31me\u202ef\x00'
+
+
+def test_what_steers_is_written_out() -> None:
+    assert printable(HOSTILE) == READABLE
+
+
+@pytest.mark.parametrize('text', ['plain', 'Zürich 東京 🙂', 'two\nlines\tand a tab', ''])
+def test_text_stays(text: str) -> None:
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ('cell', 'line', 'read'),
+    [
+        (Facts({'a': [1, None]}), '{"a": [1, null]}', 'a (1, )'),
+        (Facts(None), None, ''),
+        ({'VCPU': 1}, {'VCPU': 1}, {'VCPU': 1}),
+        ('é\x00', 'é\x00', r'é\x00'),
+        (1.5, 1.5, 1.5),
+    ],
+)
+def test_a_cell_for_programs_and_for_people(cell: object, line: object, read: object) -> None:
+    """What is no column of ours stays as it is: so osc-placement prints what a consumer holds."""
+    assert (flat(cell), shown(cell)) == (line, read)
+
+
+def test_a_colour_is_that_of_the_style_alone() -> None:
+    line = painted(f'{Style(colours=True).paint(HOSTILE, "bold")} {"x" + chr(27)}[5m')
+    assert line == f'\x1b[1m{READABLE}\x1b[0m x\\x1b[5m'
+
+
+@pytest.mark.parametrize('render', [graphs.dot, graphs.mermaid, pictures.svg])
+def test_pictures_have_it_too(render: object) -> None:
+    assert callable(render)
+    picture = render([tree(state(HOSTILE, root=HOSTILE, VCPU=1))])
+    assert '\x1b' not in picture
+    assert picture.isascii() or '\x9b' not in picture
+
+
+@pytest.mark.parametrize(
+    ('render', 'label'),
+    [
+        (graphs.dot, '[label="a\\\\nb\\nVCPU 1/12"]'),
+        (graphs.mermaid, '["a\\nb<br/>VCPU 1/12"]'),
+        (pictures.svg, 'a\\nb'),
+    ],
+)
+def test_a_name_of_two_lines_is_one_in_a_picture(render: object, label: str) -> None:
+    assert callable(render)
+    assert label in render([tree(state('a\nb', root='a\nb', VCPU=1))])
+
+
+def test_a_picture_of_such_a_name_is_well_formed() -> None:
+    ElementTree.fromstring(pictures.svg([tree(state(HOSTILE, root=HOSTILE, VCPU=1))]))

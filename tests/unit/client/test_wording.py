@@ -1,0 +1,37 @@
+"""Parts of sentences."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.client.wording import first, lines_of, listed, without_credentials
+
+
+def test_the_first_of_many() -> None:
+    assert first([1, 2, 3]) == '1; 2; 3'
+    assert first(['a', 'b', 'c', 'd', 'e']) == 'a; b; c; and 2 more'
+    assert first(['a', 'b', 'c'], 1) == 'a; and 2 more'
+    assert listed('abc', 3) == 'a, b, c'
+    assert listed(['a', 'b', 'c'], 2, 'others') == 'a, b and 1 other'
+
+
+@pytest.mark.parametrize('control', list('\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029'), ids=ascii)
+def test_a_line_ends_with_a_line_feed(control: str) -> None:
+    assert lines_of(f'a{control}b\r\nc\n\nd') == [f'a{control}b', 'c', '', 'd']
+    assert lines_of('a\n') == lines_of('a') == ['a']
+    assert lines_of('a\r\r\n') == ['a\r']
+
+
+@pytest.mark.parametrize(
+    ('text', 'printed'),
+    [
+        ('http://u:p@h/x', 'http://***@h/x'),
+        (
+            'to mysql+pymysql://u:p@ss@h and http://h/a@b',
+            'to mysql+pymysql://***@h and http://h/a@b',
+        ),
+        ('https://u@[::1]:8778 u:p@h', 'https://***@[::1]:8778 u:p@h'),
+    ],
+)
+def test_a_url_is_told_without_its_user(text: str, printed: str) -> None:
+    assert without_credentials(text) == printed

@@ -1,0 +1,120 @@
+"""What commands share: guarded writes, statuses, questions."""
+
+from __future__ import annotations
+
+import io
+from argparse import Namespace
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.commands.framework import base
+from placementclient.model.freshness import Read
+from tests.unit.dialogue import MONDAY
+
+
+class Guarded(base.Command):
+    """Write what a generation guards."""
+
+    client = SimpleNamespace(max_retries=5)  # type: ignore[assignment]
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        """Nothing: the write is called."""
+
+
+def guarding(write: Callable[[int], int], given: int | None, read: Callable[[], int]) -> int:
+    return Guarded(SimpleNamespace(options=None), None).guarded(write, given, read)
+
+
+def test_a_guarded_write_uses_the_generation_that_was_given() -> None:
+    def read() -> int:
+        raise AssertionError
+
+    assert guarding(lambda generation: generation, 0, read) == 0
+
+
+def test_a_guarded_write_is_repeated_with_what_is_read_then() -> None:
+    generations = iter([1, 2, 3])
+
+    def write(generation: int) -> int:
+        if generation < 3:
+            raise errors.ConcurrentUpdate(409, 'Stale')
+        return generation
+
+    assert guarding(write, None, lambda: next(generations)) == 3
+
+
+def test_the_date_is_the_last_column() -> None:
+    read = Read(None, last_modified=MONDAY)
+    assert base.with_last_modified((('a',), (1,)), read) == (('a', 'last_modified'), (1, MONDAY))
+    assert base.with_last_modified((('a',), [(1,), (2,)]), read, one=False) == (
+        ('a', 'last_modified'),
+        [(1, MONDAY), (2, MONDAY)],
+    )
+
+
+class Ending(base.Command):
+    """End as it is told."""
+
+    auth_required = False
+
+    def take_action(self, parsed_args: Namespace) -> None:
+        if isinstance(parsed_args.how, Exception):
+            raise parsed_args.how
+        self.exit_status = parsed_args.how
+
+
+def ending(**app: Any) -> base.Command:
+    options = SimpleNamespace(debug=False)
+    return Ending(SimpleNamespace(options=options, stdout=io.StringIO(), **app), options)
+
+
+@pytest.mark.parametrize('status', ExitStatus)
+def test_a_command_ends_with_the_status_that_it_says(status: ExitStatus) -> None:
+    assert ending().run(Namespace(how=status)) == status
+
+
+@pytest.mark.parametrize(
+    'failure',
+    [
+        errors.Differs('x'),
+        errors.UsageError('x'),
+        errors.BadArgument('x'),
+        errors.ServerError(500, 'x'),
+    ],
+    ids=repr,
+)
+def test_a_command_ends_with_the_status_of_what_it_raises(failure: errors.PlacementError) -> None:
+    assert ending().run(Namespace(how=failure)) == failure.exit_status
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize('answer', ['y\n', 'Y\n', 'yes\n', ' YES \n'])
+def test_on_a_terminal_yes_goes_on(answer: str) -> None:
+    asked = io.StringIO()
+    ending(stdin=Terminal(answer), stderr=asked).confirm('Delete?', Namespace(yes=False))
+    assert asked.getvalue() == 'Delete? [y/N] '
+
+
+@pytest.mark.parametrize('answer', ['', '\n', 'n\n', 'yess\n', 'ja\n'])
+def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
+    command = ending(stdin=Terminal(answer), stderr=io.StringIO())
+    with pytest.raises(errors.Unconfirmed, match=r'^Nothing was done$'):
+        command.confirm('Delete?', Namespace(yes=False))
+
+
+def test_elsewhere_nobody_is_asked() -> None:
+    asked = io.StringIO()
+    command = ending(stdin=io.StringIO('y\n'), stderr=asked)
+    with pytest.raises(errors.UsageError, match=r'^Delete\? There is nobody to ask: give --yes$'):
+        command.confirm('Delete?', Namespace(yes=False))
+    command.confirm('Delete?', Namespace(yes=True))
+    assert asked.getvalue() == ''

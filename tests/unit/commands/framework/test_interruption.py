@@ -1,0 +1,150 @@
+"""A signal while a change is under way: what is told of it, and the exit status."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from openstackclient.shell import OpenStackShell
+
+from placementclient.client import endpoints, errors
+from placementclient.client.endpoints import Endpoint
+from placementclient.client.http import Change, Client
+from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.commands.test_hostile_arguments import everything
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.dialogue import RP, URL, Reply, fault, provider
+
+#: Commands that change something, but those that read their requests from a file.
+CHANGES = [
+    command
+    for command, arguments in ARGUMENTS.items()
+    if command.split()[-1] in ('create', 'set', 'unset', 'delete') and '--file' not in arguments
+]
+CREATE = f'resource provider create compute1 --uuid {RP}'
+CONSUMER = {'consumer_type': 'INSTANCE', 'consumer_generation': 1}
+VERSIONS = {'versions': [{'min_version': '1.0', 'max_version': '1.39'}]}
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+EndedBy = Callable[[signal.Signals], list[str]]
+
+
+@pytest.fixture
+def ended_by(monkeypatch: pytest.MonkeyPatch) -> EndedBy:
+    """Have a signal come when the service has carried a change out, before its answer is read."""
+
+    def end(number: signal.Signals) -> list[str]:
+        sent: list[str] = []
+        send = Client._send
+
+        def stopped(client: Client, endpoint: Endpoint, path: str, *rest: Any) -> Any:
+            response = send(client, endpoint, path, *rest)
+            if not endpoint.is_read:
+                sent.append(f'{endpoint.method} {path}')
+                os.kill(os.getpid(), number)
+            return response
+
+        monkeypatch.setattr(Client, '_send', stopped)
+        return sent
+
+    return end
+
+
+@pytest.mark.parametrize('number', SIGNALS)
+@pytest.mark.parametrize('command', CHANGES)
+def test_a_change_that_was_sent_is_told(
+    placement: Placement,
+    service: Service,
+    ended_by: EndedBy,
+    command: str,
+    number: signal.Signals,
+) -> None:
+    held = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
+    service.always(everything('compute1') | CONSUMER | held | VERSIONS)
+    sent = ended_by(number)
+    generation = ' --generation 7' if command.endswith('aggregate set') else ''
+    result = placement(typed(command) + generation)
+    assert len(sent) == 1, result
+    said = f'Interrupted: whether {sent[0]} was done is not known\n'
+    assert result == Result(130, '', said)
+
+
+@pytest.mark.parametrize('number', SIGNALS)
+def test_openstackclient_tells_it_too(
+    service: Service,
+    ended_by: EndedBy,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    number: signal.Signals,
+) -> None:
+    monkeypatch.setenv('OS_AUTH_TYPE', 'none')
+    monkeypatch.setenv('OS_ENDPOINT', URL)
+    service.always({})
+    (said,) = {*ended_by(number), 'POST /resource_providers'}
+    assert OpenStackShell().run(CREATE.split()) == 130
+    assert f'Interrupted: whether {said} was done is not known\n' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('number', SIGNALS)
+def test_a_change_that_was_answered_is_told(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    service.always(provider(uuid=RP))
+    monkeypatch.setattr(
+        'cliff.show.ShowOne.produce_output', lambda *_: os.kill(os.getpid(), number)
+    )
+    said = 'Interrupted: the last change, POST /resource_providers, was done\n'
+    assert placement(CREATE) == Result(130, '', said)
+
+
+@pytest.mark.parametrize('number', SIGNALS)
+def test_where_nothing_was_changed_there_is_nothing_to_tell(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
+    assert placement('trait list') == Result(130, '', '')
+
+
+def test_a_change_that_was_refused_is_none(client: Client, service: Service) -> None:
+    service.answer(Reply(204), fault(404, 'No such trait'))
+    for name in ('CUSTOM_A', 'CUSTOM_B'):
+        with suppress(errors.NotFound):
+            client.send(endpoints.DELETE_TRAIT, {'trait': name})
+    assert client.last_change == Change('DELETE /traits/CUSTOM_A', is_done=True)
+
+
+@pytest.mark.parametrize('number', SIGNALS)
+def test_a_batch_ends_and_tells_the_command(
+    placement: Placement,
+    service: Service,
+    ended_by: EndedBy,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+) -> None:
+    service.always({'traits': []})
+    ended_by(number)
+    lines = b'trait list -f value\ntrait create CUSTOM_A\ntrait list\n'
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(lines)))
+    result = placement('batch', '--keep-going')
+    assert result.status == 130
+    assert result.stdout.endswith('# line 2, exit status 130: trait create CUSTOM_A\n')
+    assert result.stderr == 'Interrupted: whether PUT /traits/CUSTOM_A was done is not known\n'
+
+
+def test_somebody_elses_handler_stays(
+    placement: Placement, service: Service, ended_by: EndedBy
+) -> None:
+    service.always({})
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        ended_by(signal.SIGTERM)
+        assert placement('trait create CUSTOM_A').status == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == [signal.SIGTERM]

@@ -1,0 +1,92 @@
+"""Options that know their microversion."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from argparse import Namespace
+from typing import Any
+
+import pytest
+
+from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
+from placementclient.commands.framework import option
+from placementclient.commands.framework.option import Option
+
+
+@pytest.mark.parametrize(
+    ('settings', 'help'),
+    [
+        ({}, 'X.'),
+        ({'since': '1.14'}, 'X (from API version 1.14 on).'),
+        ({'until': '1.6'}, 'X (up to API version 1.6).'),
+        ({'required_since': '1.8'}, 'X (required from 1.8 on).'),
+        ({'required_until': '1.4'}, 'X (required up to 1.4).'),
+        (
+            {'since': '1.2', 'until': '1.6', 'required_since': '1.3'},
+            'X (from API version 1.2 on, up to API version 1.6, required from 1.3 on).',
+        ),
+    ],
+)
+def test_the_help_of_an_option_names_its_versions(settings: Any, help: str) -> None:
+    assert Option('--x', help='X', **settings).help == help
+
+
+@pytest.mark.parametrize(
+    ('flags', 'settings', 'dest'),
+    [
+        (['--in-tree'], {}, 'in_tree'),
+        (['--min_unit', '--min-unit'], {}, 'min_unit'),
+        (['-o', '--output'], {}, 'output'),
+        (['provider'], {}, 'provider'),
+        (['--name'], {'dest': 'new_name'}, 'new_name'),
+    ],
+)
+def test_an_option_knows_where_argparse_puts_its_value(
+    flags: list[str], settings: Any, dest: str
+) -> None:
+    given = Option(*flags, help='X', **settings)
+    parser = argparse.ArgumentParser()
+    given.add_to(parser)
+    assert given.dest == dest == parser._actions[-1].dest
+
+
+@pytest.mark.parametrize(
+    ('settings', 'value', 'given'),
+    [
+        ({}, None, False),
+        ({}, '', True),
+        ({}, 'x', True),
+        ({'type': int}, 0, True),
+        ({'action': 'store_true'}, False, False),
+        ({'action': 'store_true'}, True, True),
+        ({'action': 'append', 'default': []}, [], False),
+        ({'action': 'append', 'default': []}, [''], True),
+        ({'default': 'none'}, 'none', False),
+        ({'default': 'none'}, 'isolate', True),
+    ],
+)
+def test_an_option_knows_whether_it_was_given(settings: Any, value: Any, given: bool) -> None:
+    assert Option('--x', help='X', **settings).is_given(Namespace(x=value)) is given
+
+
+@pytest.mark.parametrize(
+    ('settings', 'required'),
+    [
+        ({}, [False, False, False]),
+        ({'required_since': '1.8'}, [False, True, True]),
+        ({'required_until': '1.8'}, [True, True, False]),
+    ],
+)
+def test_an_option_may_be_required_of_some_versions(settings: Any, required: list[bool]) -> None:
+    given = Option('--x', help='X', **settings)
+    versions = LOWEST, Microversion(1, 8), HIGHEST
+    assert [given.is_required(version) for version in versions] == required
+
+
+def test_workers_are_a_number_or_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, 'cpu_count', lambda: 6)
+    parser = argparse.ArgumentParser()
+    option.workers('trees to read').add_to(parser)
+    given = [parser.parse_args(words) for words in ([], ['--workers', '9'], ['--workers', 'auto'])]
+    assert [each.workers for each in given] == [4, 9, 12]

@@ -1,0 +1,345 @@
+"""``resource provider audit``: what it is told, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import requests
+
+from placementclient.client.http import Client
+from placementclient.insight.audit.checks import CHECKS
+from placementclient.model.inventories import Inventory
+from placementclient.model.origin import Origin
+from placementclient.nova import service as compute
+from tests.unit.commands.clouds import save, small
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+AUDIT = 'resource provider audit --snapshot {} '
+SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
+
+
+def listing(folder: Path) -> str:
+    """The options for the lists of servers and migrations."""
+    servers, migrations = save(folder, 's.json', SERVERS), save(folder, 'm.json', [])
+    return f'--servers {servers} --migrations {migrations}'
+
+
+def test_findings_are_a_table_and_exit_status_3(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())))
+    assert (result.status, result.stderr, service.requests) == (3, '', [])
+    [row] = [line for line in result.stdout.splitlines() if 'on-several-trees' in line]
+    assert re.split(r'\s*\|\s*', row)[1:6] == [
+        'on-several-trees',
+        'warning',
+        's',
+        'type INSTANCE, holds (host1 (VCPU 2), host2 (VCPU 1), nfs (DISK_GB 40))',
+        'openstack server migration list --server s',
+    ]
+
+
+def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
+    lists = listing(tmp_path)
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(AUDIT.format(file) + f'-f json {lists}')
+    assert result.stderr == ''
+    assert json.loads(result.stdout) == [
+        {
+            'id': 'doubled',
+            'severity': 'error',
+            'subject': 's',
+            'evidence': {
+                'type': 'INSTANCE',
+                'holds': {'host1': {'VCPU': 2}, 'host2': {'VCPU': 1}, 'nfs': {'DISK_GB': 40}},
+                'host': 'host1',
+            },
+            'command': f'placement resource provider audit --snapshot {file} {lists} --id doubled '
+            '--subject s --fix --yes',
+            'reason': '',
+        }
+    ]
+
+
+def test_a_list_that_is_not_complete_is_told(placement: Placement, tmp_path: Path) -> None:
+    cloud = save(tmp_path, 'cloud.json', small())
+    nobody = save(tmp_path, 'nobody.json', [])
+    found = placement(AUDIT.format(cloud) + f'--servers {nobody} --migrations {nobody} -f json')
+    [row] = json.loads(found.stdout)
+    assert (row['id'], row['command']) == ('orphan', '')
+    assert row['reason'] == 'the list of servers does not look complete'
+    assert found.stderr == (
+        'The list of servers does not look complete: it lacks 1 of 1 consumer, and all of host1, '
+        'host2. Nothing is deleted by it: list the servers of all projects and cells. If it is '
+        'complete, check each consumer with openstack server show, and delete what it holds with '
+        'resource provider allocation delete\n'
+    )
+    lists = f'--servers {nobody} --migrations {nobody}'
+    fixed = placement(AUDIT.format(cloud) + f'{lists} --fix --yes -f json')
+    assert (fixed.status, fixed.stderr) == (3, found.stderr)
+    assert [row['fix'] for row in json.loads(fixed.stdout)] == [f'left to you: {row["reason"]}']
+
+
+def test_a_list_through_a_pipe_has_no_command_that_reads_it_again(
+    placement: Placement, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / 'pipe')
+    migrations, file = save(tmp_path, 'm.json', []), save(tmp_path, 'cloud.json', small())
+    writer = threading.Thread(target=(tmp_path / 'pipe').write_text, args=[json.dumps(SERVERS)])
+    writer.start()
+    lists = f'--servers {tmp_path / "pipe"} --migrations {migrations}'
+    [row] = json.loads(placement(AUDIT.format(file) + f'{lists} -f json').stdout)
+    writer.join()
+    assert (row['id'], row['command']) == ('doubled', '')
+    assert row['reason'] == (
+        'what came through a pipe cannot be read again: save it to a file, or use --fix'
+    )
+
+
+def test_one_check_and_one_subject_can_be_chosen(placement: Placement, tmp_path: Path) -> None:
+    there = cloud(
+        [provider(name, VCPU=Inventory(8, reserved=9)) for name in ('a host', 'b')],
+        [consumer('s', **{'a host': {'PCPU': 1}, 'b': {'PCPU': 1}})],
+    )
+    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f value -c id -c subject '
+    found = [
+        ('', 'reserved-above-total a host\nreserved-above-total b\non-several-trees s\n'),
+        ('--id on-several-trees', 'on-several-trees s\n'),
+        ("--id on-several-trees --subject 'a host'", ''),
+        ("--subject 'a host'", 'reserved-above-total a host\n'),
+        ('--subject b --subject s', 'reserved-above-total b\non-several-trees s\n'),
+        ('--id on-several-trees --ignore on-several-trees', ''),
+    ]
+    for options, printed in found:
+        assert placement(command + options).stdout == printed, options
+    nothing = placement(command.split('-f')[0] + '--id on-several-trees --subject b')
+    assert (nothing.status, nothing.stderr[:23]) == (0, 'Nothing found: 1 check ')
+
+
+def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')
+    assert result == Result(0, '[]\n', '')
+
+
+def test_nothing_is_said_with_what_was_looked_at(placement: Placement, tmp_path: Path) -> None:
+    command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore on-several-trees'
+    made = len(CHECKS) - 1
+    without = ', without a list of servers and of migrations'
+    assert placement(command) == Result(
+        0,
+        '',
+        f'Nothing found: {made} checks of 3 trees with 4 providers and 1 consumer{without}\n',
+    )
+    one = placement(f'{command} --tree nfs')
+    assert f'{made} checks of 1 tree with 1 provider and 1 consumer' in one.stderr
+
+
+@pytest.mark.parametrize('option', ['--ignore', '--id'])
+def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path, option: str) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} what')
+    assert result.status == 2
+    for check in CHECKS:
+        assert check.id in result.stderr
+
+
+def test_a_tree_that_does_not_exist(placement: Placement, tmp_path: Path) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--tree what')
+    assert result == Result(1, '', "No resource provider has the name or UUID 'what'\n")
+
+
+def test_a_tree_is_chosen_by_any_of_its_providers(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    for tree, status in (('host1_gpu', 3), ('host2', 3), ('nfs', 3)):
+        assert placement(AUDIT.format(file) + f'--tree {tree}').status == status
+
+
+@pytest.mark.parametrize('option', ['--servers', '--migrations'])
+def test_a_list_that_is_none(placement: Placement, tmp_path: Path, option: str) -> None:
+    path = save(tmp_path, 'x.json', {'what': 1})
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} {path}')
+    assert result == Result(1, '', f'{path}: not a list of {option.strip("-")}\n')
+
+
+def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: Path) -> None:
+    result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--fix -f json')
+    assert (result.status, result.stderr) == (3, '')
+    assert [row['fix'] for row in json.loads(result.stdout)] == ['left to you']
+
+
+def test_a_service_that_is_away_is_not_asked_for_each_repair(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    held = {'host1': {'VCPU': 1}, 'host2': {'VCPU': 1}}
+    there = cloud(
+        [provider('host1', VCPU=8), provider('host2', VCPU=8)],
+        [consumer(name, **held) for name in ('a', 'b', 'c')],
+    )
+    file = save(tmp_path, 'cloud.json', there)
+    servers = save(tmp_path, 's.json', [SERVERS[0] | {'ID': name} for name in ('a', 'b', 'c')])
+    migrations = save(tmp_path, 'm.json', [])
+    service.fail(requests.ConnectionError('away'))
+    command = f'{AUDIT.format(file)} --servers {servers} --migrations {migrations} --fix --yes'
+    result = placement(f'{command} -f json')
+    assert result.status == 3
+    ends = [row['fix'] for row in json.loads(result.stdout)]
+    assert len(ends) == 3
+    assert all(end.startswith('failed: ') for end in ends)
+    assert len({request.url for request in service.history}) == 1
+
+
+def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service: Service) -> None:
+    service.always({'resource_providers': []})
+    assert placement('resource provider audit -f json') == Result(
+        0,
+        '[]\n',
+        'Without the compute service (Nova cannot be asked: the session has no catalog) nothing is '
+        'said of orphans, nor of servers that hold nothing; give --servers and --migrations\n',
+    )
+
+
+def test_the_compute_service_is_asked_after_the_snapshot(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def listed(what: str) -> Callable[[Client], list[object]]:
+        def ask(client: Client) -> list[object]:
+            asked.append((what, len(service.requests)))
+            return []
+
+        return ask
+
+    monkeypatch.setattr(compute, 'servers', listed('servers'))
+    monkeypatch.setattr(compute, 'migrations', listed('migrations'))
+    service.always({'resource_providers': []})
+    assert placement('resource provider audit -f json') == Result(0, '[]\n', '')
+    assert asked == [('servers', 1), ('migrations', 1)]
+
+
+DETAILED = {
+    'id': 'new', 'tenant_id': 'p', 'user_id': 'u', 'image': 'i', 'updated': '2026-11-02T09:00:00Z',
+    'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 0, 'disk': 0, 'extra_specs': {}},
+    'OS-EXT-SRV-ATTR:hypervisor_hostname': 'host1', 'OS-EXT-STS:task_state': None,
+    'OS-EXT-STS:vm_state': 'active',
+}  # fmt: skip
+WITHOUT = AUDIT + '--tree host1 --ignore orphan --ignore doubled --ignore on-several-trees -f json '
+
+
+def test_what_heal_needs_is_in_its_command(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    servers, migrations = save(tmp_path, 's.json', [DETAILED]), save(tmp_path, 'm.json', [])
+    heal = 'placement resource provider allocation heal --server new'
+    for lists, options in (
+        (f'--servers {servers}', f' --servers {servers}'),
+        (
+            f'--servers {servers} --migrations {migrations}',
+            f' --servers {servers} --migrations {migrations}',
+        ),
+        # Which heal could not read: it asks the compute service.
+        (f'--servers {save(tmp_path, "x.json", [{"ID": "new", "Host": "host1"}])}', ''),
+    ):
+        [row] = json.loads(placement(WITHOUT.format(file) + lists).stdout)
+        assert (row['id'], row['command']) == ('without-allocations', f'{heal}{options}')
+
+
+def test_the_compute_service_is_asked_beside_a_snapshot(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compute, 'servers', lambda client: [DETAILED])
+    command = WITHOUT.format(save(tmp_path, 'cloud.json', small())) + '--servers nova'
+    [row] = json.loads(placement(command).stdout)
+    assert row['evidence'] == {'host': 'host1', 'should_hold': {'VCPU': 1}}
+    assert row['command'].endswith('heal --server new')
+    monkeypatch.undo()
+    refused = placement(command)
+    assert (refused.status, refused.stderr) == (
+        1,
+        'Nova cannot be asked: the session has no catalog\n',
+    )
+
+
+@pytest.mark.parametrize(
+    ('captured_at', 'count'),
+    [
+        ('2026-11-02T09:09:59+00:00', 0),
+        ('2026-11-02T09:10:00+00:00', 1),
+        ('2026-11-02T08:00:00+00:00', 0),
+        (None, 1),
+    ],
+)
+def test_servers_that_may_be_new_are_left_out(
+    placement: Placement, tmp_path: Path, captured_at: str | None, count: int
+) -> None:
+    cloud = small()
+    cloud.origin = Origin(captured_at)
+    servers = save(tmp_path, 's.json', [DETAILED])
+    command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
+    assert len(json.loads(placement(command).stdout)) == count
+
+
+def test_those_that_are_passed_over_are_counted(placement: Placement, tmp_path: Path) -> None:
+    there = small()
+    there.origin = Origin('2026-11-02T09:05:00+00:00')
+    fresh = [DETAILED | {'id': f'lost{n:02}'} for n in range(11)]
+    fresh.append(DETAILED | {'id': 'busy', 'updated': '', 'OS-EXT-STS:task_state': 'rebuilding'})
+    lists = f'--servers {save(tmp_path, "s.json", fresh)}'
+    result = placement(WITHOUT.format(save(tmp_path, 'cloud.json', there)) + lists)
+    assert (result.status, result.stdout) == (0, '[]\n')
+    assert result.stderr.splitlines()[-1] == (
+        'Passed over, so audit again later: 11 servers (changed by Nova less than 10 minutes '
+        'before the snapshot, or since), 1 server (it is under way: rebuilding)'
+    )
+
+
+@pytest.mark.parametrize(
+    ('changed_at', 'count'),
+    [('2026-11-02T09:00:00', 0), ('2026-11-02T08:49:00', 1), ('yesterday', 1), ('', 1)],
+)
+def test_a_time_that_is_none_leaves_nobody_out(
+    placement: Placement, tmp_path: Path, changed_at: str, count: int
+) -> None:
+    cloud = small()
+    cloud.origin = Origin('2026-11-02T09:00:00+00:00')
+    servers = save(tmp_path, 's.json', [DETAILED | {'updated': changed_at}])
+    command = WITHOUT.format(save(tmp_path, 'cloud.json', cloud)) + f'--servers {servers}'
+    assert len(json.loads(placement(command).stdout)) == count
+
+
+ODD = [
+    '-x',
+    '--all',
+    'a\nplacement resource provider purge b --yes\n',
+    '\x1b[2J',
+    '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8',
+]
+
+
+@pytest.mark.parametrize('name', ODD)
+def test_a_name_steers_no_command(placement: Placement, tmp_path: Path, name: str) -> None:
+    """The commands may be typed, or run by placement batch, line by line."""
+    host = provider('host', traits=['OWNER_NOVA'])
+    child = provider('u', 'host', VCPU=Inventory(8), VGPU=Inventory(1, reserved=3))
+    child = replace(child, provider=child.provider._replace(name=name))
+    there = cloud([host, child], [consumer('s', u={'VCPU': 9})])
+    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f json'
+    rows = {row['id']: row for row in json.loads(placement(command).stdout)}
+    assert rows['missing-owner']['command'] == (
+        'placement resource provider trait add u OWNER_NOVA'
+    )
+    assert rows['over-capacity']['command'] == (
+        'placement resource provider inventory set u --amend --resource VCPU:allocation_ratio=1.125'
+    )
+    again = rows['reserved-above-total']
+    assert again['command'] == ('' if name in ODD[:4] else again['command'])
+    assert bool(again['command']) != bool(again['reason'])
+    for row in rows.values():
+        assert row['command'].isprintable()

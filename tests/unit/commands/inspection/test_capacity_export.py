@@ -1,0 +1,421 @@
+"""``resource capacity export``: what dashboards of other exporters look for."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import requests
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.parser import text_string_to_metric_families
+from requests_mock import ANY
+
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.commands.inspection import capacity_export, serving
+from placementclient.model.inventories import Inventory
+from placementclient.nova import service
+from tests.unit.commands.clouds import save, small
+from tests.unit.commands.inspection.test_capacity import FLAVORS
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+EXPORT = 'resource capacity export --snapshot {} --flavors {}'
+#: Of each metric the labels that the exporters which it is of have; provider is ours.
+LABELS = {
+    'openstack_hypervisor_placement_allocated': {'hypervisor', 'resource', 'provider'},
+    'openstack_hypervisor_placement_allocatable_capacity': {'hypervisor', 'resource', 'provider'},
+    'openstack_free_capacity_by_flavor_total': {'flavor_name', 'public'},
+    'openstack_free_capacity_hypervisor_by_flavor': {
+        'hypervisor', 'flavor_name', 'az_aggregate', 'project_aggregate',
+    },
+    'openstack_project_usage': {'project_id', 'project_name', 'placement_resource'},
+    'openstack_project_quota': {'project_id', 'project_name', 'quota_resource'},
+    'openstack_project_filter_aggregate': {'project_id', 'aggregate'},
+    **{
+        f'openstack_placement_resource_{name}': {'hostname', 'resourcetype', 'provider'}
+        for name in ('total', 'reserved', 'allocation_ratio', 'usage', 'generation')
+    },
+}  # fmt: skip
+
+#: What the panels of os-capacity's two dashboards ask for, but for the metrics of other exporters.
+DASHBOARDS = [
+    *(
+        f'SUM(openstack_hypervisor_placement_allocatable_capacity{{resource="{name}"}} - '
+        f'on(hypervisor) openstack_hypervisor_placement_allocated{{resource="{name}"}})'
+        for name in ('MEMORY_MB', 'VCPU', 'PCPU', 'DISK_GB')
+    ),
+    *(
+        f'SUM(openstack_hypervisor_placement_allocated{{resource="{name}"}})'
+        for name in ('MEMORY_MB', 'VCPU', 'PCPU', 'DISK_GB')
+    ),
+    'openstack_hypervisor_placement_allocatable_capacity{resource="MEMORY_MB"} - '
+    'on(hypervisor) openstack_hypervisor_placement_allocated{resource="MEMORY_MB"}',
+    'openstack_free_capacity_by_flavor_total',
+    'sum(openstack_free_capacity_hypervisor_by_flavor) by (flavor_name, az_aggregate)',
+    *(
+        f'openstack_project_usage{{placement_resource="{name}"}}'
+        for name in ('MEMORY_MB', 'VCPU', 'PCPU')
+    ),
+    'max(openstack_project_usage{project_id=~"project"}) by (placement_resource)',
+    'sum(openstack_project_usage{project_id=~"project"}) by (placement_resource)',
+    'openstack_project_quota{project_id=~"project"}',
+]
+#: What the panels write in their legends, and what the list of projects is made of.
+SHOWN = {
+    'openstack_free_capacity_by_flavor_total': {'flavor_name'},
+    'openstack_free_capacity_hypervisor_by_flavor': {'flavor_name', 'az_aggregate'},
+    'openstack_hypervisor_placement_allocatable_capacity': {'hypervisor', 'resource'},
+    'openstack_hypervisor_placement_allocated': {'hypervisor', 'resource'},
+    'openstack_project_usage': {'project_id', 'project_name', 'placement_resource'},
+    'openstack_project_quota': {'project_id', 'project_name', 'quota_resource'},
+}
+AGGREGATES = [
+    {'uuid': 'shared', 'name': 'zone', 'hosts': [], 'metadata': {'availability_zone': 'north'}},
+    {'uuid': 'a', 'name': 'of p', 'hosts': [], 'metadata': {'filter_tenant_id_1': 'p'}},
+    {'uuid': 'b', 'name': 'of two', 'hosts': [], 'metadata': {'filter_tenant_id': 'p, project'}},
+]
+PROJECTS = [{'ID': 'project', 'Name': 'Demo'}, {'ID': 'p', 'Name': 'Other'}]
+QUOTAS = [{'Project ID': 'project', 'Cores': 20, 'Ram': -1, 'Instances': 5}]
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> str:
+    """The options for what other services know."""
+    return (
+        f'--aggregates {save(tmp_path, "a.json", {"aggregates": AGGREGATES})} '
+        f'--projects {save(tmp_path, "p.json", PROJECTS)} '
+        f'--quotas {save(tmp_path, "q.json", QUOTAS)}'
+    )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """A snapshot and a list of flavors."""
+    return save(tmp_path, 'cloud.json', small()), save(tmp_path, 'flavors.json', FLAVORS)
+
+
+def figures(text: str) -> dict[str, dict[tuple[str, ...], float]]:
+    """The values of each metric, by the values of its labels in the order of their names."""
+    return {
+        family.name: {
+            tuple(value for _, value in sorted(sample.labels.items())): sample.value
+            for sample in family.samples
+        }
+        for family in text_string_to_metric_families(text)
+    }
+
+
+def test_names_and_labels(placement: Placement, files: tuple[str, str], around: str) -> None:
+    text = placement(f'{EXPORT.format(*files)} {around}').stdout
+    found = {
+        family.name: set(family.samples[0].labels)
+        for family in text_string_to_metric_families(text)
+    }
+    assert found == LABELS
+
+
+def test_values(placement: Placement, files: tuple[str, str]) -> None:
+    found = figures(placement(EXPORT.format(*files)).stdout)
+    of_host1 = ('host1', 'host1', 'VCPU')
+    assert found['openstack_hypervisor_placement_allocated'][of_host1] == 2
+    assert found['openstack_hypervisor_placement_allocatable_capacity'][of_host1] == 8
+    nested = ('host1', 'host1_gpu', 'VGPU')
+    assert found['openstack_hypervisor_placement_allocatable_capacity'][nested] == 2
+    assert found['openstack_placement_resource_total'][nested] == 2
+    assert found['openstack_placement_resource_usage'][nested] == 0
+    assert found['openstack_project_usage'] == {
+        ('VCPU', 'project', ''): 3,
+        ('DISK_GB', 'project', ''): 40,
+    }
+    assert found['openstack_free_capacity_by_flavor_total'] == {
+        ('small', 'True'): 4,
+        ('gpu', 'True'): 2,
+        ('fast', 'True'): 0,
+    }
+    assert found['openstack_free_capacity_hypervisor_by_flavor'] == {
+        ('', 'small', 'host1', ''): 3,
+        ('', 'small', 'host2', ''): 1,
+        ('', 'gpu', 'host1', ''): 2,
+    }
+
+
+def test_what_other_services_know(
+    placement: Placement, tmp_path: Path, around: str, files: tuple[str, str]
+) -> None:
+    hosts = {'host1': ['shared', 'a'], 'host2': ['a', 'b'], 'host3': []}
+    states = [provider(name, aggregates=of, VCPU=4, DISK_GB=100) for name, of in hosts.items()]
+    file = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', host1={'VCPU': 2})]))
+    found = figures(placement(f'{EXPORT.format(file, files[1])} {around}').stdout)
+    by_flavor = found['openstack_free_capacity_hypervisor_by_flavor']
+    assert {key for key in by_flavor if key[1] == 'small'} == {
+        ('north', 'small', 'host1', 'of p'),
+        ('', 'small', 'host2', 'multiple'),
+        ('', 'small', 'host3', ''),
+    }
+    assert found['openstack_project_filter_aggregate'] == {
+        ('of p', 'p'): 1, ('of two', 'p'): 1, ('of two', 'project'): 1
+    }  # fmt: skip
+    assert found['openstack_project_usage'] == {('VCPU', 'project', 'Demo'): 2}
+    assert found['openstack_project_quota'] == {
+        ('project', 'Demo', 'CPUS'): 20, ('project', 'Demo', 'MEMORY_MB'): -1
+    }  # fmt: skip
+
+
+def test_other_services_are_asked_where_that_is_said(
+    placement: Placement, files: tuple[str, str], around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    using: list[str] = []
+
+    def quotas(client: Client, projects: Iterable[str]) -> list[Any]:
+        using.extend(projects)
+        return QUOTAS
+
+    monkeypatch.setattr(service, 'aggregates', lambda client: AGGREGATES)
+    monkeypatch.setattr(service, 'projects', lambda client: PROJECTS)
+    monkeypatch.setattr(service, 'quotas', quotas)
+    asked = '--aggregates nova --projects keystone --quotas nova'
+    export = EXPORT.format(*files)
+    assert placement(f'{export} {asked}') == placement(f'{export} {around}')
+    assert using == ['project']
+    monkeypatch.undo()
+    for option in asked.split(' --'):
+        result = placement(f'{export} --{option.strip("-")}')
+        assert result.status == 1
+        assert result.stderr.endswith(' cannot be asked: the session has no catalog\n')
+
+
+def test_the_dashboards_of_os_capacity_find_what_they_show(
+    placement: Placement, tmp_path: Path, around: str, files: tuple[str, str]
+) -> None:
+    usual = {'VCPU': 8, 'PCPU': 8, 'MEMORY_MB': 4096, 'DISK_GB': 100}
+    states = [
+        provider('host1', aggregates=['shared'], **usual),
+        provider('host1_gpu0', 'host1', VGPU=4),
+        provider('host1_gpu1', 'host1', VGPU=4),
+        provider('host2', **usual),
+    ]
+    server = consumer('s', host1={'VCPU': 2, 'PCPU': 1, 'MEMORY_MB': 512, 'DISK_GB': 10})
+    file = save(tmp_path, 'cloud.json', cloud(states, [server]))
+    text = placement(f'{EXPORT.format(file, files[1])} {around}').stdout
+    samples = [sample for each in text_string_to_metric_families(text) for sample in each.samples]
+    for name, labels in SHOWN.items():
+        of_name = [sample.labels for sample in samples if sample.name == name]
+        assert of_name
+        # A label that is empty everywhere is none for Prometheus.
+        assert labels <= {key for each in of_name for key, value in each.items() if value}
+    if program := shutil.which('promtool'):
+        checked = subprocess.run(
+            [program, 'test', 'rules', evaluation(tmp_path, samples)],
+            capture_output=True,
+            text=True,
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def evaluation(folder: Path, samples: list[Any]) -> Path:
+    """What has promtool ask a Prometheus that has these samples for what the dashboards show."""
+    series = []
+    for sample in samples:
+        labels = ','.join(f'{key}="{value}"' for key, value in sample.labels.items())
+        series.append({'series': f'{sample.name}{{{labels}}}', 'values': str(sample.value)})
+    queries = [
+        {'expr': f'count({each}) > bool 0', 'eval_time': '0s', 'exp_samples': [{'value': 1}]}
+        for each in DASHBOARDS
+    ]
+    path = folder / 'tests.json'
+    tests = [{'interval': '1m', 'input_series': series, 'promql_expr_test': queries}]
+    path.write_text(json.dumps({'rule_files': [], 'tests': tests}))
+    return path
+
+
+class Clock:
+    """A clock that stands still."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return self.now + 5000
+
+
+def paged(read: Callable[[object], Any], interval: int = 10) -> capacity_export._Page:
+    """The page of a command that reads so."""
+    command = SimpleNamespace(_read=read, log=logging.getLogger('told'))
+    arguments = SimpleNamespace(interval=interval)
+    return capacity_export._Page(command, arguments)  # type: ignore[arg-type]
+
+
+def is_up(page: capacity_export._Page) -> bool:
+    return figures(page.page().decode())['openstack_placement_up'][()] == 1
+
+
+def test_it_is_up_while_the_last_success_is_younger_than_three_intervals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, readings = Clock(), [True, False, True]
+
+    def read(parsed_args: object) -> Sequence[Any]:
+        if not readings.pop(0):
+            raise errors.PlacementError('away')
+        return []
+
+    monkeypatch.setattr(capacity_export, 'time', clock)
+    page = paged(read)
+    assert not is_up(page)
+    page.read()
+    assert is_up(page)
+    read_at = {'openstack_placement_capacity_last_read_timestamp_seconds': {(): clock.time()}}
+    clock.now += 29
+    page.read()
+    assert is_up(page)
+    assert figures(page.page().decode()).items() >= read_at.items()
+    # Nothing is read meanwhile: it is computed when it is asked.
+    clock.now += 1
+    assert not is_up(page)
+    page.read()
+    assert is_up(page)
+
+
+def test_a_service_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    away = errors.PlacementError('away')
+    readings: list[Sequence[Any] | Exception] = [[], away, away, [], away]
+
+    def read(parsed_args: object) -> Sequence[Any]:
+        reading = readings.pop(0)
+        if isinstance(reading, Exception):
+            raise reading
+        return reading
+
+    page = paged(read)
+    for _ in range(5):
+        page.read()
+    gone = 'The figures stay as they are: away'
+    assert caplog.messages == [gone, 'The figures are read again', gone]
+
+
+@pytest.mark.parametrize(
+    ('failure', 'said'),
+    [
+        (OverflowError('long'), 'OverflowError: long'),
+        (StopIteration(), 'StopIteration'),
+        (RecursionError(), 'RecursionError'),
+        (MemoryError(), 'MemoryError'),
+        (OSError(24, 'Too many open files'), 'OSError: [Errno 24] Too many open files'),
+    ],
+)
+def test_a_reading_may_fail_as_it_likes(
+    caplog: pytest.LogCaptureFixture, failure: Exception, said: str
+) -> None:
+    def read(parsed_args: object) -> Sequence[Any]:
+        raise failure
+
+    page = paged(read)
+    page.read()
+    assert not is_up(page)
+    assert caplog.messages == [f'The figures stay as they are: {said}']
+
+
+def test_so_may_what_is_made_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    page = paged(lambda parsed_args: [GaugeMetricFamily('x', 'X.', value=10**400)])
+    page.read()
+    assert not is_up(page)
+    assert caplog.messages[0].startswith('The figures stay as they are: OverflowError: ')
+
+
+def test_a_reading_has_one_deadline(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each request waits no longer than the reading may last, and none is sent after it."""
+    clock = Clock()
+    said: list[str] = []
+
+    def fail(request: Any, context: Any) -> Any:
+        clock.now += request.timeout
+        raise requests.exceptions.ReadTimeout
+
+    def serve(where: object, page: capacity_export._Page, *arguments: object) -> None:
+        page.read()
+        said.append(page.page().decode())
+
+    monkeypatch.setattr(capacity_export, 'time', clock)
+    monkeypatch.setattr(serving, 'time', clock)
+    monkeypatch.setattr(serving, 'serve', serve)
+    service._mocker.request(ANY, ANY, json=fail)
+    result = placement(
+        '--os-placement-timeout 50 resource capacity export --serve :0 --interval 30'
+    )
+    assert (result.status, [request.timeout for request in service.history]) == (0, [50, 40])
+    assert result.stderr == (
+        'The figures stay as they are: The reading was not over after 90 s: '
+        'a service hangs, or is too slow for the --interval\n'
+    )
+    assert figures(said[0])['openstack_placement_capacity_read_duration_seconds'] == {(): 90}
+
+
+def test_what_is_reserved_is_taken_off_before_the_ratio_counts(
+    placement: Placement, tmp_path: Path
+) -> None:
+    reserving = provider('host', VCPU=Inventory(10, reserved=2, allocation_ratio=4.0))
+    file = save(tmp_path, 'cloud.json', cloud([reserving]))
+    found = figures(placement(f'resource capacity export --snapshot {file}').stdout)
+    capacity = found['openstack_hypervisor_placement_allocatable_capacity']
+    assert capacity == {('host', 'host', 'VCPU'): 32}
+
+
+def test_promtool_has_no_objection(placement: Placement, files: tuple[str, str]) -> None:
+    if program := shutil.which('promtool'):
+        text = placement(EXPORT.format(*files)).stdout
+        checked = subprocess.run(
+            [program, 'check', 'metrics'], input=text, capture_output=True, text=True
+        )
+        assert (checked.returncode, checked.stdout, checked.stderr) == (0, '', '')
+
+
+def test_a_file_for_another_user_to_read(
+    placement: Placement, tmp_path: Path, files: tuple[str, str]
+) -> None:
+    target = tmp_path / 'placement.prom'
+    command = f'resource capacity export --snapshot {files[0]}'
+    assert placement(f'{command} -o {target}') == Result(0, '', '')
+    assert target.read_text() == placement(command).stdout
+    assert target.stat().st_mode & stat.S_IROTH
+    assert {path.name for path in tmp_path.iterdir()} == {
+        'cloud.json', 'flavors.json', 'placement.prom'
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('options', 'status', 'said'),
+    [
+        ('--serve nowhere', 2, "'nowhere' is not of form <address>:<port>"),
+        ('--serve :70000', 2, "':70000' is not of form <address>:<port>"),
+        ('--serve :0 -o x.prom', 2, '--serve and --output contradict each other'),
+    ],
+)
+def test_what_cannot_be_asked(
+    placement: Placement, files: tuple[str, str], options: str, status: int, said: str
+) -> None:
+    result = placement(f'resource capacity export --snapshot {files[0]} {options}')
+    assert result == Result(status, '', f'{said}\n')
+
+
+def test_without_the_library_it_says_what_to_install(
+    placement: Placement, files: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, 'prometheus_client', None)
+    result = placement(EXPORT.format(*files))
+    assert result.status == 1
+    assert 'pip install "python-placementclient[metrics]"' in result.stderr

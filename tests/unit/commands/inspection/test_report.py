@@ -1,0 +1,97 @@
+"""``resource provider report``: what it reads, where it writes, and what it needs."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from placementclient.reshape import storage
+from tests.unit.commands.clouds import save, small
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.render.report.reports import embedded, flat, plan
+
+REPORT = 'resource provider report'
+
+
+def test_the_file_appears_at_once_and_is_its_owners(placement: Placement, tmp_path: Path) -> None:
+    cloud, target = save(tmp_path, 'cloud.json', small()), tmp_path / 'report.html'
+    target.write_text('the one of yesterday')
+    assert placement(f'{REPORT} --snapshot {cloud} -o {target}') == Result(0, '', '')
+    assert target.read_text().startswith('<!DOCTYPE html>\n<html lang="en">')
+    assert {path.name for path in tmp_path.iterdir()} == {'cloud.json', 'report.html'}
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert '<h1>Capacity report</h1>' in placement(f'{REPORT} --snapshot {cloud}').stdout
+
+
+def test_a_terminal_is_no_browser(placement: Placement, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    said = 'The report is a page for a browser: give its file with -o\n'
+    assert placement(REPORT) == Result(2, '', said)
+    assert placement(f'{REPORT} --snapshot nowhere.json -o x.html').status == 1
+
+
+def test_with_a_plan(placement: Placement, tmp_path: Path) -> None:
+    cloud = save(tmp_path, 'cloud.json', flat())
+    storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
+    text = placement(f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"}').stdout
+    assert '<h1>Reshape plan and capacity</h1>' in text
+    assert len(embedded(text)['plan']) == 1
+
+
+def test_a_plan_for_another_cloud_is_refused(placement: Placement, tmp_path: Path) -> None:
+    cloud = save(tmp_path, 'cloud.json', small())
+    storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
+    target = tmp_path / 'report.html'
+    command = f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"} -o {target}'
+    said = placement(command)
+    assert (said.status, said.stderr) == (1, 'There is no gpu1, which the plan is about\n')
+    assert not target.exists()
+
+
+def test_with_lists_the_audit_knows_of_orphans(placement: Placement, tmp_path: Path) -> None:
+    cloud = save(tmp_path, 'cloud.json', small())
+    servers = save(
+        tmp_path, 'servers.json', [{'ID': 'other', 'Name': 'n', 'Status': 'ACTIVE', 'Host': 'h'}]
+    )
+    migrations = save(tmp_path, 'migrations.json', [])
+    found, said = [], ''
+    for lists in ('', f'--servers {servers} --migrations {migrations}'):
+        result = placement(f'{REPORT} --snapshot {cloud} {lists}')
+        records, said = embedded(result.stdout), result.stderr.strip()
+        found.append({records['texts'][check] for _, check, *_ in records['findings']})
+    assert 'orphan' not in found[0]
+    assert 'orphan' in found[1]
+    # By a list that lacks servers the page, as the command audit, advises no deletion.
+    assert said.startswith('The list of servers does not look complete: ')
+    assert f'<bdi>{said}</bdi>' in result.stdout
+    [(*_, command, reason)] = [
+        each for each in records['findings'] if records['texts'][each[1]] == 'orphan'
+    ]
+    assert (command, reason) == ('', 'the list of servers does not look complete')
+
+
+def test_a_file_that_is_no_plan_is_refused_and_nothing_is_written(
+    placement: Placement, tmp_path: Path
+) -> None:
+    cloud = save(tmp_path, 'cloud.json', small())
+    result = placement(f'{REPORT} --snapshot {cloud} --plan {cloud} -o {tmp_path / "x.html"}')
+    assert (result.status, result.stdout) == (1, '')
+    assert 'cloud.json: not a plan, but a snapshot\n' in result.stderr
+    assert not (tmp_path / 'x.html').exists()
+
+
+def test_without_the_library_it_says_what_to_install_before_it_asks_for_anything(
+    placement: Placement, service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, 'jinja2', None)
+    assert placement(f'{REPORT} -o {tmp_path / "x.html"}') == Result(
+        1,
+        '',
+        'A report needs Jinja2: pip install "python-placementclient[report]", or in a checkout '
+        'pip install ".[report]"\n',
+    )
+    assert service.requests == []
+    assert not (tmp_path / 'x.html').exists()

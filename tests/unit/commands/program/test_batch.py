@@ -1,0 +1,462 @@
+"""Many commands in one process: what each prints, where it ends, and how."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Barrier, current_thread, main_thread
+from typing import Any
+
+import pytest
+
+from placementclient.cli import shell
+from placementclient.client.decoding import Answer
+from placementclient.client.endpoints import Endpoint
+from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
+from placementclient.commands.program import command_lines
+from placementclient.commands.program.batch import WORSE, Line, _badness
+from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.commands.test_hostile_arguments import everything
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.dialogue import Exchange, Reply, fault, get, unacceptable, version_document
+
+CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
+NONE = get('/resource_classes', {'resource_classes': []})
+GONE = Exchange('GET /traits/CUSTOM_X', fault(404, 'No such trait.'))
+LIST = 'resource class list -f value'
+SHOW = 'trait show CUSTOM_X'
+CREATE = 'resource class create CUSTOM_A'
+DELETE = 'resource class delete CUSTOM_B'
+#: What str.splitlines() and universal newlines end a line at, and others.
+CONTROLS = [
+    *((chr(number), rf'\x{number:02x}') for number in (0, 0x0B, 0x0C, 0x1B, *range(0x1C, 0x20))),
+    ('\x7f', r'\x7f'),
+    ('\x85', r'\x85'),
+    ('\u2028', r'\u2028'),
+    ('\u2029', r'\u2029'),
+]
+SENTENCE = 'No such trait. (HTTP 404) [req-1]\n'
+
+Batch = Callable[..., Result]
+
+
+@pytest.fixture
+def batch(placement: Placement, tmp_path: Path) -> Batch:
+    """Runs lines: ``batch([LIST, SHOW], '--keep-going')``."""
+
+    def run(lines: Iterable[str], *options: str, version: str | None = None) -> Result:
+        file = tmp_path / 'commands'
+        file.write_text('\n'.join(lines))
+        return placement('batch', str(file), *options, version=version)
+
+    return run
+
+
+def test_each_line_is_printed_with_its_number_its_status_and_its_output(
+    batch: Batch, service: Service
+) -> None:
+    service.answer(CLASSES, CLASSES)
+    assert batch(['# all', '', LIST, f'  {LIST} --sort-column name # again']) == Result(
+        0,
+        f'# line 3, exit status 0: {LIST}\nVCPU\n'
+        f'# line 4, exit status 0: {LIST} --sort-column name # again\nVCPU\n',
+        '',
+    )
+
+
+@pytest.mark.parametrize('program', ['placement', 'openstack'])
+def test_a_line_may_begin_with_the_program(batch: Batch, service: Service, program: str) -> None:
+    service.answer(CLASSES)
+    line = f'{program} {LIST}'
+    assert batch([line]) == Result(0, f'# line 1, exit status 0: {line}\nVCPU\n', '')
+
+
+def test_it_stops_at_the_first_failure(batch: Batch, service: Service) -> None:
+    service.answer(GONE, CLASSES)
+    assert batch([SHOW, LIST]) == Result(1, f'# line 1, exit status 1: {SHOW}\n', SENTENCE)
+    assert len(service.requests) == 1
+
+
+def test_it_goes_on_where_it_should_and_ends_with_the_worst(batch: Batch, service: Service) -> None:
+    service.answer(GONE, CLASSES)
+    result = batch([SHOW, 'nonsense', LIST], '--keep-going')
+    assert result.status == 2
+    assert result.stdout.endswith(f'# line 3, exit status 0: {LIST}\nVCPU\n')
+    assert result.stderr == f"{SENTENCE}'nonsense' is not a command. See placement --help\n"
+
+
+def test_a_machine_reads_an_object_for_each_line(batch: Batch, service: Service) -> None:
+    service.answer(CLASSES, GONE)
+    result = batch([LIST, '', SHOW], '--json-lines')
+    assert result.status == 1
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {'line': 1, 'command': LIST, 'status': 0, 'stdout': 'VCPU\n', 'stderr': ''},
+        {'line': 3, 'command': SHOW, 'status': 1, 'stdout': '', 'stderr': SENTENCE},
+    ]
+    assert result.stderr == ''
+
+
+@pytest.mark.parametrize(
+    ('line', 'status', 'stdout', 'stderr'),
+    [
+        ('resource class list --nonsense', 2, '', 'unrecognized arguments: --nonsense'),
+        ('resource class show', 2, '', 'the following arguments are required: <name>'),
+        ('resource class show "VCPU', 2, '', 'No closing quotation'),
+        ('resource class show \\', 2, '', 'No escaped character'),
+        ('resource clsas list', 2, '', 'Did you mean: resource class list'),
+        ('resource class show --help', 0, 'usage: placement resource class show', ''),
+        ('help resource class show', 0, 'usage: placement resource class show', ''),
+        ('--help', 0, 'usage: placement [options]', ''),
+        ('--version', 0, '.', ''),
+        ('batch -', 2, '', 'A batch cannot run a batch'),
+        ('--debug batch other', 2, '', 'A batch cannot run a batch'),
+        ('--os-cloud other resource class list', 2, '', "'--os-cloud' is not a command"),
+        ('resource class list --os-cloud other', 2, '', 'unrecognized arguments: --os-cloud'),
+        ('--os-placement-api-version 7 resource class list', 1, '', '7 is not known'),
+        ('complete bash', 0, 'complete -F _placement placement', ''),
+    ],
+)
+def test_no_line_ends_the_process(
+    batch: Batch, service: Service, line: str, status: int, stdout: str, stderr: str
+) -> None:
+    service.answer(CLASSES)
+    result = batch([line, LIST], '--json-lines', '--keep-going')
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert (first['status'], second['status'], result.status) == (status, 0, status)
+    assert stdout in first['stdout']
+    assert bool(first['stdout']) == bool(stdout)
+    assert stderr in first['stderr']
+    assert second['stdout'] == 'VCPU\n'
+
+
+def test_quotes_are_those_of_a_shell(batch: Batch, service: Service) -> None:
+    service.answer(get('/resource_providers?name=a b#"c"', {'resource_providers': []}))
+    assert batch(['resource provider list --name \'a b#"c"\' -f value']).status == 0
+    assert [request.line for request in service.requests] == [
+        'GET /resource_providers?name=a b#"c"'
+    ]
+
+
+@pytest.mark.parametrize('source', ['file', 'stdin'])
+@pytest.mark.parametrize(
+    ('line', 'control', 'column'),
+    [
+        (f'{CREATE} # for x\r{DELETE}', r'\r', 39),
+        (f"resource provider create 'x\r{DELETE}\r'", r'\r', 28),
+        *((f'{CREATE} {character} {DELETE}', name, 32) for character, name in CONTROLS),
+        (f'# a comment\r{DELETE}', r'\r', 12),
+    ],
+)
+def test_a_control_character_is_an_error_and_ends_no_line(
+    placement: Placement,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    control: str,
+    column: int,
+    source: str,
+) -> None:
+    service.answer(CLASSES)
+    content = f'{line}\n{LIST}\n'.encode()
+    path = str(tmp_path / 'commands') if source == 'file' else '-'
+    (tmp_path / 'commands').write_bytes(content)
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(content)))
+    result = placement('batch', path, '--keep-going', '--json-lines')
+    refused, listed = (json.loads(line) for line in result.stdout.splitlines())
+    assert (refused['line'], refused['status'], refused['command']) == (1, 2, line)
+    assert refused['stderr'] == f'{path}:1: control character {control} at column {column}\n'
+    assert (listed['line'], listed['status']) == (2, 0)
+    assert [request.line for request in service.requests] == ['GET /resource_classes']
+
+
+@pytest.mark.parametrize('source', ['file', 'stdin'])
+def test_a_carriage_return_before_the_line_feed_belongs_to_the_end(
+    placement: Placement,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+) -> None:
+    service.answer(CLASSES, CLASSES)
+    content = f'\ufeff{LIST}\r\n\r\n{LIST}\r\r\n\t{LIST}\t\r\n'.encode()
+    (tmp_path / 'commands').write_bytes(content)
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(content)))
+    path = str(tmp_path / 'commands') if source == 'file' else '-'
+    result = placement('batch', path, '--keep-going', '--json-lines')
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(each['line'], each['status']) for each in told] == [(1, 0), (3, 2), (4, 0)]
+
+
+def test_a_number_sign_in_a_word_begins_no_comment(batch: Batch, service: Service) -> None:
+    service.answer(NONE, NONE)
+    assert batch(["trait show CUSTOM#1# # don't", 'trait show "#x"#']).status == 0
+    assert [request.line for request in service.requests] == [
+        'GET /traits/CUSTOM%231%23',
+        'GET /traits/%23x%23',
+    ]
+
+
+def test_a_line_may_be_as_long_as_an_argument_of_a_shell(batch: Batch, service: Service) -> None:
+    service.answer(CLASSES, CLASSES)
+    longest = LIST.ljust(command_lines.LONGEST)
+    result = batch([f'{longest}\r', f'{longest} ', 'x' * (40 << 20), LIST], '--keep-going')
+    assert result.status == 2
+    assert [line for line in result.stderr.splitlines() if ' KiB' in line] == [
+        f'{result.stderr.partition(":")[0]}:{number}: the line is longer than 128 KiB'
+        for number in (2, 3)
+    ]
+    assert f'# line 3, exit status 2: {"x" * 60}…\n' in result.stdout
+    assert result.stdout.endswith(f'# line 4, exit status 0: {LIST}\nVCPU\n')
+
+
+FORGED = 'x\n# line 2, exit status 0: trait list\r# line 3, exit status 0: trait list'
+
+
+def test_no_name_looks_like_the_head_of_a_command(batch: Batch, service: Service) -> None:
+    service.answer(get('/resource_classes', {'resource_classes': [{'name': FORGED}]}))
+    assert batch([LIST]).stdout == (
+        f'# line 1, exit status 0: {LIST}\n'
+        'x\n # line 2, exit status 0: trait list\r # line 3, exit status 0: trait list\n'
+    )
+
+
+def test_on_a_terminal_nothing_steers(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.answer(*[get('/resource_classes', {'resource_classes': [{'name': 'a\x1b[1m'}]})] * 2)
+    assert 'a\x1b[1m\n' in batch([LIST]).stdout
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    assert 'a\\x1b[1m\n' in batch([LIST]).stdout
+
+
+def test_a_line_may_have_a_version_of_its_own(batch: Batch, service: Service) -> None:
+    service.answer(CLASSES, CLASSES, CLASSES)
+    option = '--os-placement-api-version'
+    lines = [f'{option} 1.5 {LIST}', LIST, f'{LIST} {option} 1.9']
+    assert batch(lines, version='1.7').status == 0
+    assert [request.version for request in service.requests] == ['1.5', '1.7', '1.9']
+
+
+def test_the_version_is_negotiated_once(batch: Batch, service: Service) -> None:
+    old = get(CLASSES.line.removeprefix('GET '), CLASSES.reply)
+    service.answer(unacceptable(CLASSES), version_document('1.30'), old, old)
+    assert batch([LIST, LIST]).status == 0
+    assert [request.version for request in service.requests] == ['1.39', None, '1.30', '1.30']
+
+
+def test_what_one_line_needs_is_not_asked_of_the_next(batch: Batch, service: Service) -> None:
+    refused = Exchange('GET /resource_providers', fault(406, 'Unacceptable'))
+    service.answer(refused, version_document('1.10'), CLASSES)
+    result = batch(['resource provider list --in-tree ' + 'a' * 8, LIST], '--keep-going')
+    assert result.status == 1
+    assert 'VCPU\n' in result.stdout
+
+
+def test_what_a_client_requires_does_not_grow_with_the_lines(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+    renewed = Client.renewed
+    monkeypatch.setattr(
+        Client, 'renewed', lambda client: held.append(len(client._requirements)) or renewed(client)
+    )
+    service.answer(*[CLASSES] * 9)
+    assert batch([LIST] * 9).status == 0
+    assert len(set(held[1:])) == 1
+
+
+def test_commands_come_from_stdin_but_no_command_reads_there(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.answer(CLASSES, CLASSES)
+    lines = f'{LIST}\nresource provider reshape submit --file -\n{LIST}\n'
+    monkeypatch.setattr('sys.stdin', io.TextIOWrapper(io.BytesIO(lines.encode())))
+    result = placement('batch', '--keep-going')
+    assert result.stdout.count('VCPU\n') == 2
+    assert '-: is empty' in result.stderr
+    assert [request.body for request in service.requests] == [None] * len(service.requests)
+
+
+@pytest.mark.parametrize('path', ['nowhere', '.'])
+def test_a_file_that_cannot_be_read_is_told(placement: Placement, path: str) -> None:
+    result = placement('batch', path)
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+    assert result.stderr.startswith(f'{path}: ')
+
+
+def test_a_file_may_be_empty_or_no_text(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    file = tmp_path / 'commands'
+    file.touch()
+    assert placement('batch', str(file)) == Result(0, '', '')
+    file.write_bytes(b'\xef\xbb\xbf# \xff\r\nnonsense \xff\r\n')
+    result = placement('batch', str(file))
+    assert result.status == 2
+    assert '# line 2, exit status 2: nonsense \\xff' in result.stdout
+
+
+def test_a_line_that_is_not_utf_8_is_refused(
+    placement: Placement, service: Service, tmp_path: Path
+) -> None:
+    file = tmp_path / 'commands'
+    file.write_bytes(b'resource provider create caf\xe9\n')
+    assert placement('batch', str(file)) == Result(
+        2,
+        '# line 1, exit status 2: resource provider create caf\\xe9\n',
+        f'{file}:1: the line is not UTF-8\n',
+    )
+    assert service.requests == []
+
+
+def test_ctrl_c_ends_the_batch_even_if_it_should_go_on(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*args: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr('placementclient.client.http.Client.send', interrupt)
+    result = batch([LIST, LIST], '--keep-going')
+    assert (result.status, result.stdout) == (130, f'# line 1, exit status 130: {LIST}\n')
+
+
+def test_a_reader_that_has_gone_ends_the_batch(
+    batch: Batch, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise BrokenPipeError
+
+    service.answer(CLASSES, CLASSES)
+    monkeypatch.setattr('placementclient.commands.program.batch.Batch._show', broken)
+    assert batch([LIST, LIST]).status == shell.BROKEN_PIPE
+    assert len(service.requests) == 1
+
+
+def test_the_debug_of_a_line_is_its_own(batch: Batch, service: Service) -> None:
+    service.answer(GONE, GONE)
+    result = batch([f'--debug {SHOW}', SHOW], '--json-lines', '--keep-going')
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert 'Traceback' in first['stderr']
+    assert second['stderr'] == SENTENCE
+
+
+@dataclass
+class Beside:
+    """What is sent, and which of it not by the batch itself."""
+
+    lines: list[str] = field(default_factory=list)
+    elsewhere: list[bool] = field(default_factory=list)
+    together: Barrier = field(default_factory=lambda: Barrier(2, timeout=30))
+
+    def answers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Answer reads of classes from the second on two at a time, or never."""
+        send = Client.send
+
+        def both(client: Client, endpoint: Endpoint, *args: Any, **settings: Any) -> Answer:
+            self.lines.append(str(endpoint))
+            self.elsewhere.append(current_thread() is not main_thread())
+            if len(self.lines) > 1 and endpoint.is_read:
+                self.together.wait()
+            return send(client, endpoint, *args, **settings)
+
+        monkeypatch.setattr(Client, 'send', both)
+
+
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
+    beside = Beside()
+    beside.answers(monkeypatch)
+    return beside
+
+
+CREATED = Exchange('POST /resource_classes', Reply(201))
+
+
+def test_what_only_reads_is_asked_together_and_told_in_order(
+    batch: Batch, service: Service, beside: Beside
+) -> None:
+    service.answer(*[CLASSES] * 5)
+    lines = [f'{LIST} # {number}' for number in range(5)]
+    result = batch(lines, '--json-lines')
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(each['command'], each['stdout']) for each in told] == [
+        (line, 'VCPU\n') for line in lines
+    ]
+
+
+def test_what_writes_waits_for_what_was_before_and_is_waited_for(
+    batch: Batch, service: Service, beside: Beside
+) -> None:
+    service.answer(CLASSES, CLASSES, CLASSES, CREATED, CLASSES, CLASSES)
+    assert batch([LIST, LIST, LIST, CREATE, LIST, LIST]).status == 0
+    reads = ['GET /resource_classes'] * 2
+    assert beside.lines == [reads[0], *reads, 'POST /resource_classes', *reads]
+
+
+def test_one_after_the_other_where_that_is_asked_for(
+    batch: Batch, service: Service, beside: Beside
+) -> None:
+    beside.together = Barrier(1)
+    service.answer(*[CLASSES] * 3)
+    assert batch([LIST] * 3, '--workers', '1').status == 0
+    assert beside.elsewhere == [False] * 3
+
+
+@pytest.mark.parametrize('option', ['--debug', '-v', '-vv', '--timing', '--log-file=debug.log'])
+def test_what_tells_more_is_told_by_one_command_at_a_time(
+    batch: Batch, service: Service, beside: Beside, tmp_path: Path, option: str
+) -> None:
+    beside.together = Barrier(1)
+    service.answer(*[CLASSES] * 3)
+    option = option.replace('debug.log', str(tmp_path / 'debug.log'))
+    result = batch([LIST, f'{LIST} {option}', LIST], '--json-lines')
+    told = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(each['status'], each['stdout']) for each in told] == [(0, 'VCPU\n')] * 3
+    assert beside.elsewhere == [False, False, True]
+    assert told[2]['stderr'] == ''
+
+
+def test_the_timing_of_a_line_is_its_own(batch: Batch, service: Service) -> None:
+    service.answer(*[CLASSES] * 3)
+    result = batch([LIST, f'{LIST} --timing', LIST], '--json-lines')
+    said = [json.loads(line)['stderr'] for line in result.stdout.splitlines()]
+    assert [text.count('GET ') for text in said] == [0, 1, 0]
+
+
+def test_a_failure_beside_others_ends_the_batch_where_it_stands(
+    batch: Batch, service: Service
+) -> None:
+    service.answer(CLASSES, *[GONE] * 4)
+    result = batch([LIST, SHOW, SHOW, SHOW])
+    assert result == Result(
+        1,
+        f'# line 1, exit status 0: {LIST}\nVCPU\n# line 2, exit status 1: {SHOW}\n',
+        SENTENCE,
+    )
+
+
+@pytest.mark.parametrize(
+    'command', [name for name, arguments in ARGUMENTS.items() if arguments != '--file -']
+)
+def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
+    placement: Placement, batch: Batch, service: Service, command: str
+) -> None:
+    service.always(everything('compute1') | version_document('1.39').reply.body)
+    alone = placement(typed(command))
+    result = json.loads(batch([typed(command)], '--json-lines').stdout)
+    assert (result['status'], result['stdout'], result['stderr']) == (
+        alone.status,
+        alone.stdout,
+        alone.stderr,
+    )
+
+
+def test_the_order_from_good_to_bad_knows_every_status() -> None:
+    assert set(WORSE) == set(ExitStatus)
+    assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
+    assert Line(1, '', 0, '', '').status == 0

@@ -1,0 +1,112 @@
+"""The list of commands, and what is said of one that does not exist."""
+
+from __future__ import annotations
+
+import inspect
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from placementclient.cli import shell
+from placementclient.loading import command_help
+from tests.unit.commands.test_registry import every_command
+from tests.unit.conftest import Placement, Service
+
+NAMES = [
+    'batch',
+    'trait list',
+    'trait show',
+    'resource provider list',
+    'resource provider inventory class set',
+    'resource provider inventory set',
+]
+
+
+@pytest.mark.parametrize(
+    ('command', 'subject'),
+    [
+        ('resource provider list', 'resource provider'),
+        ('resource provider inventory class set', 'resource provider inventory'),
+        ('trait list', 'trait'),
+        ('batch', 'this program'),
+    ],
+)
+def test_a_command_has_a_subject(command: str, subject: str) -> None:
+    assert command_help.subject(command) == subject
+
+
+@pytest.mark.parametrize(
+    ('typed', 'meant'),
+    [
+        ('trait lst', ['trait list']),
+        ('trait', ['trait list', 'trait show']),
+        ('resource provder list', ['resource provider list']),
+        ('resource provder list compute1 more', ['resource provider list']),
+        ('something entirely different', []),
+        ('', []),
+    ],
+)
+def test_what_somebody_may_have_meant(typed: str, meant: list[str]) -> None:
+    assert command_help.near(typed.split(), NAMES) == meant
+
+
+def test_commands_are_listed_by_subject(placement: Placement) -> None:
+    output = placement('--help').stdout
+    headings = [line for line in output.splitlines() if line.endswith(':') and line[0] != ' ']
+    assert headings[-1] == 'this program:'
+    assert 'resource provider inventory:' in headings
+    assert len(headings) == len(set(headings))
+
+
+@pytest.mark.parametrize('argv', ['help trait', 'trait --help'])
+def test_a_subject_has_a_help_of_its_own(placement: Placement, argv: str) -> None:
+    result = placement(argv)
+    assert (result.status, result.stderr) == (0, '')
+    assert result.stdout.startswith('\ntrait:\n  trait create  Create a custom trait')
+    assert 'resource provider trait' not in result.stdout
+
+
+def test_a_wrong_command_is_told_with_near_ones(placement: Placement, service: Service) -> None:
+    result = placement('resource provder list --name x')
+    assert (result.status, result.stdout) == (2, '')
+    assert result.stderr.startswith(
+        "'resource provder list' is not a command. Did you mean: resource provider list"
+    )
+    assert service.requests == []
+
+
+def test_a_command_that_cannot_be_loaded_hides_no_other() -> None:
+    broken = EntryPoint('trait_list', 'rich_nowhere.trait:ListTrait', 'commands')
+    (_, line) = command_help.lines({'trait list': broken})
+    assert line == "  trait list  cannot be loaded: No module named 'rich_nowhere'"
+
+
+@pytest.mark.parametrize('variable', ['OS_CLOUD', 'OS_AUTH_TYPE'])
+def test_without_authentication_it_is_said_what_to_set(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    assert shell.main(['trait', 'list']) == 1
+    error = capsys.readouterr().err
+    assert error.count('\n') == 1
+    for what in ('--os-auth-url', 'OS_*', '--os-cloud', '--os-auth-type placement_direct'):
+        assert what in error
+    # What needs no service needs no settings, not even right ones.
+    monkeypatch.setenv(variable, 'nonsense')
+    assert shell.main(['complete', 'bash']) == 0
+
+
+def test_the_options_of_a_way_to_authenticate_are_in_its_help(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert shell.main(['--os-auth-type', 'v3token', '--help']) == 0
+    assert '--os-token' in capsys.readouterr().out
+    assert shell.main(['--help']) == 0
+    assert '--os-token' not in capsys.readouterr().out
+
+
+@every_command
+def test_a_summary_is_that_of_the_command(point: EntryPoint) -> None:
+    documentation = inspect.getdoc(point.load()) or ''
+    assert command_help._summary(point) == documentation.partition('\n')[0].rstrip('.')
+    # Not by way of running the module.
+    assert command_help._docstring(point)

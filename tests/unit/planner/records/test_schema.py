@@ -1,0 +1,71 @@
+"""The schemas: as the package ships them, and true of every file that is read or written."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from placementclient.codec import snapshots
+from placementclient.planner import planner
+from placementclient.planner.records import plans, schema
+from placementclient.planner.spec import assignments, specification
+from tests.unit.conftest import Placement
+from tests.unit.planner.records.test_plans import BEFORE, SPEC
+
+CASES = sorted((Path(__file__).parents[1] / 'planner' / 'cases').glob('*.yaml'))
+
+
+def faults(kind: str, value: Any) -> list[str]:
+    return [fault.message for fault in Draft202012Validator(schema.schema(kind)).iter_errors(value)]
+
+
+@pytest.mark.parametrize('kind', schema.KINDS)
+def test_the_package_ships_what_is_generated(kind: str) -> None:
+    """Made anew by ``placement resource provider reshape schema KIND``."""
+    shipped = resources.files('placementclient.codec') / 'schemas' / f'{kind}.json'
+    assert json.loads(shipped.read_text()) == json.loads(json.dumps(schema.schema(kind)))
+    Draft202012Validator.check_schema(schema.schema(kind))
+
+
+def test_files_as_they_are_written() -> None:
+    snapshot = snapshots.decode((BEFORE / 'cloud.json').read_bytes(), 'cloud.json')
+    plan = planner.make(snapshot, specification.from_document(SPEC, 'spec'))
+    assert faults('snapshot', json.loads(b''.join(snapshots.encode(snapshot)))) == []
+    assert faults('plan', json.loads(b''.join(plans.encode(plan)))) == []
+
+
+def test_files_of_before() -> None:
+    assert faults('snapshot', json.loads((BEFORE / 'cloud.json').read_bytes())) == []
+    assert faults('plan', json.loads((BEFORE / 'plan.json').read_bytes())) == []
+
+
+@pytest.mark.parametrize('path', CASES, ids=lambda path: path.stem)
+def test_every_specification_that_is_read_is_one(path: Path) -> None:
+    document = yaml.safe_load(path.read_text())
+    if 'error' not in document['expect']:
+        assert faults('spec', document['spec']) == []
+
+
+def test_rows_of_assignments() -> None:
+    row = dict.fromkeys(assignments.COLUMNS) | {'consumer_uuid': 'a', 'resource_class': 'VGPU'}
+    assert faults('assignments', [row]) == []
+    assert faults('assignments', [{'consumer_uuid': 'a'}]) != []
+
+
+def test_what_is_none() -> None:
+    assert faults('spec', {'move': []}) != []
+    assert faults('spec', {**SPEC, 'split': 'yes'}) != []
+    assert faults('snapshot', {'format': 'placementclient/reshape-plan', 'version': 1}) != []
+
+
+def test_it_is_printed(placement: Placement) -> None:
+    printed = placement('resource provider reshape schema spec')
+    assert json.loads(printed.stdout) == json.loads(json.dumps(schema.schema('spec')))
+    assert placement('resource provider reshape schema spec -f json').status == 0
+    assert placement('resource provider reshape schema other').status == 2
