@@ -21,7 +21,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan import invariants
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 
 CHILDREN = 8
 CONSUMERS = 16
@@ -75,10 +75,10 @@ def wanted() -> specification.Spec:
     )
 
 
-def rows(hosts: int) -> list[Row]:
+def rows(hosts: int) -> list[AssignmentRow]:
     """What an operator would know: two consumers on each child."""
     return [
-        Row(
+        AssignmentRow(
             str(uuid.UUID(int=(1 << 101) + host * CONSUMERS + number)),
             'VGPU',
             None,

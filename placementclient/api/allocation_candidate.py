@@ -9,13 +9,13 @@ from typing import Any
 from placementclient.api import query
 from placementclient.client import endpoints
 from placementclient.client.http import Client
-from placementclient.model.consumers import Allocations, Candidate, Summary
+from placementclient.model.consumers import Allocations, Candidate, ProviderSummary
 from placementclient.model.requests import CandidateRequest
 
 
 def list(
     client: Client, request: CandidateRequest
-) -> tuple[builtins.list[Candidate], dict[str, Summary]]:
+) -> tuple[builtins.list[Candidate], dict[str, ProviderSummary]]:
     """The ways to satisfy a request, and the providers concerned by UUID.
 
     :param request: what its parts need is said at :class:`CandidateRequest`
@@ -36,8 +36,8 @@ def _allocations(records: Any) -> Allocations:
     return {record['resource_provider']['uuid']: record['resources'] for record in records}
 
 
-def _summary(record: Mapping[str, Any]) -> Summary:
-    return Summary(
+def _summary(record: Mapping[str, Any]) -> ProviderSummary:
+    return ProviderSummary(
         {name: (item['used'], item['capacity']) for name, item in record['resources'].items()},
         tuple(record.get('traits', ())),
         record.get('parent_provider_uuid'),

@@ -10,7 +10,7 @@ from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Carried
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import Row, rows
+from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
@@ -124,5 +124,5 @@ class Carrying:
             result.unknown = list(rows(before, simulate(before, [operation])))
 
 
-def _rows(tree: ChangeSet | None, operations: Sequence[Operation]) -> list[Row]:
+def _rows(tree: ChangeSet | None, operations: Sequence[Operation]) -> list[ChangeRow]:
     return list(rows(tree.before, simulate(tree.before, operations))) if tree else []

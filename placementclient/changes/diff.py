@@ -35,7 +35,7 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
     :param after: the same part of the cloud as it shall be: a provider or consumer that is missing
         goes. Consistent in itself: every allocation of it has an inventory
     """
-    tree = _Tree(before, after)
+    tree = _Positions(before, after)
     operations = [
         *_names(before, after),
         *tree.operations(),
@@ -81,7 +81,7 @@ def _sets(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
             yield SetAggregates(uuid, aggregates, state.aggregates)
 
 
-class _Tree:
+class _Positions:
     """Positions of providers while they are changed one by one.
 
     Names are unique in Placement, and no provider may be below itself, at any moment.

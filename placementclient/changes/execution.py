@@ -67,7 +67,7 @@ def apply(
     wanted = plan.selected(trees)
     _check_allowed(client, wanted)
     with journal.opened(journal_path, change_plans.identity(plan)) as opened:
-        run = _Run(client, opened)
+        run = _PlanRun(client, opened)
         queue = TreeQueue(wanted, limit=limit, max_failures=max_failures, report=report)
         with queue.ending():
             for result in run.preflight(plan, queue.startable(), workers, other_service):
@@ -93,7 +93,7 @@ def rollback(
     wanted = plan.selected(trees)
     _check_allowed(client, wanted)
     with journal.opened(journal_path, change_plans.identity(plan)) as opened:
-        run = _Run(client, opened)
+        run = _PlanRun(client, opened)
         queue = TreeQueue(wanted, report=report, backward=True)
         with queue.ending():
             if not other_service:
@@ -109,7 +109,7 @@ def _check_allowed(client: Client, trees: Sequence[ChangeSet]) -> None:
 
 
 @dataclass(slots=True)
-class _Run:
+class _PlanRun:
     """What the trees of one run share.
 
     :param prepared: the trees that were read and not begun yet, by the UUIDs of their roots

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import journals, operations
-from placementclient.changes.records.journals import FORMAT, VERSION, Entry
+from placementclient.changes.records.journals import FORMAT, VERSION, JournalEntry
 from placementclient.client import errors
 from placementclient.files import system
 
@@ -101,7 +101,7 @@ class Journal:
         :param synced: not so for a request that has no effect before :meth:`sync` was called
         :raises JournalFailed: if that is impossible; the request must not be sent then
         """
-        self._write(Entry(at=_now(), tree=root_provider_uuid, intent=intent), synced=synced)
+        self._write(JournalEntry(at=_now(), tree=root_provider_uuid, intent=intent), synced=synced)
 
     def sync(self) -> None:
         """See to it that all that was noted is on the disk.
@@ -115,7 +115,7 @@ class Journal:
 
         :raises JournalFailed: if that is impossible
         """
-        self._write(Entry(at=_now(), tree=root_provider_uuid, outcome=outcome))
+        self._write(JournalEntry(at=_now(), tree=root_provider_uuid, outcome=outcome))
 
     def revise(self, root_provider_uuid: str, record: Any) -> None:
         """Note another plan of a tree; when this returns, it is on the disk.
@@ -123,7 +123,7 @@ class Journal:
         :param record: of the plan
         :raises JournalFailed: if that is impossible
         """
-        self._write(Entry(at=_now(), tree=root_provider_uuid, plan=record), synced=True)
+        self._write(JournalEntry(at=_now(), tree=root_provider_uuid, plan=record), synced=True)
 
     def end(self, root_provider_uuid: str, ended: str, reason: str = '') -> None:
         """Note that a tree has ended.
@@ -131,10 +131,12 @@ class Journal:
         :raises JournalFailed: if that is impossible
         """
         self._write(
-            Entry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
+            JournalEntry(at=_now(), tree=root_provider_uuid, end=ended, reason=reason), synced=True
         )
 
-    def _write(self, entry: Entry[Any], *, synced: bool = False, before: bytes = b'') -> None:
+    def _write(
+        self, entry: JournalEntry[Any], *, synced: bool = False, before: bytes = b''
+    ) -> None:
         self.begin()
         self.lines.append(before + journals.encode(entry), synced=synced)
         _learn(self.records, entry)
@@ -259,11 +261,13 @@ def _begun(lines: JournalFile, identity: str, check: Check | None, revision: Any
     # Nothing is taken away of a line that is not whole: it is ended, and passed over from now on.
     before = b'\n' if content and not content.endswith(b'\n') else b''
     if not found.entries:
-        header: Entry[Any] = Entry(journal=FORMAT, version=VERSION, at=_now(), plan=identity)
+        header: JournalEntry[Any] = JournalEntry(
+            journal=FORMAT, version=VERSION, at=_now(), plan=identity
+        )
         return Journal(lines, records, before + journals.encode(header))
     journal = Journal(lines, records)
     if found.is_torn:
-        journal._write(Entry(at=_now(), resumed=True), before=before)
+        journal._write(JournalEntry(at=_now(), resumed=True), before=before)
     return journal
 
 
@@ -275,7 +279,7 @@ def _remove_empty(path: str, descriptor: int) -> None:
         os.unlink(path)
 
 
-def _checked(path: str, content: bytes, identity: str, revision: Any) -> journals.Content:
+def _checked(path: str, content: bytes, identity: str, revision: Any) -> journals.JournalContent:
     """Return the lines, if they are about the plan."""
     found = journals.decode(content, path, revision)
     if found.entries and found.entries[0].plan != identity:
@@ -287,7 +291,7 @@ def _checked(path: str, content: bytes, identity: str, revision: Any) -> journal
     return found
 
 
-def _learned(entries: Iterable[Entry[Any]], check: Check | None) -> dict[str, Record]:
+def _learned(entries: Iterable[JournalEntry[Any]], check: Check | None) -> dict[str, Record]:
     records: dict[str, Record] = {}
     for entry in entries:
         _learn(records, entry)
@@ -296,7 +300,7 @@ def _learned(entries: Iterable[Entry[Any]], check: Check | None) -> dict[str, Re
     return records
 
 
-def _learn(records: dict[str, Record], entry: Entry[Any]) -> None:
+def _learn(records: dict[str, Record], entry: JournalEntry[Any]) -> None:
     if entry.tree is None:
         return
     record = records.setdefault(entry.tree, Record())

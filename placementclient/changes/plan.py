@@ -76,7 +76,7 @@ def plan(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
 
 
 @dataclass(slots=True)
-class _Part:
+class _JoinedTrees:
     """Trees that change together.
 
     :param changed: the UUIDs of the providers that change
@@ -89,8 +89,8 @@ class _Part:
     consumer_uuids: list[str] = field(default_factory=list)
 
 
-def _parts(before: Snapshot, after: Snapshot) -> list[_Part]:
-    by_root: dict[str, _Part] = {}
+def _parts(before: Snapshot, after: Snapshot) -> list[_JoinedTrees]:
+    by_root: dict[str, _JoinedTrees] = {}
     for uuid in {**before.providers, **after.providers}:
         was, wanted = before.providers.get(uuid), after.providers.get(uuid)
         if _content(was) != _content(wanted):
@@ -113,7 +113,7 @@ def _parts(before: Snapshot, after: Snapshot) -> list[_Part]:
     return list({id(part): part for part in by_root.values()}.values())
 
 
-def _join_by_name(by_root: dict[str, _Part], before: Snapshot, after: Snapshot) -> None:
+def _join_by_name(by_root: dict[str, _JoinedTrees], before: Snapshot, after: Snapshot) -> None:
     """Join the parts of two providers of which one gets the name that the other gives up."""
     for uuid, state in after.providers.items():
         holder = before.named(state.name)
@@ -122,10 +122,10 @@ def _join_by_name(by_root: dict[str, _Part], before: Snapshot, after: Snapshot) 
             _joined(by_root, roots)
 
 
-def _joined(by_root: dict[str, _Part], roots: Iterable[str]) -> _Part:
+def _joined(by_root: dict[str, _JoinedTrees], roots: Iterable[str]) -> _JoinedTrees:
     """Return the part that has all of these trees."""
     found = {id(part): part for root in roots if (part := by_root.get(root))}
-    first, *others = found.values() or [_Part()]
+    first, *others = found.values() or [_JoinedTrees()]
     for part in others:
         first.roots |= part.roots
         first.changed |= part.changed
@@ -150,7 +150,7 @@ def _content(state: ProviderState | None) -> object:
 
 
 def _change_set(
-    before: Snapshot, after: Snapshot, part: _Part, owners: Mapping[str, _Part]
+    before: Snapshot, after: Snapshot, part: _JoinedTrees, owners: Mapping[str, _JoinedTrees]
 ) -> ChangeSet:
     surroundings = _with_ancestors(before, after, [*part.changed, *part.used])
     # Each provider that changes is in one change set.
@@ -162,7 +162,7 @@ def _change_set(
     return ChangeSet(root, names.get(root, root), *sides)
 
 
-def _excerpt(snapshot: Snapshot, part: _Part, uuids: Iterable[str]) -> Snapshot:
+def _excerpt(snapshot: Snapshot, part: _JoinedTrees, uuids: Iterable[str]) -> Snapshot:
     states = (snapshot.providers.get(uuid) for uuid in uuids)
     consumers = (snapshot.consumers.get(uuid) for uuid in part.consumer_uuids)
     return Snapshot(filter(None, states), filter(None, consumers))

@@ -38,7 +38,7 @@ def read(client: Client, change_set: ChangeSet) -> Snapshot:
         for root in roots
         for provider in resource_provider.list(client, matching=Filter(in_tree=root))
     ]
-    reader = _Reader(client, change_set)
+    reader = _RegionReader(client, change_set)
     states = [reader.state(provider) for provider in listed]
     consumers = {consumer.uuid: consumer for consumer in reader.consumers(states)}
     return Snapshot(filter(None, states), consumers.values())
@@ -54,7 +54,7 @@ def _with_consumers(client: Client, there: Snapshot, change_set: ChangeSet) -> S
     return Snapshot(there.providers.values(), consumers, there.origin)
 
 
-class _Reader:
+class _RegionReader:
     def __init__(self, client: Client, change_set: ChangeSet) -> None:
         self._client = client
         self._before, self._after = change_set.before, change_set.after

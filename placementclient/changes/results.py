@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placementclient.changes.plan import ChangeSet
-from placementclient.changes.summary import Row
+from placementclient.changes.summary import ChangeRow
 from placementclient.client import errors
 from placementclient.model.outcomes import State
 
@@ -43,6 +43,6 @@ class Carried:
 
     tree: ChangeSet
     state: State = State.NOT_STARTED
-    rows: list[Row] = field(default_factory=list)
-    unknown: list[Row] = field(default_factory=list)
+    rows: list[ChangeRow] = field(default_factory=list)
+    unknown: list[ChangeRow] = field(default_factory=list)
     error: errors.PlacementError | None = None

@@ -26,7 +26,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ChangeSummary:
     """How many providers and consumers operations concern.
 
     :param create: providers that are made
@@ -60,7 +60,7 @@ class Summary:
         return f'{providers}; {", ".join(allocations)}'
 
 
-def summary(operations: Iterable[Operation]) -> Summary:
+def summary(operations: Iterable[Operation]) -> ChangeSummary:
     """Count the providers and consumers that operations concern, each of them once."""
     created: set[str] = set()
     changed: set[str] = set()
@@ -84,7 +84,7 @@ def summary(operations: Iterable[Operation]) -> Summary:
                 for change in consumers:
                     held[change.uuid] = held.get(change.uuid, (change.before,))[0], change.after
     kinds = [_kind(before, after) for before, after in held.values()]
-    return Summary(
+    return ChangeSummary(
         len(created),
         len(changed - created - deleted),
         len(deleted),
@@ -104,7 +104,7 @@ def _kind(before: Allocations, after: Allocations) -> str:
 _EMPTY = ProviderState(Provider('', '', 0))
 
 
-class Row(NamedTuple):
+class ChangeRow(NamedTuple):
     """One part of a change, with nothing that stays as it is.
 
     :param object: the name of a provider; ``consumer UUID``
@@ -120,7 +120,7 @@ class Row(NamedTuple):
     after: Any
 
 
-def rows(before: Snapshot, after: Snapshot) -> Iterator[Row]:
+def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     """Return a row for each part of a change: providers as trees are walked, then consumers."""
     names = {
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
@@ -132,27 +132,27 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[Row]:
         name = f'consumer {pair.after.uuid}'
         was, wanted = _parting(pair.before.allocations, pair.after.allocations, names)
         if was != wanted:
-            yield Row(name, 'allocations', was or None, wanted or None)
+            yield ChangeRow(name, 'allocations', was or None, wanted or None)
         if not pair.keeps_owner and pair.before.allocations and pair.after.allocations:
-            yield Row(name, 'owner', _owner(pair.before), _owner(pair.after))
+            yield ChangeRow(name, 'owner', _owner(pair.before), _owner(pair.after))
 
 
 def _of_provider(
     before: ProviderState | None, after: ProviderState | None, names: Mapping[str, str]
-) -> Iterator[Row]:
+) -> Iterator[ChangeRow]:
     known = after or before
     assert known is not None
     name = known.name
     parents = [_parent(state, names) for state in (before, after)]
     if before is None:
-        yield Row(name, 'create', None, {'parent': parents[1]})
+        yield ChangeRow(name, 'create', None, {'parent': parents[1]})
     elif after is None:
-        yield Row(name, 'delete', {'parent': parents[0]}, None)
+        yield ChangeRow(name, 'delete', {'parent': parents[0]}, None)
     else:
         if before.name != name:
-            yield Row(before.name, 'name', before.name, name)
+            yield ChangeRow(before.name, 'name', before.name, name)
         if parents[0] != parents[1]:
-            yield Row(name, 'parent', *parents)
+            yield ChangeRow(name, 'parent', *parents)
     was, wanted = before or _EMPTY, after or _EMPTY
     for each in sorted({*was.inventories, *wanted.inventories}):
         yield from _of_class(name, each, was.inventories.get(each), wanted.inventories.get(each))
@@ -167,24 +167,26 @@ def _parent(state: ProviderState | None, names: Mapping[str, str]) -> str | None
 
 def _of_names(
     provider: str, kind: str, before: frozenset[str], after: frozenset[str]
-) -> Iterator[Row]:
+) -> Iterator[ChangeRow]:
     if before != after:
-        yield Row(provider, kind, sorted(before - after) or None, sorted(after - before) or None)
+        yield ChangeRow(
+            provider, kind, sorted(before - after) or None, sorted(after - before) or None
+        )
 
 
 def _of_class(
     provider: str, name: str, before: Inventory | None, after: Inventory | None
-) -> Iterator[Row]:
+) -> Iterator[ChangeRow]:
     if before is None or after is None:
         if before is not after:
-            yield Row(
+            yield ChangeRow(
                 provider, name, before and chosen_fields(before), after and chosen_fields(after)
             )
         return
     was, wanted = before.as_fields(), after.as_fields()
     for field in was:
         if was[field] != wanted[field]:
-            yield Row(provider, f'{name}:{field}', was[field], wanted[field])
+            yield ChangeRow(provider, f'{name}:{field}', was[field], wanted[field])
 
 
 def chosen_fields(inventory: Inventory) -> dict[str, int | float]:

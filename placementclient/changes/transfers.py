@@ -79,7 +79,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Group:
+class _ProviderGroup:
     """Providers whose inventories change, and the consumers that change on any of them."""
 
     provider_uuids: set[str] = field(default_factory=set)
@@ -89,7 +89,7 @@ class _Group:
 def operations(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Lead from the inventories and allocations of one snapshot to those of another."""
     pairs = list(changed_consumers(before, after))
-    room = _Room(before, after, pairs)
+    room = _TransferRoom(before, after, pairs)
     groups = _groups(room, pairs)
     reshaped = [group for group in groups if group.pairs and room.is_exchange(group)]
     moving = {pair.after.uuid: pair for group in reshaped for pair in group.pairs}
@@ -127,7 +127,7 @@ def _pair(before: Consumer | None, after: Consumer | None) -> Pair:
     return Pair(before, replace(after, generation=before.generation, type=kind))
 
 
-class _Room:
+class _TransferRoom:
     """The inventories that change, and those that are there while allocations are written."""
 
     def __init__(self, before: Snapshot, after: Snapshot, pairs: Iterable[Pair]) -> None:
@@ -145,7 +145,7 @@ class _Room:
                 if gain > 0 or pair.is_release:
                     self._peak.setdefault(uuid, Counter())[name] += gain
 
-    def is_exchange(self, group: _Group) -> bool:
+    def is_exchange(self, group: _ProviderGroup) -> bool:
         """Tell whether some inventory comes while other inventory goes."""
         uuids = group.provider_uuids
         return any(_grows(self.before[uuid], self.after[uuid]) for uuid in uuids) and any(
@@ -210,10 +210,10 @@ def _exactly(amount: int) -> Inventory:
     return Inventory(amount, max_unit=amount)
 
 
-def _groups(room: _Room, pairs: Iterable[Pair]) -> list[_Group]:
+def _groups(room: _TransferRoom, pairs: Iterable[Pair]) -> list[_ProviderGroup]:
     """Return the providers whose inventories change, those together that a consumer ties."""
-    by_provider: dict[str, _Group] = {
-        uuid: _Group({uuid})
+    by_provider: dict[str, _ProviderGroup] = {
+        uuid: _ProviderGroup({uuid})
         for uuid, inventories in room.after.items()
         if inventories != room.before[uuid]
     }
@@ -239,7 +239,7 @@ def _inventories(
 
 
 def _reshape(
-    before: Mapping[str, Inventories], after: Mapping[str, Inventories], group: _Group
+    before: Mapping[str, Inventories], after: Mapping[str, Inventories], group: _ProviderGroup
 ) -> Operation:
     inventories = (
         InventoryChange(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)

@@ -35,7 +35,7 @@ HINT = (
 )
 
 
-class Options:
+class TypedOptions:
     """The session that the options of keystoneauth and the variables that they stand for describe.
 
     :ivar selection: what selects the service, where that is not what the command line says
@@ -73,7 +73,7 @@ class Options:
         return loading.load_session_from_argparse_arguments(given, auth=auth)
 
 
-class Cloud:
+class NamedCloud:
     """The session that a cloud of ``clouds.yaml`` describes.
 
     Options and ``OS_*`` variables win over the cloud's settings, as OpenStackClient's code that is

@@ -125,12 +125,12 @@ class Connection:
         return list(words)
 
     @functools.cached_property
-    def _way(self) -> authentication.Options | authentication.Cloud:
+    def _way(self) -> authentication.TypedOptions | authentication.NamedCloud:
         from placementclient.cli import authentication
 
         is_direct = _is_direct(self._options, self._argv)
         is_cloud = not is_direct and authentication.is_cloud(self._options, self._argv)
-        return (authentication.Cloud if is_cloud else authentication.Options)(self._argv)
+        return (authentication.NamedCloud if is_cloud else authentication.TypedOptions)(self._argv)
 
 
 def _look_for_proxies_once(session: requests.Session) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BROKEN_PIPE = 141
 
 
-class _Formatter(logging.Formatter):
+class _LogFormatter(logging.Formatter):
     """Lines for a terminal or a file, whatever a library logs."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -122,10 +122,10 @@ class Shell(app.App):
         # database.
         logging.getLogger('stevedore').setLevel(logging.CRITICAL)
         logging.getLogger('alembic').setLevel(logging.WARNING)
-        logging.getLogger().handlers[0].setFormatter(_Formatter(self.CONSOLE_MESSAGE_FORMAT))
+        logging.getLogger().handlers[0].setFormatter(_LogFormatter(self.CONSOLE_MESSAGE_FORMAT))
         if self.options.log_file:
             handler = _LogFile(self.options.log_file)
-            handler.setFormatter(_Formatter(self.LOG_FILE_MESSAGE_FORMAT))
+            handler.setFormatter(_LogFormatter(self.LOG_FILE_MESSAGE_FORMAT))
             logging.getLogger().addHandler(handler)
 
     def run(self, argv: list[str]) -> int:

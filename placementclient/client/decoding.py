@@ -50,14 +50,14 @@ def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
     else:
         if decoded:
             answers.check(endpoint, decoded)
-        return Answer(status, decoded or Document(), headers)
+        return Answer(status, decoded or JsonObject(), headers)
     raise errors.InvalidAnswer(
         f'{request} was answered with HTTP {status} but {fault}: '
         'what answers is not a Placement service'
     )
 
 
-class Document(dict[str, Any]):
+class JsonObject(dict[str, Any]):
     """A JSON object of an answer; a key that is missing tells that something else answered."""
 
     def __missing__(self, key: str) -> Any:
@@ -66,14 +66,14 @@ class Document(dict[str, Any]):
         )
 
 
-def _decoded(response: Any) -> Document | None:
+def _decoded(response: Any) -> JsonObject | None:
     """The JSON object of an answer; ``None`` where there is none, whatever the headers say."""
     try:
-        decoded = response.json(object_hook=Document, parse_constant=_refused)
+        decoded = response.json(object_hook=JsonObject, parse_constant=_refused)
         if b'\\ud' in response.content or b'\\uD' in response.content:
             # Half of a pair is no text, and cannot be printed.
             json.dumps(decoded, ensure_ascii=False).encode()
-        return decoded if isinstance(decoded, Document) else None
+        return decoded if isinstance(decoded, JsonObject) else None
     except (ValueError, RecursionError):
         return None
 

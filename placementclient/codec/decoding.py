@@ -55,7 +55,7 @@ def kind_of(content: bytes) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FileSource:
     """What a file holds, and how faults in it are told.
 
     :param path: of the file

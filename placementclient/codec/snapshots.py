@@ -7,7 +7,7 @@ from typing import Annotated, Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from placementclient.codec.decoding import Source, uncollected
+from placementclient.codec.decoding import FileSource, uncollected
 from placementclient.codec.encoding import encoded, member, opened, separated
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Amount, Inventory
@@ -53,7 +53,7 @@ class ConsumerRecord(msgspec.Struct, frozen=True):
     type: str | None
 
 
-class Header(msgspec.Struct, frozen=True, omit_defaults=True):
+class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
     """What precedes the providers."""
 
     format: Literal['placementclient/snapshot']
@@ -61,7 +61,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     origin: Origin | None = None
 
 
-class Document(Header, Generic[P, C], frozen=True, kw_only=True):
+class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True):
     """A whole file.
 
     :param providers: parents before their children
@@ -71,14 +71,14 @@ class Document(Header, Generic[P, C], frozen=True, kw_only=True):
     consumers: dict[str, C]
 
 
-_SKELETON = msgspec.json.Decoder(Document[msgspec.Raw, msgspec.Raw])
+_SKELETON = msgspec.json.Decoder(SnapshotDocument[msgspec.Raw, msgspec.Raw])
 _PROVIDER = msgspec.json.Decoder(ProviderRecord)
 _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
 
 
 def encode(snapshot: Snapshot) -> Iterator[bytes]:
     """The content of a file, in a fixed order."""
-    yield opened(encoded(Header(FORMAT, VERSION, snapshot.origin)), 'providers', b'[')
+    yield opened(encoded(SnapshotHeader(FORMAT, VERSION, snapshot.origin)), 'providers', b'[')
     yield from separated(
         encoded(provider_record(state))
         for root in snapshot.roots()
@@ -99,7 +99,7 @@ def decode(content: bytes, path: str) -> Snapshot:
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else
     """
-    source = Source(path, content, 'snapshot')
+    source = FileSource(path, content, 'snapshot')
     source.check_kind(VERSION)
     document = source.decoded(_SKELETON)
     states = list(_providers(source, document.providers))
@@ -108,7 +108,7 @@ def decode(content: bytes, path: str) -> Snapshot:
     return Snapshot(states, _consumers(source, document.consumers), document.origin)
 
 
-def _providers(source: Source, items: list[msgspec.Raw]) -> Iterator[ProviderState]:
+def _providers(source: FileSource, items: list[msgspec.Raw]) -> Iterator[ProviderState]:
     for index, item in enumerate(items):
         yield provider_state(source.decoded(_PROVIDER, item, f'providers[{index}]'))
 
@@ -127,7 +127,7 @@ def provider_state(record: ProviderRecord) -> ProviderState:
     )
 
 
-def _consumers(source: Source, items: dict[str, msgspec.Raw]) -> Iterator[Consumer]:
+def _consumers(source: FileSource, items: dict[str, msgspec.Raw]) -> Iterator[Consumer]:
     for uuid, item in items.items():
         yield consumer(uuid, source.decoded(_CONSUMER, item, f'consumers.{uuid}'))
 

@@ -41,7 +41,7 @@ class Tables:
         :param types: whether consumers have types, as from microversion 1.38 on
         """
         with self._engine.connect() as connection, self._reading(connection):
-            return _Reading(connection, self._models, roots, types).snapshot()
+            return _TableReading(connection, self._models, roots, types).snapshot()
 
     def _reading(self, connection: Connection) -> Any:
         if connection.dialect.name != 'sqlite':
@@ -50,7 +50,7 @@ class Tables:
         return connection.begin()
 
 
-class _Reading:
+class _TableReading:
     """One transaction: a query for each table, and the values that are made of its rows."""
 
     def __init__(

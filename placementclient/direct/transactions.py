@@ -40,7 +40,7 @@ class Transactions:
         self._application = modules.load('placement.fault_wrap').FaultWrapper(handler)
         self._context = modules.load('placement.context').RequestContext
         self._manager = modules.load('placement.db_api').placement_context_manager
-        self._open = _Open()
+        self._open = _ThreadTransaction()
 
     @property
     def is_open(self) -> bool:
@@ -83,7 +83,7 @@ class Transactions:
         return answer
 
 
-class _Open(threading.local):
+class _ThreadTransaction(threading.local):
     """The transaction of this thread."""
 
     context: Any = None

@@ -29,7 +29,7 @@ MANAGED, ONE_TIME, MIGRATABLE = (
 
 
 @dataclass(slots=True)
-class _Provider:
+class _NewProvider:
     """A provider to be: one physical device, or the functions of one."""
 
     devices: list[Device] = field(default_factory=list)
@@ -85,7 +85,7 @@ def _of_host(
     host: str, devices: Sequence[Device], specs: Sequence[DeviceSpec], snapshot: Snapshot | None
 ) -> tuple[list[Mapping[str, Any]], list[Misfit]]:
     physical = physical_functions(devices)
-    providers: dict[str, _Provider] = {}
+    providers: dict[str, _NewProvider] = {}
     unmanaged: list[Misfit] = []
     for device in devices:
         spec = first(specs, device, physical)
@@ -118,11 +118,13 @@ def _unmanaged(device: Device) -> Misfit:
     )
 
 
-def _add(providers: dict[str, _Provider], device: Device, spec: DeviceSpec) -> None:
+def _add(providers: dict[str, _NewProvider], device: Device, spec: DeviceSpec) -> None:
     is_function = device.type in (VF, VDPA)
     if is_function and not device.parent:
         raise device.error('a virtual function without parent_addr: its provider is not known')
-    provider = providers.setdefault(device.parent if is_function else device.address, _Provider())
+    provider = providers.setdefault(
+        device.parent if is_function else device.address, _NewProvider()
+    )
     there = provider.devices
     if there and (not is_function or there[0].type not in (VF, VDPA)):
         raise device.error(f'is listed together with {there[0].address}, which depends on it')
@@ -166,7 +168,7 @@ def _named_traits(asked: str) -> frozenset[str]:
 
 
 def _consumers(
-    provider: _Provider, snapshot: Snapshot | None, root_uuid: str | None
+    provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Misfit]]:
     """How many of the devices each instance has; instances that hold nothing are left out."""
     counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
@@ -186,7 +188,7 @@ def _consumers(
     return dict(sorted(counted.items())), gone
 
 
-def _to_reserve(host: str, address: str, provider: _Provider) -> Iterator[Misfit]:
+def _to_reserve(host: str, address: str, provider: _NewProvider) -> Iterator[Misfit]:
     """A device that is used once and in use: Nova reserves it, so that nobody gets it uncleaned.
 
     The service grants no allocation on what is reserved, so that this can be done only afterwards.
@@ -201,7 +203,7 @@ def _to_reserve(host: str, address: str, provider: _Provider) -> Iterator[Misfit
 
 
 def _entry(
-    host: str, address: str, provider: _Provider, consumers: Mapping[str, int]
+    host: str, address: str, provider: _NewProvider, consumers: Mapping[str, int]
 ) -> dict[str, Any]:
     total = len(provider.devices)
     inventory = {'total': total, 'max_unit': total}

@@ -193,12 +193,12 @@ def _of_tar(path: str) -> Iterator[Member]:
         raw.seek(0)
         stream: Any = _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw
         # As a stream: what comes later is not looked for, and nothing is held beside one member.
-        bounded = cast(IO[bytes], _Bounded(stream, path))
-        with tarfile.open(fileobj=bounded, mode='r|', tarinfo=_Entry) as archive:
+        bounded = cast(IO[bytes], _BoundedStream(stream, path))
+        with tarfile.open(fileobj=bounded, mode='r|', tarinfo=_BoundedHeader) as archive:
             yield from _entries(archive, path)
 
 
-class _Bounded:
+class _BoundedStream:
     """A stream that ends with an error where an archive has more than a host can have."""
 
     def __init__(self, stream: IO[bytes], path: str) -> None:
@@ -212,11 +212,11 @@ class _Bounded:
         return content
 
 
-class _Entry(tarfile.TarInfo):
+class _BoundedHeader(tarfile.TarInfo):
     """A header that is refused where tarfile would read too much for it."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Entry:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _BoundedHeader:
         entry = super().frombuf(buf, encoding, errors)
         if entry.type in _HEADERS and entry.size > _LARGEST_HEADER:
             raise tarfile.ReadError('a header is too large')

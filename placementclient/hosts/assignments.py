@@ -80,7 +80,7 @@ def of_mediated_devices(
     outcome = Assignments()
     twice = _on_several(hosts)
     for facts in hosts:
-        tree = _Tree(snapshot, facts)
+        tree = _HostTree(snapshot, facts)
         for domain in facts.domains:
             if domain.uuid in twice:
                 continue
@@ -105,7 +105,7 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> As
     outcome = Assignments()
     twice = _on_several(hosts)
     for facts in hosts:
-        tree = _Tree(snapshot, facts)
+        tree = _HostTree(snapshot, facts)
         for domain in facts.domains:
             if domain.uuid in twice:
                 continue
@@ -206,7 +206,7 @@ def _parentage(
     )
 
 
-class _Tree:
+class _HostTree:
     """The consumers of the tree of a host.
 
     :param snapshot: without it there are none
@@ -244,7 +244,7 @@ def _unknown(facts: HostFacts, domain: Domain) -> Misfit:
 
 
 def _compared(
-    tree: _Tree, facts: HostFacts, domain: Domain, rows: Sequence[Assigned]
+    tree: _HostTree, facts: HostFacts, domain: Domain, rows: Sequence[Assigned]
 ) -> Iterator[Misfit]:
     if not rows:
         return
@@ -266,7 +266,7 @@ def _compared(
 
 
 def _without_device(
-    tree: _Tree, facts: HostFacts, names: set[str], known: Mapping[str, object]
+    tree: _HostTree, facts: HostFacts, names: set[str], known: Mapping[str, object]
 ) -> Iterator[Misfit]:
     """The consumers that hold such a class on a host, and have no device there."""
     having = {domain.uuid for domain in facts.domains if domain.mdevs}.union(known)

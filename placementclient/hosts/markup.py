@@ -12,11 +12,11 @@ MOST_LEVELS = 64
 MOST_ELEMENTS = 1_000_000
 
 
-class _TooMuch(Exception):
+class _DocumentTooLarge(Exception):
     """There is more in a document than there may be."""
 
 
-class _Bounded(TreeBuilder):
+class _BoundedTreeBuilder(TreeBuilder):
     """Builds a tree, and stops where it becomes too large."""
 
     def __init__(self) -> None:
@@ -26,9 +26,9 @@ class _Bounded(TreeBuilder):
     def start(self, tag: str, attributes: Any, /) -> Element:
         self._depth, self._count = self._depth + 1, self._count + 1
         if self._depth > MOST_LEVELS:
-            raise _TooMuch('nested too deeply')
+            raise _DocumentTooLarge('nested too deeply')
         if self._count > MOST_ELEMENTS:
-            raise _TooMuch(f'has more than {MOST_ELEMENTS} elements')
+            raise _DocumentTooLarge(f'has more than {MOST_ELEMENTS} elements')
         return super().start(tag, attributes)
 
     def end(self, tag: str, /) -> Element:
@@ -46,13 +46,13 @@ def parsed(content: bytes | str, path: str) -> Element:
     from defusedxml.ElementTree import XMLParser
 
     # Neither entities nor anything from elsewhere, which is what a bomb is made of.
-    parser = XMLParser(target=_Bounded(), forbid_dtd=True)
+    parser = XMLParser(target=_BoundedTreeBuilder(), forbid_dtd=True)
     try:
         parser.feed(content)
         root: Element = parser.close()
     except DefusedXmlException:
         raise errors.BadFile(path, 'declares entities or a document type: not read') from None
-    except _TooMuch as reason:
+    except _DocumentTooLarge as reason:
         raise errors.BadFile(path, str(reason)) from None
     except (SyntaxError, ValueError, RecursionError) as reason:
         line = getattr(reason, 'position', (None,))[0]

@@ -47,7 +47,7 @@ def of_servers(
     return outcome
 
 
-def _policy(record: schema.ServerRecord, place: schema.Place) -> tuple[str, str]:
+def _policy(record: schema.ServerRecord, place: schema.RecordPlace) -> tuple[str, str]:
     """The CPU policy of a server, and what says so; the flavor counts before the image."""
     specs = None
     if isinstance(record.flavor, Mapping):

@@ -13,7 +13,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.resource_request import devices, resources
 
 
-class State(enum.StrEnum):
+class HealState(enum.StrEnum):
     """Where a heal is."""
 
     PLANNED = 'would heal'
@@ -32,7 +32,7 @@ class Heal:
     """
 
     server: ServerDetail
-    state: State
+    state: HealState
     reason: str = ''
     consumer: Consumer | None = None
     resources: Resources = field(default_factory=dict)
@@ -55,7 +55,7 @@ def missing(
             continue
         reason = under_way(server, migrating)
         if reason:
-            yield Heal(server, State.LEFT_ALONE, reason)
+            yield Heal(server, HealState.LEFT_ALONE, reason)
         else:
             yield _judged(snapshot, server, server.node)
 
@@ -75,11 +75,11 @@ def disowned(
             continue
         reason = under_way(server, migrating)
         if reason:
-            yield Heal(server, State.LEFT_ALONE, reason)
+            yield Heal(server, HealState.LEFT_ALONE, reason)
         else:
             own = replace(held, project_id=server.project_id, user_id=server.user_id)
             belongs = f'it belongs to project {held.project_id}, user {held.user_id}'
-            yield Heal(server, State.PLANNED, belongs, own)
+            yield Heal(server, HealState.PLANNED, belongs, own)
 
 
 def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
@@ -97,29 +97,31 @@ def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
 def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
     flavor = server.flavor
     if flavor is None:
-        return Heal(server, State.UNKNOWN, 'its flavor with extra specs is not known')
+        return Heal(server, HealState.UNKNOWN, 'its flavor with extra specs is not known')
     chosen = devices(flavor)
     if chosen:
-        return Heal(server, State.UNKNOWN, f'which devices it has: {", ".join(chosen)}')
+        return Heal(server, HealState.UNKNOWN, f'which devices it has: {", ".join(chosen)}')
     host = snapshot.named(node)
     if host is None:
-        return Heal(server, State.UNKNOWN, f'there is no resource provider {node}')
+        return Heal(server, HealState.UNKNOWN, f'there is no resource provider {node}')
     if any(snapshot.unlisted(state.uuid) for state in snapshot.tree(host.provider.root_uuid)):
         # Allocations from before consumers were recorded, which no request for them shows.
         return Heal(
-            server, State.UNKNOWN, f'{node} has usage that no consumer answers for: it may be its'
+            server,
+            HealState.UNKNOWN,
+            f'{node} has usage that no consumer answers for: it may be its',
         )
     held = resources(flavor, boots_from_volume=server.boots_from_volume)
     if not held:
-        return Heal(server, State.UNKNOWN, 'its flavor asks for nothing')
+        return Heal(server, HealState.UNKNOWN, 'its flavor asks for nothing')
     for name in held:
         reason = _elsewhere(snapshot, host, name)
         if reason:
-            return Heal(server, State.UNKNOWN, reason, resources=held)
+            return Heal(server, HealState.UNKNOWN, reason, resources=held)
     consumer = Consumer(
         server.uuid, {host.uuid: held}, server.project_id, server.user_id, type=INSTANCE
     )
-    return Heal(server, State.PLANNED, consumer=consumer, resources=held)
+    return Heal(server, HealState.PLANNED, consumer=consumer, resources=held)
 
 
 def _elsewhere(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:

@@ -28,7 +28,7 @@ def of(group: str) -> tuple[metadata.EntryPoint, ...]:
     )
 
 
-class Formatter:
+class FormatterEntry:
     """One way to print, as cliff knows it: by its name, with an object that does it."""
 
     def __init__(self, point: metadata.EntryPoint) -> None:
@@ -42,7 +42,7 @@ class Formatters:
     """
 
     def __init__(self, group: str) -> None:
-        self._formatters = {point.name: Formatter(point) for point in of(group)}
+        self._formatters = {point.name: FormatterEntry(point) for point in of(group)}
 
     def names(self) -> list[str]:
         """What ``-f`` can be given."""

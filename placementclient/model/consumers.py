@@ -61,7 +61,7 @@ class Candidate:
     allocations: Allocations
     mappings: Mapping[str, list[str]] = field(default_factory=dict)
 
-    def roots(self, summaries: Mapping[str, Summary]) -> set[str | None]:
+    def roots(self, summaries: Mapping[str, ProviderSummary]) -> set[str | None]:
         """The roots of its providers, without those that only share what they have."""
         used = {uuid: summaries[uuid] for uuid in self.allocations}
         own = [uuid for uuid, summary in used.items() if SHARING_TRAIT not in summary.traits]
@@ -69,7 +69,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ProviderSummary:
     """What a candidate's provider has and what of it is used.
 
     :param resources: ``{resource class: (used, capacity)}``
@@ -83,7 +83,7 @@ class Summary:
     parent_provider_uuid: str | None = None
     root_provider_uuid: str | None = None
 
-    def with_used(self, resources: Resources) -> Summary:
+    def with_used(self, resources: Resources) -> ProviderSummary:
         """The same, where so much more is used."""
         return replace(
             self,

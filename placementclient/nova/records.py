@@ -12,7 +12,7 @@ from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
 from placementclient.model.servers import Server, ServerDetail, ServerMigration
 from placementclient.nova import schema
-from placementclient.nova.schema import Place
+from placementclient.nova.schema import RecordPlace
 
 #: What ``GET /servers/detail`` answers an administrator, by the names of the fields.
 _DETAILS = {
@@ -69,7 +69,7 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
     return found
 
 
-def _servers(document: Any, path: str) -> Iterator[tuple[Place, schema.ServerRecord]]:
+def _servers(document: Any, path: str) -> Iterator[tuple[RecordPlace, schema.ServerRecord]]:
     return schema.decoded(
         document, 'servers', path, schema.ServerRecord, lambda r: (r.server_uuid,)
     )
@@ -92,7 +92,7 @@ def _undetailed(record: Mapping[str, Any]) -> list[str]:
 
 
 def _server_detail(
-    record: schema.ServerRecord, place: Place, flavors: Mapping[str, Flavor]
+    record: schema.ServerRecord, place: RecordPlace, flavors: Mapping[str, Flavor]
 ) -> ServerDetail:
     embedded = record.flavor
     if not isinstance(embedded, Mapping):
@@ -100,7 +100,7 @@ def _server_detail(
     if 'id' in embedded:
         flavor = flavors.get(str(embedded['id']))
     elif 'extra_specs' in embedded:
-        inside = Place(place.path, f'{place.name}.flavor')
+        inside = RecordPlace(place.path, f'{place.name}.flavor')
         flavor = _flavor(schema.convert(embedded, schema.FlavorRecord, inside), inside)
     else:
         # The policy of the cloud keeps them back.
@@ -238,7 +238,7 @@ def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
     }
 
 
-def _flavors(document: Any, path: str) -> Iterator[tuple[Place, schema.FlavorRecord]]:
+def _flavors(document: Any, path: str) -> Iterator[tuple[RecordPlace, schema.FlavorRecord]]:
     return schema.decoded(
         document,
         'flavors',
@@ -248,7 +248,7 @@ def _flavors(document: Any, path: str) -> Iterator[tuple[Place, schema.FlavorRec
     )
 
 
-def _flavor(record: schema.FlavorRecord, place: Place) -> Flavor:
+def _flavor(record: schema.FlavorRecord, place: RecordPlace) -> Flavor:
     name = place.required('Name', record.name, record.originalname)
     specs = record.properties if record.extraspecs is None else record.extraspecs
     if not isinstance(specs, Mapping):

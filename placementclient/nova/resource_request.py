@@ -48,7 +48,7 @@ _DEVICES = ('accel:device_profile', 'pci_passthrough:alias')
 _DEVICE_CLASSES = ('VGPU',)
 
 
-class _Group:
+class _OpenGroup:
     """A group of a request while it is put together."""
 
     def __init__(self) -> None:
@@ -89,11 +89,11 @@ def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
     :param is_owned: whether every nova-compute is of 34 or later: from then on the scheduler
         requires OWNER_NOVA on the root of a host (``owner_nova_filter``)
     """
-    groups: dict[str, _Group] = {'': _Group()}
+    groups: dict[str, _OpenGroup] = {'': _OpenGroup()}
     for key, value in flavor.extra_specs.items():
         if match := _EXTRA_SPEC.fullmatch(key):
             kind, suffix, name = match.groups()
-            group = groups.setdefault(suffix or '', _Group())
+            group = groups.setdefault(suffix or '', _OpenGroup())
             (group.add_resource if kind == 'resources' else group.add_trait)(name, value)
     common, specs = groups[''], flavor.extra_specs
     _add_cpus(common, flavor)
@@ -157,7 +157,7 @@ def _disk(flavor: Flavor) -> int:
     return flavor.disk + flavor.ephemeral + swap
 
 
-def _add_cpus(group: _Group, flavor: Flavor) -> None:
+def _add_cpus(group: _OpenGroup, flavor: Flavor) -> None:
     specs = flavor.extra_specs
     policy = specs.get('hw:cpu_policy')
     if policy in ('dedicated', 'mixed'):
@@ -200,7 +200,7 @@ def _span(text: str) -> range:
     return range(int(first), int(last) + 1)
 
 
-def _add_features(group: _Group, specs: Mapping[str, str]) -> None:
+def _add_features(group: _OpenGroup, specs: Mapping[str, str]) -> None:
     """What extra specs of other names ask for."""
     for key, traits in _TRAITS.items():
         if trait := traits.get(specs.get(key, '')):

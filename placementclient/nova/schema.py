@@ -138,7 +138,7 @@ class QuotaRecord(msgspec.Struct):
     ram: Limit | None = None
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """The place of a record, for errors.
 
     :param path: of the file, or the service
@@ -185,7 +185,7 @@ def decoded(
     path: str,
     kind: type[T],
     ids: Callable[[T], tuple[Hashable, ...]],
-) -> Iterator[tuple[Place, T]]:
+) -> Iterator[tuple[RecordPlace, T]]:
     """The records of a list, each with its place.
 
     :param document: a list, or the object that the API puts around it
@@ -195,7 +195,7 @@ def decoded(
     """
     seen: dict[tuple[int, Hashable], str] = {}
     for index, record in enumerate(listed(document, key, path)):
-        place = Place(path, f'{key}[{index}]')
+        place = RecordPlace(path, f'{key}[{index}]')
         found = convert(record, kind, place)
         for names in enumerate(ids(found)):
             if names[1] is not None and seen.setdefault(names, place.name) != place.name:
@@ -203,7 +203,7 @@ def decoded(
         yield place, found
 
 
-def convert(record: Mapping[str, Any], kind: type[T], place: Place) -> T:
+def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
     """A record as a struct; what has no value is left out.
 
     :raises errors.BadFile: if a field is of another type, or out of range

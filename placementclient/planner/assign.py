@@ -24,7 +24,7 @@ from placementclient.planner.target.assignment import (
     ConsumerItem,
     Transfer,
 )
-from placementclient.planner.target.known import HoldingKey, Known
+from placementclient.planner.target.known import HoldingKey, KnownAmount
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
 
@@ -33,7 +33,7 @@ def assign(
     overlay: SnapshotOverlay,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, Sequence[Known]],
+    known: Mapping[HoldingKey, Sequence[KnownAmount]],
     timeout: float = TIMEOUT,
 ) -> Assignment:
     """Find a place for all that the consumers of a tree hold on its sources.
@@ -47,7 +47,7 @@ def assign(
     if isinstance(found, Impossible):
         raise Refused(*diagnose(target_state, problem, items, found))
     if isinstance(found, OutOfTime):
-        raise Refused([infeasibility.Undetermined(target_state.root.name, timeout)])
+        raise Refused([infeasibility.UNDETERMINED(target_state.root.name, timeout)])
     return assignment_of(target_state, problem.consumer_items, found)
 
 
@@ -55,7 +55,7 @@ def prepared(
     overlay: SnapshotOverlay,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, Sequence[Known]],
+    known: Mapping[HoldingKey, Sequence[KnownAmount]],
 ) -> tuple[AssignmentProblem, list[Item]]:
     """The assignment problem of a tree, and its items.
 
@@ -102,7 +102,7 @@ def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
         usage = state.usages.get(name, 0)
         if usage > listed:
             hidden.append(
-                infeasibility.HiddenAllocations(
+                infeasibility.HIDDEN_ALLOCATIONS(
                     target_state.root.name, state.name, name, usage, listed
                 )
             )

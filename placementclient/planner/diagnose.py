@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from placementclient.planner.infeasibility import (
-    BadAmount,
+    BAD_AMOUNT,
+    PACKING,
+    SHORTFALL,
+    TOO_LARGE,
     Cause,
-    Packing,
-    Shortfall,
     Slack,
-    TooLarge,
 )
 from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
@@ -75,13 +75,13 @@ class _Diagnosis:
                     continue
                 largest = max(bin_.max_unit - held for bin_, held in bins)
                 if amount > largest:
-                    yield TooLarge(self._tree, consumer_item.consumer.uuid, name, amount, largest)
+                    yield TOO_LARGE(self._tree, consumer_item.consumer.uuid, name, amount, largest)
                 else:
                     units = tuple(
                         (self._name(where), bin_.min_unit, bin_.max_unit, bin_.step_size)
                         for (where, _), (bin_, _) in zip(demands, bins, strict=True)
                     )
-                    yield BadAmount(self._tree, consumer_item.consumer.uuid, name, amount, units)
+                    yield BAD_AMOUNT(self._tree, consumer_item.consumer.uuid, name, amount, units)
 
     def overflows(self) -> Iterator[Cause]:
         """Places to which assignments alone send more than there is room for."""
@@ -139,7 +139,7 @@ class _Diagnosis:
         else:
             named = {self._name(where): free[where] for where in sorted(wheres)}
             amounts_left = tuple(sorted(demands, reverse=True))
-            yield Packing(self._tree, scarcest, amounts_left, named, minimal)
+            yield PACKING(self._tree, scarcest, amounts_left, named, minimal)
 
     def _rivals(self, index: int) -> tuple[int, ...]:
         wanted = {demand.bin for option in self._items[index].options for demand in option}
@@ -152,10 +152,10 @@ class _Diagnosis:
 
     def _shortfall(
         self, wheres: Sequence[int], need: int, free: int, mapped: bool = False
-    ) -> Shortfall:
+    ) -> Cause:
         providers = tuple(self._name(where) for where in wheres)
         name = self._problem.wheres[wheres[0]][1]
-        return Shortfall(self._tree, providers, name, need, free, mapped)
+        return SHORTFALL(self._tree, providers, name, need, free, mapped)
 
     def _name(self, where: int) -> str:
         return self._target_state.providers[self._problem.wheres[where][0]].name

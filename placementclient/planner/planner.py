@@ -13,29 +13,29 @@ from placementclient.model.providers import Provider
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.infeasibility import (
+    OPEN,
+    UNDECIDABLE,
+    UNDETERMINED,
     Cause,
     OpenRow,
     Refused,
     Slack,
-    SpecFault,
-    Undecidable,
-    Undetermined,
 )
 from placementclient.planner.plan.plan import LeftOut, Notice, Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec import check, selection
-from placementclient.planner.spec.assignments import Row
-from placementclient.planner.spec.values import Selection, Spec
+from placementclient.planner.spec.assignments import AssignmentRow
+from placementclient.planner.spec.values import Spec, TreeSelection
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.tree_groups import Outcome, TreeGroups, TreePlanner
+from placementclient.planner.tree_groups import TreeGroups, TreeOutcome, TreePlanner
 
 
 def make(
     snapshot: Snapshot,
     spec: Spec,
-    assignments: Sequence[Row] = (),
+    assignments: Sequence[AssignmentRow] = (),
     *,
     trees: Collection[str] = (),
     listed: Collection[Provider] | None = None,
@@ -101,7 +101,7 @@ class _Maker:
         self,
         snapshot: Snapshot,
         spec: Spec,
-        rows: Sequence[Row],
+        rows: Sequence[AssignmentRow],
         solver_timeout: float,
         migrations: Sequence[ServerMigration] | None,
     ) -> None:
@@ -115,7 +115,7 @@ class _Maker:
         self.causes: list[Cause] = []
         self.slack: list[Slack] = []
         self.undecided: list[OpenRow] = []
-        self.unproved: list[Undetermined | Undecidable] = []
+        self.unproved: list[Cause] = []
         self.faults, self.row_faults = cursors.Faults(), cursors.Faults()
         self.entries: set[str] = set()
         self._groups = TreeGroups(self._planner)
@@ -135,7 +135,7 @@ class _Maker:
         try:
             target_state = build_target_state(self.overlay, self.spec, root)
         except Refused as refusal:
-            self._record(Outcome(root, refusal=refusal))
+            self._record(TreeOutcome(root, refusal=refusal))
             return
         self.entries |= target_state.entries
         known = None
@@ -151,7 +151,7 @@ class _Maker:
         for outcome in self._groups.plan():
             self._record(outcome)
 
-    def _record(self, outcome: Outcome) -> None:
+    def _record(self, outcome: TreeOutcome) -> None:
         root, refusal, assignment = outcome.root, outcome.refusal, outcome.assignment
         if refusal is not None:
             self.causes += refusal.causes
@@ -164,9 +164,9 @@ class _Maker:
             self.undecided += assignment.undecided
             if unproved := len(assignment.unproved):
                 self.unproved.append(
-                    Undecidable(root.name, outcome.doubt, unproved)
+                    UNDECIDABLE(root.name, outcome.doubt, unproved)
                     if outcome.doubt
-                    else Undetermined(root.name, self._solver_timeout, unproved)
+                    else UNDETERMINED(root.name, self._solver_timeout, unproved)
                 )
             self.trees.append(outcome.tree)
 
@@ -178,7 +178,7 @@ class _Maker:
         """
         # Several moves may meet the same obstacle.
         causes = [*{str(cause): cause for cause in self.causes}.values()]
-        certain = [cause for cause in causes if not isinstance(cause, Undetermined | Undecidable)]
+        certain = [cause for cause in causes if cause.kind not in OPEN]
         if certain:
             raise errors.Infeasible(certain, self.slack)
         if causes:
@@ -190,9 +190,9 @@ class _Maker:
         :param partial: whether only some of its trees were asked for
         :raises errors.BadFile: with all faults, equal ones of several trees as one
         """
-        by_place: dict[tuple[str | int, ...], list[SpecFault]] = {}
+        by_place: dict[tuple[str | int, ...], list[Cause]] = {}
         for cause in self.causes:
-            if isinstance(cause, SpecFault):
+            if cause.keys is not None:
                 by_place.setdefault(cause.keys, []).append(cause)
         self.faults.found += [
             self.spec.error(sentence, *keys)
@@ -253,7 +253,7 @@ def _nothing_selected(spec: Spec) -> errors.BadFile:
     return spec.error('selects no tree: no root meets all conditions', 'trees')
 
 
-def _meets(root: ProviderState, selection: Selection) -> bool:
+def _meets(root: ProviderState, selection: TreeSelection) -> bool:
     return (
         (
             not selection.names

@@ -9,14 +9,14 @@ from placementclient.client import errors
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import infeasibility
 from placementclient.planner.assign import assign
-from placementclient.planner.infeasibility import BadRow, Refused
+from placementclient.planner.infeasibility import BAD_ROW, Refused
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.solve.search import TIMEOUT
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import (
     HoldingKey,
-    Known,
+    KnownAmount,
     KnownAssignments,
     held,
     rows_by_key,
@@ -53,7 +53,7 @@ def replan(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
         known |= _kept(overlay, target_state, tree)
         return _planned(overlay, target_state, plan.spec, known)
     except errors.BadFile as reason:
-        raise errors.Infeasible([BadRow(tree.root_provider_name, str(reason))]) from None
+        raise errors.Infeasible([BAD_ROW(tree.root_provider_name, str(reason))]) from None
     except Refused as refusal:
         raise _error(refusal) from None
 
@@ -85,7 +85,7 @@ def rollback(live: Snapshot, plan: Plan, tree: TreePlan) -> TreePlan:
 
 
 def _error(refusal: Refused) -> errors.Infeasible | errors.Undetermined:
-    if all(isinstance(cause, infeasibility.Undetermined) for cause in refusal.causes):
+    if all(cause.kind == infeasibility.UNDETERMINED.name for cause in refusal.causes):
         return errors.Undetermined(refusal.causes)
     return errors.Infeasible(refusal.causes, refusal.slack)
 
@@ -94,7 +94,7 @@ def _planned(
     overlay: SnapshotOverlay,
     target_state: TargetState,
     spec: Spec,
-    known: Mapping[HoldingKey, list[Known]],
+    known: Mapping[HoldingKey, list[KnownAmount]],
     back: tuple[tuple[str, ...], ...] | None = None,
 ) -> TreePlan:
     """Assign and compose.
@@ -108,7 +108,7 @@ def _planned(
     if assignment.unproved:
         unproved = len(assignment.unproved)
         raise errors.Undetermined(
-            [infeasibility.Undetermined(target_state.root.name, TIMEOUT, unproved)]
+            [infeasibility.UNDETERMINED(target_state.root.name, TIMEOUT, unproved)]
         )
     return compose(overlay, target_state, assignment, spec, backwards=back is not None)
 
@@ -116,7 +116,7 @@ def _planned(
 def _root(overlay: SnapshotOverlay, tree: TreePlan) -> ProviderState:
     root = overlay.state(tree.root_provider_uuid)
     if root is None:
-        raise Refused([infeasibility.NoSource(tree.root_provider_name, tree.root_provider_name)])
+        raise Refused([infeasibility.NO_SOURCE(tree.root_provider_name, tree.root_provider_name)])
     return root
 
 
@@ -126,13 +126,13 @@ def _refuse_occupied(overlay: SnapshotOverlay, tree: TreePlan) -> None:
         state = overlay.find(change.name)
         if state is not None and (state.inventories or state.usages):
             reason = f'{change.name}, which the plan makes, is there and not empty'
-            raise Refused([BadRow(tree.root_provider_name, reason)])
+            raise Refused([BAD_ROW(tree.root_provider_name, reason)])
 
 
 def _kept(
     overlay: SnapshotOverlay, target_state: TargetState, tree: TreePlan
-) -> dict[HoldingKey, list[Known]]:
-    kept: dict[HoldingKey, list[Known]] = {}
+) -> dict[HoldingKey, list[KnownAmount]]:
+    kept: dict[HoldingKey, list[KnownAmount]] = {}
     for key, rows in rows_by_key(tree, backwards=False).items():
         places = target_state.places.get(key.where, [])
         if held(overlay, key) != sum(row.amount for row in rows) or not places:
@@ -143,6 +143,6 @@ def _kept(
             place = by_name.get((row.to_provider or '', row.to_resource_class))
             if place is None:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
-                raise Refused([BadRow(target_state.root.name, reason)])
-            kept[key].append(Known(place, row.amount, row.label, row.evidence))
+                raise Refused([BAD_ROW(target_state.root.name, reason)])
+            kept[key].append(KnownAmount(place, row.amount, row.label, row.evidence))
     return kept

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.planner.infeasibility import Cause, Unacceptable
+from placementclient.planner.infeasibility import UNACCEPTABLE, Cause
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
@@ -102,7 +102,7 @@ def barred(
                 for name, amount in consumer.allocations[uuid].items():
                     inventory = provider.before.inventories.get(name)
                     if inventory is not None and not inventory.admits(amount):
-                        late[consumer.uuid] = Unacceptable(
+                        late[consumer.uuid] = UNACCEPTABLE(
                             target_state.root.name, consumer.uuid, provider.name, name, amount
                         )
     return found

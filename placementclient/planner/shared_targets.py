@@ -17,11 +17,11 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.assign import assignment_of, prepared
 from placementclient.planner.infeasibility import (
+    SHARED_SHORTAGE,
+    UNDECIDABLE,
+    UNDETERMINED,
     OpenRow,
     Refused,
-    SharedShortage,
-    Undecidable,
-    Undetermined,
 )
 from placementclient.planner.plan.plan import Label, PlannedRow
 from placementclient.planner.shared_consumers import barred, is_judged_by_order
@@ -29,7 +29,7 @@ from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import HoldingKey, Known, KnownAssignments
+from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
 
@@ -45,13 +45,15 @@ class TreeAssignment(NamedTuple):
     target_state: TargetState
     assignment: Assignment
 
-    def known(self) -> dict[HoldingKey, list[Known]]:
+    def known(self) -> dict[HoldingKey, list[KnownAmount]]:
         """The same, as what is known when the tree is planned by itself."""
-        known: dict[HoldingKey, list[Known]] = {}
+        known: dict[HoldingKey, list[KnownAmount]] = {}
         for key, row, where in self.places():
             places = self.target_state.places[key.where]
             place = next(place for place in places if place.where == where)
-            known.setdefault(key, []).append(Known(place, row.amount, row.label, row.evidence))
+            known.setdefault(key, []).append(
+                KnownAmount(place, row.amount, row.label, row.evidence)
+            )
         return known
 
     def places(self) -> Iterator[tuple[HoldingKey, PlannedRow, Where | None]]:
@@ -160,18 +162,18 @@ def decide_together(
             if root in merged.written_in(uuid)
         ]:
             raise Refused(causes)
-    rows: dict[HoldingKey, Sequence[Known]] = {}
+    rows: dict[HoldingKey, Sequence[KnownAmount]] = {}
     for target_state in target_states:
         rows |= known.match(overlay, target_state)
     problem, items = prepared(overlay, merged, spec, rows)
     if sum(len(option) for item in items for option in item.options) > MAX_DEMANDS:
-        raise Refused([Undecidable(name, 'too many consumers share targets with other trees')])
+        raise Refused([UNDECIDABLE(name, 'too many consumers share targets with other trees')])
     found = search(problem.bins, items, timeout)
     if isinstance(found, Impossible):
         shared = tuple(sorted(merged.providers[uuid].name for uuid in shared_by(target_states[-1])))
-        raise Refused([SharedShortage(name, shared, len(roots) - 1)])
+        raise Refused([SHARED_SHORTAGE(name, shared, len(roots) - 1)])
     if not isinstance(found, list):
-        raise Refused([Undetermined(name, timeout)])
+        raise Refused([UNDETERMINED(name, timeout)])
     if order_matters:
         found = [
             replace(decision, forced=False, proved=False) if len(item.options) > 1 else decision

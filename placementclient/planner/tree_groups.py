@@ -11,11 +11,11 @@ from placementclient.model.snapshots import ProviderState
 from placementclient.planner import shared_targets
 from placementclient.planner.assign import assign
 from placementclient.planner.infeasibility import (
+    OPEN,
+    UNDECIDABLE,
     Cause,
     OpenRow,
     Refused,
-    Undecidable,
-    Undetermined,
 )
 from placementclient.planner.plan.plan import Label, TreePlan
 from placementclient.planner.shared_consumers import SharedConsumers
@@ -23,7 +23,7 @@ from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import HoldingKey, Known, KnownAssignments
+from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
 from placementclient.planner.tree_plan import compose
@@ -40,7 +40,7 @@ _NO_ORDER = 'the trees that share targets fit together, but no order of them was
 
 
 @dataclass(slots=True)
-class Outcome:
+class TreeOutcome:
     """What came of a tree: its plan, with the assignment behind it, or why there is none.
 
     :param doubt: why it is not proved that unproved rows have nowhere else to go, if time is not
@@ -73,8 +73,8 @@ class TreePlanner:
         self,
         root: ProviderState,
         target_state: TargetState | None = None,
-        known: Mapping[HoldingKey, Sequence[Known]] | None = None,
-    ) -> Outcome:
+        known: Mapping[HoldingKey, Sequence[KnownAmount]] | None = None,
+    ) -> TreeOutcome:
         """Plan a tree on top of those before it.
 
         :param target_state: if that is known
@@ -89,10 +89,10 @@ class TreePlanner:
                 self.overlay, target_state, assignment, self.spec, migrations=self.migrations
             )
         except Refused as refusal:
-            return Outcome(root, refusal=refusal)
+            return TreeOutcome(root, refusal=refusal)
         if tree.operations():
             self.overlay.commit(tree)
-        return Outcome(root, tree, assignment)
+        return TreeOutcome(root, tree, assignment)
 
 
 class TreeGroups:
@@ -125,7 +125,7 @@ class TreeGroups:
             self._choosing.add(root)
         return True
 
-    def plan(self) -> Iterator[Outcome]:
+    def plan(self) -> Iterator[TreeOutcome]:
         """Plan the trees that have something in common, group by group."""
         targets = frozenset[str]().union(*self._sharing.values())
         owners = self._owners(targets)
@@ -142,7 +142,7 @@ class TreeGroups:
         states = [state for target in targets if (state := self._planner.overlay.state(target))]
         return {self._planner.overlay.root_of(state) for state in states}
 
-    def _in_order(self, roots: Sequence[ProviderState]) -> list[Outcome] | None:
+    def _in_order(self, roots: Sequence[ProviderState]) -> list[TreeOutcome] | None:
         """Plan trees one after the other; ``None``: the order may decide what becomes of them."""
         before = self._planner.overlay.fork()
         if len(roots) > 1 and not self._choosing.isdisjoint(root.uuid for root in roots):
@@ -153,7 +153,7 @@ class TreeGroups:
             return None
         return outcomes
 
-    def _chained(self, roots: Sequence[ProviderState]) -> list[Outcome] | None:
+    def _chained(self, roots: Sequence[ProviderState]) -> list[TreeOutcome] | None:
         """Refuse trees that move to another one of them; ``None``: they do not."""
         owners = self._owners({each for root in roots for each in self._sharing[root.uuid]})
         chained = [root.name for root in roots if root.uuid in owners]
@@ -161,9 +161,11 @@ class TreeGroups:
             return None
         name = chained[0]
         reason = _CHAINED.format(name)
-        return [Outcome(root, refusal=Refused([Undecidable(root.name, reason)])) for root in roots]
+        return [
+            TreeOutcome(root, refusal=Refused([UNDECIDABLE(root.name, reason)])) for root in roots
+        ]
 
-    def _together(self, roots: Sequence[ProviderState]) -> list[Outcome]:
+    def _together(self, roots: Sequence[ProviderState]) -> list[TreeOutcome]:
         """Plan trees together, as many as go, in an order in which each can be carried out."""
         before = self._planner.overlay.fork()
         orders = shared_targets.orders(self._planner.overlay, self._planner.spec, roots)
@@ -189,7 +191,7 @@ class TreeGroups:
 
     def _as_many_as_go(
         self, roots: Sequence[ProviderState], before: SnapshotOverlay, doubt: str
-    ) -> list[Outcome]:
+    ) -> list[TreeOutcome]:
         """Plan those trees together that fit together."""
         chosen, decided = list[ProviderState](), list[TreeAssignment]()
         refused = dict[str, Refused]()
@@ -205,7 +207,7 @@ class TreeGroups:
         if outcomes is None:
             return self._one_by_one(roots, before)
         left = [root for root in roots if root.uuid in refused]
-        return outcomes + [Outcome(root, refusal=refused[root.uuid]) for root in left]
+        return outcomes + [TreeOutcome(root, refusal=refused[root.uuid]) for root in left]
 
     def _decided(
         self, roots: Sequence[ProviderState], doubt: str, *, in_order: bool = False
@@ -223,7 +225,9 @@ class TreeGroups:
         except Refused as refusal:
             return refusal
 
-    def _one_by_one(self, roots: Sequence[ProviderState], before: SnapshotOverlay) -> list[Outcome]:
+    def _one_by_one(
+        self, roots: Sequence[ProviderState], before: SnapshotOverlay
+    ) -> list[TreeOutcome]:
         """Plan trees that do not fit as one: in the first order in which each of them fits.
 
         That no order fits is certain only if no tree had a choice that the next ones depend on.
@@ -240,9 +244,9 @@ class TreeGroups:
         self._planner.overlay = before
         if is_certain:
             return [self._planner.plan(root) for root in roots]
-        return self._doubted(roots, Undecidable(roots[-1].name, _NO_ORDER))
+        return self._doubted(roots, UNDECIDABLE(roots[-1].name, _NO_ORDER))
 
-    def _concerns_others(self, outcome: Outcome) -> bool:
+    def _concerns_others(self, outcome: TreeOutcome) -> bool:
         """Whether a tree has a choice that other trees may depend on."""
         assignment, overlay = outcome.assignment, self._planner.overlay
         if assignment is None:
@@ -255,12 +259,12 @@ class TreeGroups:
 
     def _in_some_order(
         self, roots: Sequence[ProviderState], decided: Sequence[TreeAssignment], doubt: str
-    ) -> list[Outcome] | None:
+    ) -> list[TreeOutcome] | None:
         """Plan trees of which it is known where everything goes; ``None``: no order was found.
 
         :param doubt: why it may not be proved that there is nowhere else to go
         """
-        outcomes = list[Outcome]()
+        outcomes = list[TreeOutcome]()
         waiting = list(zip(roots, decided, strict=True))
         while waiting:
             late = []
@@ -275,7 +279,7 @@ class TreeGroups:
             waiting = late
         return outcomes
 
-    def _doubted(self, roots: Sequence[ProviderState], doubt: Cause | None) -> list[Outcome]:
+    def _doubted(self, roots: Sequence[ProviderState], doubt: Cause | None) -> list[TreeOutcome]:
         """Plan trees one after the other. What rests on the choices of others is not certain.
 
         :param doubt: why it is not known whether they fit; ``None``: they do not
@@ -288,7 +292,7 @@ class TreeGroups:
                 self._without_proof(outcome)
         return outcomes
 
-    def _without_proof(self, outcome: Outcome) -> Outcome:
+    def _without_proof(self, outcome: TreeOutcome) -> TreeOutcome:
         """The same, of which nothing is forced if some of it has a choice."""
         if outcome.tree and outcome.assignment and outcome.root.uuid in self._choosing:
             outcome.tree, forced = _without_proof(outcome.tree)
@@ -300,7 +304,7 @@ class TreeGroups:
 def _open_cause(refusal: Refused) -> Cause | None:
     """Why it is not known whether there is a plan; ``None``: there is none."""
     causes = refusal.causes
-    if all(isinstance(cause, Undetermined | Undecidable) for cause in causes):
+    if all(cause.kind in OPEN for cause in causes):
         return causes[0]
     return None
 

@@ -26,7 +26,7 @@ def healed(
     :param migrating: the UUIDs of the servers of which a migration is not over
     :param types: whether the service stores the types of consumers
     """
-    room = _Room(snapshot)
+    room = _HostRoom(snapshot)
     consumers, notes = dict(snapshot.consumers), list[Note]()
     for heal in (*missing(snapshot, servers, migrating), *disowned(snapshot, servers, migrating)):
         uuid, wanted = heal.server.uuid, heal.consumer
@@ -39,7 +39,7 @@ def healed(
     return Snapshot(snapshot.providers.values(), consumers.values(), snapshot.origin), notes
 
 
-class _Room:
+class _HostRoom:
     """The capacity that is left on hosts, while servers get their allocations one by one."""
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from placementclient.insight.capacity.fits import Fits
-from placementclient.insight.capacity.totals import Line
+from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.flavors import Flavor
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
@@ -29,7 +29,7 @@ _FITS = Columns(
 )
 
 
-def lines(found: Iterable[Line], by: str) -> Output:
+def lines(found: Iterable[TotalsLine], by: str) -> Output:
     """What there is, by tree, aggregate or class."""
     columns = Columns(Column('resource_class'))
     if by != 'class':

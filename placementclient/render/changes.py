@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.changes.results import Carried, Note
-from placementclient.changes.summary import Row
+from placementclient.changes.summary import ChangeRow
 from placementclient.client.printable import printable
 from placementclient.model.outcomes import State
 from placementclient.render.columns import Output
@@ -19,7 +19,7 @@ PLANNED = ('object', 'change', 'before', 'after')
 CARRIED = (*PLANNED, 'state', 'reason')
 
 
-def planned(rows: Iterable[Row], notes: Sequence[Note] | None = None) -> Output:
+def planned(rows: Iterable[ChangeRow], notes: Sequence[Note] | None = None) -> Output:
     """Return the parts of a change.
 
     :param notes: the things that the command leaves as they are; ``None`` for a command that has
@@ -66,7 +66,7 @@ def with_refused(output: Output, reasons: Mapping[str, str]) -> Output:
     return names, [*rows, *refused]
 
 
-def lines(rows: Iterable[Row]) -> list[str]:
+def lines(rows: Iterable[ChangeRow]) -> list[str]:
     """Return the table as text, for a question on a terminal."""
     from prettytable import PrettyTable  # takes long to load
 
@@ -77,5 +77,5 @@ def lines(rows: Iterable[Row]) -> list[str]:
     return table.get_string().splitlines()
 
 
-def _cells(row: Row) -> tuple[str, str, Facts, Facts]:
+def _cells(row: ChangeRow) -> tuple[str, str, Facts, Facts]:
     return row.object, row.change, Facts(row.before), Facts(row.after)

@@ -10,15 +10,15 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.render.facts import Amounts, Groups
+from placementclient.render.facts import AmountFacts, Groups
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import (
         Candidate,
         Consumer,
         Holding,
+        ProviderSummary,
         Resources,
-        Summary,
         Usage,
     )
 
@@ -100,7 +100,7 @@ def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
 
 def candidates(
     found: Iterable[Candidate],
-    summaries: Mapping[str, Summary],
+    summaries: Mapping[str, ProviderSummary],
     version: Microversion,
     *,
     long: bool,
@@ -115,7 +115,7 @@ def candidates(
 
 def claimed(
     found: Iterable[Candidate],
-    summaries: Mapping[str, Summary],
+    summaries: Mapping[str, ProviderSummary],
     names: Mapping[str, str],
     version: Microversion,
 ) -> Output:
@@ -137,15 +137,15 @@ def relocated(consumer: Consumer, names: Mapping[str, str], version: Microversio
     :param names: by UUID
     """
     items = [
-        (uuid, Amounts(dict(held)), consumer, names.get(uuid, ''))
+        (uuid, AmountFacts(dict(held)), consumer, names.get(uuid, ''))
         for uuid, held in consumer.allocations.items()
     ]
     return RELOCATED.rows(items, version)
 
 
 def _numbered(
-    found: Iterable[Candidate], summaries: Mapping[str, Summary], first: int
-) -> list[tuple[int, str, Resources, Candidate, Summary]]:
+    found: Iterable[Candidate], summaries: Mapping[str, ProviderSummary], first: int
+) -> list[tuple[int, str, Resources, Candidate, ProviderSummary]]:
     return [
         (number, uuid, resources, candidate, summaries[uuid])
         for number, candidate in enumerate(found, first)
@@ -241,6 +241,6 @@ CLAIMED = _claimed({}).names
 #: Items are :class:`placementclient.model.consumers.Holding`.
 HOLDING = Columns(
     Column('consumer', attrgetter('consumer_uuid')),
-    Column('resources', lambda holding: Amounts(dict(holding.resources))),
+    Column('resources', lambda holding: AmountFacts(dict(holding.resources))),
     Column('consumer_generation', since=Microversion(1, 28)),
 )

@@ -21,7 +21,7 @@ class Facts(columns.FormattableColumn[Any]):
         return self._value
 
 
-class Amounts(Facts):
+class AmountFacts(Facts):
     """``{'VCPU': 4, 'VGPU': 1}``, in a table ``VCPU=4, VGPU=1``."""
 
     def human_readable(self) -> str:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from placementclient.client.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.completeness import Shortfall
+from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.insight.audit.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
@@ -62,7 +62,7 @@ def remarks(audit: Audit) -> Iterator[str]:
         yield f'Passed over, so audit again later: {counts}'
 
 
-def _incomplete(shortfall: Shortfall) -> Iterator[str]:
+def _incomplete(shortfall: MissingRecords) -> Iterator[str]:
     """What the lists of Nova lack, and what to do about it."""
     if shortfall.resized:
         yield (

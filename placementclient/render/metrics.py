@@ -75,7 +75,7 @@ _OF_INVENTORIES: Sequence[tuple[str, str, Sequence[str], Callable[[ProviderState
 )
 
 
-class Reading(NamedTuple):
+class LastReading(NamedTuple):
     """What was read last of the service, if anything was.
 
     :param is_up: whether the last successful reading is younger than three intervals
@@ -88,7 +88,7 @@ class Reading(NamedTuple):
     seconds: float
 
 
-class Surroundings(NamedTuple):
+class OtherServices(NamedTuple):
     """What other services know of those who use the capacity, as far as they were asked.
 
     :param aggregates: the host aggregates
@@ -104,7 +104,7 @@ class Surroundings(NamedTuple):
 def capacity(
     snapshot: Snapshot,
     fits: Sequence[tuple[Flavor, Sequence[Fits]]],
-    around: Surroundings,
+    around: OtherServices,
 ) -> list[Metric]:
     """All that is known of the capacity.
 
@@ -144,7 +144,7 @@ def capacity(
     ]
 
 
-def reading(found: Reading) -> list[Metric]:
+def reading(found: LastReading) -> list[Metric]:
     """How good the figures are."""
     return [
         _family(

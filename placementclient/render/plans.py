@@ -13,7 +13,7 @@ from placementclient.client.wording import counted, grouped
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
-from placementclient.planner.plan.state_changes import Content, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 from placementclient.render import changes, trees
 
 
@@ -154,7 +154,7 @@ def _drawn(tree: TreePlan, after: bool) -> Iterator[str]:
         yield from trees.draw(node, children, text)
 
 
-def _inventories(content: Content | ProviderState) -> Iterator[str]:
+def _inventories(content: ProviderContent | ProviderState) -> Iterator[str]:
     held: Mapping[str, Inventory] = content.inventories
     for name, inventory in sorted(held.items()):
         total = str(inventory.total)

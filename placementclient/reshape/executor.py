@@ -21,8 +21,8 @@ from placementclient.model.outcomes import Outcome, State
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import journal, live_state, preconditions, reading
-from placementclient.reshape.reading import Source
-from placementclient.reshape.tree_executor import Run, TreeExecutor
+from placementclient.reshape.reading import StateSource
+from placementclient.reshape.tree_executor import ReshapeRun, TreeExecutor
 from placementclient.snapshot.capture import UnstableRead
 
 
@@ -63,7 +63,7 @@ def apply(
     invariants.check(plan)
     reshaper.check_allowed(client)
     with journal.opened(journal_path, plan) as opened:
-        run = Run(client, plan, opened)
+        run = ReshapeRun(client, plan, opened)
         queue = TreeQueue(
             plan.selected(trees), limit=limit, max_failures=max_failures, report=report
         )
@@ -99,7 +99,7 @@ def rollback(
     invariants.check(plan)
     reshaper.check_allowed(client)
     with journal.opened(journal_path, plan) as opened:
-        run = Run(client, plan, opened)
+        run = ReshapeRun(client, plan, opened)
         queue = TreeQueue(plan.selected(trees), report=report, backward=True)
         with queue.ending():
             if not other_service:
@@ -110,7 +110,7 @@ def rollback(
         return queue.outcome()
 
 
-def _end_those_done(run: Run, queue: TreeQueue[TreePlan], done: State, workers: int) -> None:
+def _end_those_done(run: ReshapeRun, queue: TreeQueue[TreePlan], done: State, workers: int) -> None:
     """End the trees of which the journal says that they are done already.
 
     Unless they are on the other side again: another plan or a backup may have undone it.
@@ -149,7 +149,9 @@ class _Seen:
     obstacle: preconditions.LeftAlone | None = None
 
 
-def _preflight(run: Run, queue: TreeQueue[TreePlan], workers: int, other_service: bool) -> set[str]:
+def _preflight(
+    run: ReshapeRun, queue: TreeQueue[TreePlan], workers: int, other_service: bool
+) -> set[str]:
     """Look at every tree that may have its turn; end those that cannot be begun.
 
     :return: the roots of the trees to which nothing has happened since the plan was made
@@ -180,7 +182,7 @@ def _preflight(run: Run, queue: TreeQueue[TreePlan], workers: int, other_service
     return {each.tree.root_provider_uuid for each in seen if each.is_as_planned}
 
 
-def _seen(run: Run, source: Source, tree: TreePlan) -> _Seen:
+def _seen(run: ReshapeRun, source: StateSource, tree: TreePlan) -> _Seen:
     """Compare a tree with what it was planned on."""
     current = run.current(tree)
     listed = source.listed(current)
@@ -203,7 +205,7 @@ def _seen(run: Run, source: Source, tree: TreePlan) -> _Seen:
     return _Seen(tree, is_there, difference=found if isinstance(found, str) else '')
 
 
-def _check_service(run: Run, seen: Sequence[_Seen]) -> None:
+def _check_service(run: ReshapeRun, seen: Sequence[_Seen]) -> None:
     """See that the plan is for the service that is connected to.
 
     :raises OtherService: if none of its trees is there, or if it was made of another
@@ -218,7 +220,7 @@ def _check_service(run: Run, seen: Sequence[_Seen]) -> None:
                 raise _other_service(run, f'{each.tree.root_provider_name}: {each.difference}')
 
 
-def _check_any(run: Run, trees: Sequence[TreePlan]) -> None:
+def _check_any(run: ReshapeRun, trees: Sequence[TreePlan]) -> None:
     """See that one of some trees is there.
 
     :raises OtherService: if not
@@ -229,7 +231,7 @@ def _check_any(run: Run, trees: Sequence[TreePlan]) -> None:
             raise _other_service(run, 'none of the trees of the plan exists here')
 
 
-def _check_service_back(run: Run, trees: Sequence[TreePlan]) -> None:
+def _check_service_back(run: ReshapeRun, trees: Sequence[TreePlan]) -> None:
     """The same before the way back.
 
     :param trees: those to take back
@@ -248,7 +250,7 @@ def _check_service_back(run: Run, trees: Sequence[TreePlan]) -> None:
             raise _other_service(run, f'{tree.root_provider_name}: {reason}')
 
 
-def _other_service(run: Run, reason: str) -> OtherService:
+def _other_service(run: ReshapeRun, reason: str) -> OtherService:
     made = run.plan.origin.service if run.plan.origin else None
     return OtherService(
         f'This is {run.client.service}, and {reason}. '

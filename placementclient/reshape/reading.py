@@ -16,7 +16,7 @@ from placementclient.reshape import live_state, preconditions
 from placementclient.reshape.live_state import TreeState
 
 
-class Source(Protocol):
+class StateSource(Protocol):
     """What is there of some plans."""
 
     def listed(self, tree: TreePlan) -> dict[str, Provider]:
@@ -35,7 +35,7 @@ class Source(Protocol):
         """At least the providers and the consumers that a plan names."""
 
 
-def source(client: Client, trees: Iterable[TreePlan]) -> Source:
+def source(client: Client, trees: Iterable[TreePlan]) -> StateSource:
     """What is there of some plans; read at once, where that is possible."""
     reader = client.snapshot_reader
     if reader is None:

@@ -13,11 +13,11 @@ from placementclient.codec.decoding import kind_of
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.spec import assignments, specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 
 
-def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[Row]]:
+def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
     """The specification of a reshape, and the rows of all assignment files.
 
     :param path: the file of a specification, or of a plan, which has both in it
@@ -54,7 +54,7 @@ def _spec(text: str, path: str) -> Spec:
     )
 
 
-def read_assignments(path: str) -> list[Row]:
+def read_assignments(path: str) -> list[AssignmentRow]:
     """The rows of an assignments file.
 
     :raises errors.BadFile: if it is none

@@ -53,7 +53,7 @@ class VerificationFailed(errors.Differs):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReshapeRun:
     """What the trees of one run share."""
 
     client: Client
@@ -73,7 +73,7 @@ class TreeExecutor:
     :param tree: as it was planned last
     """
 
-    def __init__(self, run: Run, tree: TreePlan) -> None:
+    def __init__(self, run: ReshapeRun, tree: TreePlan) -> None:
         self._run, self.tree = run, tree
         self._client, self._journal = run.client, run.journal
         self._root_uuid = tree.root_provider_uuid

@@ -13,7 +13,7 @@ from placementclient.reshape import deviations, journal, live_state, preconditio
 from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
-from placementclient.reshape.reading import Source
+from placementclient.reshape.reading import StateSource
 from placementclient.snapshot.capture import UnstableRead
 
 
@@ -160,7 +160,7 @@ def _without(tree: TreePlan, uuids: set[str]) -> TreePlan:
     )
 
 
-def _status(source: Source, tree: TreePlan) -> tuple[Status, str]:
+def _status(source: StateSource, tree: TreePlan) -> tuple[Status, str]:
     listed = source.listed(tree)
     if live_state.is_as_planned(tree, listed):
         return Status.PENDING, ''

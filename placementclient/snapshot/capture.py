@@ -97,8 +97,8 @@ def _captured(
 ) -> Snapshot:
     if client.snapshot_reader is not None:
         return _at_once(client, client.snapshot_reader, trees, progress)
-    reader = _Reader(client)
-    captured: list[_Tree] = []
+    reader = _CaptureReader(client)
+    captured: list[_CapturedTree] = []
     members = _members(client, trees)
     if expect:
         expect(len(members))
@@ -153,7 +153,7 @@ def _tree_of(client: Client, name_or_uuid: str) -> tuple[str, list[Provider]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tree:
+class _CapturedTree:
     """A tree as it was at one moment, and its consumers as they were then."""
 
     states: tuple[ProviderState, ...]
@@ -169,7 +169,7 @@ class _Moved(Exception):
     """Somebody has changed a tree while it was read."""
 
 
-class _Reader:
+class _CaptureReader:
     """Reads trees, and each consumer once, wherever it holds something."""
 
     def __init__(self, client: Client) -> None:
@@ -179,7 +179,7 @@ class _Reader:
         self._turns = [threading.Lock() for _ in range(61)]
         self._interned: dict[object, object] = {}
 
-    def tree(self, members: Sequence[Provider]) -> _Tree:
+    def tree(self, members: Sequence[Provider]) -> _CapturedTree:
         """Read a tree until it held still; without providers, if it does not exist any more."""
         name, any_provider = members[0].name, members[0].uuid
         for provider in members:
@@ -192,7 +192,7 @@ class _Reader:
                 time.sleep(random.uniform(0, 0.05 * 2**attempt))  # noqa: S311
                 members = whole_trees(self._client, any_provider)
                 if not members:
-                    return _Tree((), ())
+                    return _CapturedTree((), ())
             try:
                 tree, unlisted = self._read(members, any_provider)
             except (_Moved, errors.NotFound):
@@ -206,7 +206,7 @@ class _Reader:
 
     def _read(
         self, members: Sequence[Provider], any_provider: str
-    ) -> tuple[_Tree, list[tuple[str, Counter[str]]]]:
+    ) -> tuple[_CapturedTree, list[tuple[str, Counter[str]]]]:
         states: list[ProviderState] = []
         held: dict[str, dict[str, Holding]] = {}
         for provider in members:
@@ -217,7 +217,7 @@ class _Reader:
         own = {provider.uuid for provider in members}
         consumers = tuple(self._consumer(uuid, own, holdings) for uuid, holdings in held.items())
         current = self._current(members, states, any_provider)
-        return _Tree(current, consumers), list(_unlisted(current, consumers))
+        return _CapturedTree(current, consumers), list(_unlisted(current, consumers))
 
     def _current(
         self, members: Sequence[Provider], states: Sequence[ProviderState], any_provider: str
@@ -312,7 +312,9 @@ def _unlisted(
             yield state.uuid, +unlisted
 
 
-def _contradicting(captured: Sequence[_Tree], consumers: Mapping[str, Consumer]) -> list[int]:
+def _contradicting(
+    captured: Sequence[_CapturedTree], consumers: Mapping[str, Consumer]
+) -> list[int]:
     """The trees that do not agree on a consumer of several of them, as it moved meanwhile."""
     owner = {state.uuid: index for index, tree in enumerate(captured) for state in tree.states}
     own_consumers: dict[int, set[str]] = {}

@@ -29,7 +29,7 @@ from placementclient.producers.edited import Edit, Edited, edited
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ProviderSelection:
     """Selects providers; all conditions that are given have to hold.
 
     :param match: a pattern of their names, as of files
@@ -75,7 +75,7 @@ class Edits:
         self,
         client: Client,
         command: str,
-        selection: Selection,
+        selection: ProviderSelection,
         edit: Edit,
         *,
         with_usages: bool = False,

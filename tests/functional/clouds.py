@@ -18,7 +18,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.snapshot import capture, restore
 from tests import documents
 
@@ -135,7 +135,7 @@ def plan_of(
         ],
     }
     rows = [
-        Row(
+        AssignmentRow(
             consumer.uuid,
             'VGPU',
             None,

@@ -16,7 +16,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.reshape import executor, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
@@ -33,7 +33,7 @@ def move(target: str, **fields: Any) -> dict[str, Any]:
     return {'from_resource_provider': '{root}', 'to_resource_provider': target, **fields}
 
 
-def pinned() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[Row]]:
+def pinned() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[AssignmentRow]]:
     """VCPU become PCPU on the same provider, but only those of pinned servers."""
     consumers = [holder('pinned', {'VCPU': 4}), holder('shared', {'VCPU': 2})]
     document = {
@@ -41,11 +41,11 @@ def pinned() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[
         'providers': [{'name': '{root}', 'inventories': {'PCPU': {'allocation_ratio': 1.0}}}],
         'moves': [move('{root}', moved_resources={'VCPU': 8}, **{'as': {'VCPU': 'PCPU'}})],
     }
-    rows = [Row(uuid_of('pinned'), 'VCPU', None, 'compute0')]
+    rows = [AssignmentRow(uuid_of('pinned'), 'VCPU', None, 'compute0')]
     return [clouds.host('compute0')], consumers, document, rows
 
 
-def renamed() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[Row]]:
+def renamed() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[AssignmentRow]]:
     """A custom class becomes another one."""
     host = clouds.host('compute0')
     host = replace(host, inventories={**host.inventories, 'CUSTOM_FOO': Inventory(6)})
@@ -57,7 +57,7 @@ def renamed() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list
     return [host], [holder('a', {'CUSTOM_FOO': 2, 'VCPU': 1})], document, []
 
 
-def numa() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[Row]]:
+def numa() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[AssignmentRow]]:
     """VCPU and MEMORY_MB of a server go to one cell."""
     document = {
         'trees': {'class': ['VCPU']},
@@ -73,25 +73,25 @@ def numa() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[Ro
     }
     consumers = [holder(f's{n}', {'VCPU': 3, 'MEMORY_MB': 4096}) for n in range(4)]
     rows = [
-        Row(uuid_of(f's{n}'), name, None, f'compute0_NUMA{n % 2}')
+        AssignmentRow(uuid_of(f's{n}'), name, None, f'compute0_NUMA{n % 2}')
         for n in range(4)
         for name in ('VCPU', 'MEMORY_MB')
     ]
     return [clouds.host('compute0')], consumers, document, rows
 
 
-def split() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[Row]]:
+def split() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[AssignmentRow]]:
     """One virtual function on each child: a server with two spans two."""
     document = {
         'trees': {'class': ['VGPU']},
         'moves': [move(f'{{root}}_vf{n}', moved_resources={'VGPU': 1}) for n in range(4)],
         'split': True,
     }
-    rows = [Row(uuid_of('two'), 'VGPU', 1, f'compute0_vf{n}') for n in (1, 2)]
+    rows = [AssignmentRow(uuid_of('two'), 'VGPU', 1, f'compute0_vf{n}') for n in (1, 2)]
     return [clouds.host('compute0', 4)], [holder('two', {'VGPU': 2, 'VCPU': 1})], document, rows
 
 
-def merged() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[Row]]:
+def merged() -> tuple[list[ProviderState], list[Consumer], dict[str, Any], list[AssignmentRow]]:
     """What is on children goes back to the root."""
     host = clouds.host('compute0')
     host = replace(host, inventories={n: i for n, i in host.inventories.items() if n != 'VGPU'})

@@ -10,7 +10,7 @@ import msgspec
 
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.codec import sealing
-from placementclient.codec.decoding import Source, uncollected
+from placementclient.codec.decoding import FileSource, uncollected
 from placementclient.codec.encoding import builtins, encoded, opened, separated
 from placementclient.codec.snapshots import (
     ConsumerRecord,
@@ -47,7 +47,7 @@ class ChangeSetRecord(msgspec.Struct, frozen=True):
     after: SideRecord
 
 
-class Header(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ChangePlanHeader(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The members before the change sets.
 
     :param command: the command that made the plan, without the program
@@ -59,14 +59,14 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     command: str
 
 
-class Document(Header, Generic[T], frozen=True, kw_only=True):
+class ChangePlanDocument(ChangePlanHeader, Generic[T], frozen=True, kw_only=True):
     """A whole file."""
 
     trees: list[T]
     digest: str
 
 
-_SKELETON = msgspec.json.Decoder(Document[msgspec.Raw])
+_SKELETON = msgspec.json.Decoder(ChangePlanDocument[msgspec.Raw])
 _CHANGE_SET = msgspec.json.Decoder(ChangeSetRecord)
 
 
@@ -82,7 +82,7 @@ def decode(content: bytes, path: str) -> ChangePlan:
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else, or was edited
     """
-    source = Source(path, content, KIND)
+    source = FileSource(path, content, KIND)
     source.check_kind(VERSION)
     document = source.decoded(_SKELETON)
     records = (
@@ -137,8 +137,10 @@ def _lines(plan: ChangePlan) -> Iterator[bytes]:
     yield from separated(encoded(_record(change_set)) for change_set in plan.trees)
 
 
-def _header(plan: ChangePlan) -> Header:
-    return Header(format=FORMAT, version=VERSION, origin=plan.origin, command=plan.command)
+def _header(plan: ChangePlan) -> ChangePlanHeader:
+    return ChangePlanHeader(
+        format=FORMAT, version=VERSION, origin=plan.origin, command=plan.command
+    )
 
 
 def _record(change_set: ChangeSet) -> ChangeSetRecord:

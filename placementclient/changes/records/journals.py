@@ -24,7 +24,7 @@ R = TypeVar('R')
 _SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 
 
-class Entry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, kw_only=True):
+class JournalEntry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, kw_only=True):
     """A line. The first one names the plan; every other tells something of a tree.
 
     :param journal: of the first line: the format
@@ -52,18 +52,18 @@ class Entry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, kw_only
     resumed: bool = False
 
 
-class Content(NamedTuple):
+class JournalContent(NamedTuple):
     """What a journal says.
 
     :param entries: the first line's first; none, if not even that was written
     :param is_torn: whether its last line is not whole: what is written next begins a new one
     """
 
-    entries: list[Entry[Any]]
+    entries: list[JournalEntry[Any]]
     is_torn: bool
 
 
-class _Line(NamedTuple):
+class _JournalLine(NamedTuple):
     """A line as it was read.
 
     :param entry: ``None`` if it is no JSON, or not what its checksum was made of
@@ -72,7 +72,7 @@ class _Line(NamedTuple):
 
     number: int
     text: bytes
-    entry: Entry[Any] | None
+    entry: JournalEntry[Any] | None
     is_sealed: bool
 
     @property
@@ -82,17 +82,17 @@ class _Line(NamedTuple):
 
 
 #: How every first line begins, before what differs.
-_BEGINNING = encoded(Entry[str](journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
+_BEGINNING = encoded(JournalEntry[str](journal=FORMAT, version=VERSION, at='')).removesuffix(b'"}')
 
 
-def encode(entry: Entry[Any]) -> bytes:
+def encode(entry: JournalEntry[Any]) -> bytes:
     """The line of an entry, with its end."""
     line = encoded(entry).removesuffix(b'}')
     return b'%b,"crc32":"%08x"}\n' % (line, zlib.crc32(line))
 
 
 @uncollected()
-def decode(content: bytes, path: str, revision: Any = dict[str, Any]) -> Content:
+def decode(content: bytes, path: str, revision: Any = dict[str, Any]) -> JournalContent:
     """What lines of :func:`encode` say. Lines of before, which have no checksum, are read too.
 
     :param path: the file that the content came from, for the error
@@ -100,31 +100,33 @@ def decode(content: bytes, path: str, revision: Any = dict[str, Any]) -> Content
     :raises errors.BadFile: if it is no journal, or damaged
     """
     texts = content.removesuffix(b'\n').split(b'\n') if content else []
-    decoder = msgspec.json.Decoder(Entry[revision])
+    decoder = msgspec.json.Decoder(JournalEntry[revision])
     lines = [_line(number, text, path, decoder) for number, text in enumerate(texts, 1)]
     _check_first(lines, path)
     _check_unreadable(lines, path)
     is_whole = content.endswith(b'\n') and lines[-1].entry is not None
     entries = [line.entry for line in lines if line.entry is not None]
-    return Content(entries, bool(content) and not is_whole)
+    return JournalContent(entries, bool(content) and not is_whole)
 
 
-def _line(number: int, text: bytes, path: str, decoder: msgspec.json.Decoder[Entry[Any]]) -> _Line:
+def _line(
+    number: int, text: bytes, path: str, decoder: msgspec.json.Decoder[JournalEntry[Any]]
+) -> _JournalLine:
     sealed = _SEALED.fullmatch(text)
     is_sealed = sealed is not None
     if sealed is not None and zlib.crc32(sealed[1]) != int(sealed[2], 16):
-        return _Line(number, text, None, is_sealed)
+        return _JournalLine(number, text, None, is_sealed)
     try:
-        return _Line(number, text, decoder.decode(text), is_sealed)
+        return _JournalLine(number, text, decoder.decode(text), is_sealed)
     except msgspec.ValidationError as reason:
         if number == 1:
             raise errors.BadFile(path, 'not a journal') from None
         raise errors.BadFile(path, f'damaged journal: {said(str(reason))}', number) from None
     except (ValueError, RecursionError):
-        return _Line(number, text, None, is_sealed)
+        return _JournalLine(number, text, None, is_sealed)
 
 
-def _check_first(lines: Sequence[_Line], path: str) -> None:
+def _check_first(lines: Sequence[_JournalLine], path: str) -> None:
     """Nothing but the first line, or beginnings of it that were cut off, comes first."""
     for line in lines:
         if line.entry is not None:
@@ -142,10 +144,10 @@ def _check_first(lines: Sequence[_Line], path: str) -> None:
     raise errors.BadFile(path, 'not a journal')
 
 
-def _check_unreadable(lines: Sequence[_Line], path: str) -> None:
+def _check_unreadable(lines: Sequence[_JournalLine], path: str) -> None:
     """A line that cannot be read is the last, or the next one says that its writer was cut off."""
     first_sealed = next((line.number for line in lines if line.is_sealed), len(lines) + 1)
-    following: _Line | None = None
+    following: _JournalLine | None = None
     for line in reversed(lines):
         if line.entry is None:
             if following is not None and not _explains(following, line, first_sealed):
@@ -156,7 +158,7 @@ def _check_unreadable(lines: Sequence[_Line], path: str) -> None:
         following = line
 
 
-def _explains(following: _Line, torn: _Line, first_sealed: int) -> bool:
+def _explains(following: _JournalLine, torn: _JournalLine, first_sealed: int) -> bool:
     assert following.entry is not None
     if following.entry.resumed or following.entry.journal is not None:
         return True

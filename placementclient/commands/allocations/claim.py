@@ -19,7 +19,7 @@ from placementclient.commands.framework.option import Option
 from placementclient.render import columns
 
 if TYPE_CHECKING:
-    from placementclient.model.consumers import Candidate, Consumer, Summary
+    from placementclient.model.consumers import Candidate, Consumer, ProviderSummary
     from placementclient.model.requests import CandidateRequest
     from placementclient.render.columns import Output
 
@@ -144,17 +144,19 @@ class ClaimAllocation(base.Lister):
 
         self.retried(attempt)
 
-    def _claimed_before(self, consumer: Consumer, summaries: dict[str, Summary]) -> Candidate:
+    def _claimed_before(
+        self, consumer: Consumer, summaries: dict[str, ProviderSummary]
+    ) -> Candidate:
         """What a consumer holds, as the candidate that it was; its hosts may be full by now.
 
         :param summaries: of the candidates that there are; those of its providers are added
         """
-        from placementclient.model.consumers import Candidate, Summary
+        from placementclient.model.consumers import Candidate, ProviderSummary
 
         for uuid in consumer.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value
             used = api.usage.of_provider(self.client, uuid).value
-            summaries[uuid] = Summary(
+            summaries[uuid] = ProviderSummary(
                 {
                     name: (used.get(name, 0), inventory.capacity)
                     for name, inventory in api.inventory.list(self.client, uuid).value.items()
@@ -183,7 +185,7 @@ def _is_claimed(
 def _of_other_trees(
     claimed: Candidate,
     candidates: Iterable[Candidate],
-    summaries: Mapping[str, Summary],
+    summaries: Mapping[str, ProviderSummary],
     number: int,
 ) -> list[Candidate]:
     """The first so many candidates, each on a tree that none before it is on."""

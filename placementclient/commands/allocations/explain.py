@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors, http, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
-from placementclient.commands.framework.document import Document, Text
+from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NESTED = Microversion(1, 29)
 
 
-class ExplainCandidate(Document):
+class ExplainCandidate(DocumentCommand):
     """Explain why a request for candidates cannot be met.
 
     The filters are those of allocation candidate list. It says how many trees satisfy each

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from placementclient.changes.carrying import Check
     from placementclient.changes.plan import ChangePlan, ChangeSet
     from placementclient.changes.results import Carried, Note
-    from placementclient.changes.summary import Row
+    from placementclient.changes.summary import ChangeRow
     from placementclient.render.columns import Output
 
     #: Makes the plan, of what there is now: of the trees with these roots; none: of all.
@@ -146,7 +146,7 @@ def _is_undone(notes: Sequence[Note] | None) -> bool:
     return any(note.is_undone for note in notes or ())
 
 
-def _rows(trees: Sequence[ChangeSet]) -> list[Row]:
+def _rows(trees: Sequence[ChangeSet]) -> list[ChangeRow]:
     from placementclient.changes.summary import rows
 
     return list(itertools.chain.from_iterable(rows(tree.before, tree.after) for tree in trees))

@@ -49,7 +49,7 @@ class TextFormatter(formatters.SingleFormatter):
             stdout.write(f'{shown(unbroken(line))}\n')
 
 
-class Document(base.ShowOne):
+class DocumentCommand(base.ShowOne):
     """A command that prints a text; a subclass says which in :meth:`text`."""
 
     formatter_namespace = 'placementclient.formatter.document'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
-    from placementclient.workflows.edits import Selection
+    from placementclient.workflows.edits import ProviderSelection
 
 OPTIONS = (
     Option('--all', action='store_true', help='All resource providers'),
@@ -36,12 +36,12 @@ def are_given(parsed_args: argparse.Namespace) -> bool:
     return any(each.is_given(parsed_args) for each in OPTIONS)
 
 
-def selection(parsed_args: argparse.Namespace) -> Selection:
+def selection(parsed_args: argparse.Namespace) -> ProviderSelection:
     """Return the conditions that the options state."""
     from placementclient.commands.framework.filters import any_of
-    from placementclient.workflows.edits import Selection
+    from placementclient.workflows.edits import ProviderSelection
 
-    return Selection(
+    return ProviderSelection(
         parsed_args.match,
         parsed_args.with_trait,
         parsed_args.with_class,

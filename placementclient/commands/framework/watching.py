@@ -25,7 +25,7 @@ WATCH = Option(
 )
 
 
-class _Reading(NamedTuple):
+class _WatchedOutput(NamedTuple):
     """What one run of the command has printed.
 
     :param said: what it would have written on stderr
@@ -41,7 +41,7 @@ class _Reading(NamedTuple):
         return self.status not in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS)
 
 
-class Lister(base.Lister):
+class WatchingLister(base.Lister):
     """A command that prints rows; with ``--watch`` again and again."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
@@ -75,7 +75,7 @@ class Lister(base.Lister):
         self.app.stdout.write(table)
         return errors.ExitStatus.INTERRUPTED
 
-    def _read(self, parsed_args: argparse.Namespace, stderr: Any = None) -> _Reading:
+    def _read(self, parsed_args: argparse.Namespace, stderr: Any = None) -> _WatchedOutput:
         """Run the command once.
 
         :param stderr: where it tells of its progress and of what is wrong; ``None``: nowhere
@@ -88,7 +88,7 @@ class Lister(base.Lister):
                 # The next reading may be a good one.
                 self.tell(errors.Unexpected(failure))
                 status = errors.ExitStatus.ERROR
-        return _Reading(status, printed.getvalue(), said.getvalue())
+        return _WatchedOutput(status, printed.getvalue(), said.getvalue())
 
 
 def _now() -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
 
-class ShowCapacity(watching.Lister):
+class ShowCapacity(watching.WatchingLister):
     """Show how much there is, what is used, what is free, and the largest amount that still fits.
 
     Capacity is what can be allocated: (total - reserved) * allocation_ratio. What several trees

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.commands.inspection import serving
     from placementclient.model.snapshots import Snapshot
-    from placementclient.render.metrics import Surroundings
+    from placementclient.render.metrics import OtherServices
 
 
 class ExportCapacity(base.Command):
@@ -139,10 +139,10 @@ class ExportCapacity(base.Command):
                 self._tell(f'flavor {flavor.name}: {reason}')
         return metrics.capacity(snapshot, found, self._around(parsed_args, snapshot))
 
-    def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> Surroundings:
+    def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> OtherServices:
         """What was asked of other services, or is in files of their answers."""
         from placementclient.nova import records, service
-        from placementclient.render.metrics import Surroundings
+        from placementclient.render.metrics import OtherServices
 
         using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
 
@@ -154,7 +154,7 @@ class ExportCapacity(base.Command):
         ) -> Any:
             return parse(*compute.document(self, source, ask, of)) if source else parse([], '')
 
-        return Surroundings(
+        return OtherServices(
             listed(parsed_args.aggregates, records.aggregates, service.aggregates),
             listed(parsed_args.projects, records.projects, service.projects, KEYSTONE),
             listed(
@@ -187,7 +187,7 @@ class _Page:
 
         figures = self._figures
         is_up = time.monotonic() - figures.at < self._fresh
-        reading = metrics.Reading(is_up, figures.read_at, self._seconds)
+        reading = metrics.LastReading(is_up, figures.read_at, self._seconds)
         return figures.text + metrics.text(metrics.reading(reading)).encode()
 
     def read(self) -> None:

@@ -35,7 +35,7 @@ _PAUSE = 0.1
 _BACKLOG = 128
 
 
-class _Server:
+class _PageServer:
     """Answers with a page, in a thread of its own.
 
     :param page: makes the page, at each request
@@ -52,7 +52,7 @@ class _Server:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> _Server:
+    def __enter__(self) -> _PageServer:
         self._accepting = self._loop.create_task(self._accept())
         self._thread.start()
         return self
@@ -217,7 +217,7 @@ def address(text: str) -> tuple[str, int]:
     return host.strip('[]'), int(port)
 
 
-class Source(Protocol):
+class PageSource(Protocol):
     """Where the page comes from."""
 
     def page(self) -> bytes:
@@ -231,7 +231,7 @@ class Source(Protocol):
 
 
 def serve(
-    where: tuple[str, int], source: Source, interval: float, started: Callable[[str, int], None]
+    where: tuple[str, int], source: PageSource, interval: float, started: Callable[[str, int], None]
 ) -> None:
     """Serve a page, and read what it shows again and again, until a SIGTERM.
 
@@ -253,9 +253,9 @@ def serve(
             source.read()
 
 
-def _bound(host: str, port: int, page: Callable[[], bytes]) -> _Server:
+def _bound(host: str, port: int, page: Callable[[], bytes]) -> _PageServer:
     try:
-        return _Server(host, port, page)
+        return _PageServer(host, port, page)
     except OSError as reason:
         raise errors.PlacementError(f'{host}:{port}: {reason.strerror or reason}') from None
 

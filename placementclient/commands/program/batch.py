@@ -36,7 +36,7 @@ WORSE = (
 _HEAD = re.compile('(^|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029])(?=# line )')
 
 
-class Line(NamedTuple):
+class BatchLine(NamedTuple):
     """A command that was run, where it stands, and what became of it."""
 
     line: int
@@ -98,7 +98,7 @@ class Batch(base.Command):
                     break
         return worst
 
-    def _run_each(self, commands: Iterable[CommandLine], ahead: int) -> Generator[Line]:
+    def _run_each(self, commands: Iterable[CommandLine], ahead: int) -> Generator[BatchLine]:
         """Run each, in order; those that only read beside those before that only read.
 
         :param ahead: how many are run before the first has ended
@@ -114,15 +114,17 @@ class Batch(base.Command):
                 if reads:
                     running.append((command, pool.submit(typist.read, command.words)))
                 elif command.refusal:
-                    yield Line(command.line, command.text, ExitStatus.USAGE, '', command.refusal)
+                    yield BatchLine(
+                        command.line, command.text, ExitStatus.USAGE, '', command.refusal
+                    )
                 else:
-                    yield Line(command.line, command.text, *typist.type(command.words))
+                    yield BatchLine(command.line, command.text, *typist.type(command.words))
             while running:
                 yield _ended(*running.popleft())
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _show(self, line: Line) -> None:
+    def _show(self, line: BatchLine) -> None:
         command = printable(line.command)
         head = f'# line {line.line}, exit status {line.status}: {command}\n'
         for stream, text in (
@@ -132,16 +134,16 @@ class Batch(base.Command):
             stream.write(printable(text) if stream.isatty() else text)
             stream.flush()
 
-    def _show_json(self, line: Line) -> None:
+    def _show_json(self, line: BatchLine) -> None:
         self.app.stdout.write(f'{json.dumps(line._asdict())}\n')
         self.app.stdout.flush()
 
 
-def _ended(command: CommandLine, running: Future[Any]) -> Line:
+def _ended(command: CommandLine, running: Future[Any]) -> BatchLine:
     try:
-        return Line(command.line, command.text, *running.result())
+        return BatchLine(command.line, command.text, *running.result())
     except KeyboardInterrupt:
-        return Line(command.line, command.text, ExitStatus.INTERRUPTED, '', '')
+        return BatchLine(command.line, command.text, ExitStatus.INTERRUPTED, '', '')
 
 
 def _told_apart(printed: str) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Fields = Mapping[str, int | float]
 
 
-class SetInventories(Editing):
+class ReplaceInventories(Editing):
     """Replace all inventories of a resource provider, of all in an aggregate, or of many.
 
     A field that is not named is the total: VCPU=16 is VCPU:total=16. With --amend what is not

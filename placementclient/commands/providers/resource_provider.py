@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
 
-class ListProvider(base.Lister):
+class ListResourceProvider(base.Lister):
     """List resource providers, all or those that satisfy every condition given.
 
     Example:
@@ -49,7 +49,7 @@ class ListProvider(base.Lister):
         return columns.PROVIDER.rows(providers, self.version)
 
 
-class CreateProvider(base.ShowOne):
+class CreateResourceProvider(base.ShowOne):
     """Create a resource provider.
 
     Example:
@@ -97,7 +97,7 @@ class CreateProvider(base.ShowOne):
         return columns.PROVIDER.fields(provider, self.version)
 
 
-class ShowProvider(base.ShowOne):
+class ShowResourceProvider(base.ShowOne):
     """Show a resource provider.
 
     Example:
@@ -123,7 +123,7 @@ class ShowProvider(base.ShowOne):
         return base.with_last_modified(output, shown) if parsed_args.long else output
 
 
-class SetProvider(base.ShowOne):
+class SetResourceProvider(base.ShowOne):
     """Rename a resource provider, or move it below another parent.
 
     Example:
@@ -167,7 +167,7 @@ class SetProvider(base.ShowOne):
         return columns.PROVIDER.fields(provider, self.version)
 
 
-class DeleteProvider(base.Command):
+class DeleteResourceProvider(base.Command):
     """Delete a resource provider with its inventory. Nothing may be allocated of it.
 
     Example:

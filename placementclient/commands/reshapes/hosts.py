@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from placementclient.hosts.assignments import Assigned, Assignments, Misfit
     from placementclient.model.servers import ServerMigration
     from placementclient.model.snapshots import Snapshot
-    from placementclient.planner.spec.assignments import Row
+    from placementclient.planner.spec.assignments import AssignmentRow
     from placementclient.render.columns import Output
 
 #: Stands for the compute service, where a file is expected.
@@ -251,7 +251,7 @@ class DevicesReshape(_Fitting):
         return self.misfits(found.misfits)
 
 
-def _moved(row: Assigned | Row) -> tuple[object, ...]:
+def _moved(row: Assigned | AssignmentRow) -> tuple[object, ...]:
     """Return the fields of a row that say what goes where."""
     to_class = row.to_resource_class or None
     return row.consumer_uuid, row.resource_class, row.amount, row.to_provider, to_class

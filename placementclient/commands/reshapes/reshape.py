@@ -15,7 +15,7 @@ from placementclient import program
 from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, migrations, option, progress
-from placementclient.commands.framework.document import Document, Text
+from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.plan_files import PLAN, check_free
 from placementclient.commands.snapshots.snapshot import TREE
@@ -191,7 +191,7 @@ class PlanReshape(base.ShowOne):
         return (*found, trees)
 
 
-class ShowReshape(Document):
+class ShowReshape(DocumentCommand):
     """Show a plan as a person reads it: trees before and after, who goes where, warnings.
 
     Example:

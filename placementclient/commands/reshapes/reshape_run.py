@@ -80,7 +80,7 @@ def _made(plan: AnyPlan, here: str) -> str:
     return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
 
 
-class _Run(_OfPlan):
+class _RunCommand(_OfPlan):
     """A command that works on trees and tells how each one ended."""
 
     prints = ('tree', 'state', 'reason')
@@ -112,7 +112,7 @@ class _Run(_OfPlan):
         return runs.outcome(outcome)
 
 
-class ApplyReshape(_Run):
+class ApplyReshape(_RunCommand):
     """Carry a plan out, tree by tree.
 
     Every step is noted in <plan>.journal before it is taken. Killed at any moment, the same command
@@ -210,7 +210,7 @@ class ApplyReshape(_Run):
         self.confirm(question, argparse.Namespace(yes=False))
 
 
-class RollbackReshape(_Run):
+class RollbackReshape(_RunCommand):
     """Take back what a plan has done, wholly or in part.
 
     The way back is planned on what is there now: consumers that came after the plan go back too,
@@ -252,7 +252,7 @@ class RollbackReshape(_Run):
         return self.output(outcome)
 
 
-class StatusReshape(_OfPlan, watching.Lister):
+class StatusReshape(_OfPlan, watching.WatchingLister):
     """Show where each tree of a plan is: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason that it was left alone for. Ends with exit

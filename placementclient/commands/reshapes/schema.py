@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 
-from placementclient.commands.framework.document import Document, Text
+from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 
 _KINDS = ('spec', 'assignments', 'snapshot', 'plan')
 
 
-class SchemaReshape(Document):
+class SchemaReshape(DocumentCommand):
     """Print the JSON Schema of a file of the reshape.
 
     Editors check and complete with it what people write; programs generate from it what reads or

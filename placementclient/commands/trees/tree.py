@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.document import Document, Text
+from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import TREE
 
@@ -31,7 +31,7 @@ _WITH = (
 _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot', '.mmd': 'mermaid'}
 
 
-class _Trees(Document):
+class _Trees(DocumentCommand):
     """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
 
     # With --snapshot there is nobody to authenticate with.

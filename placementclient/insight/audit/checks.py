@@ -15,7 +15,7 @@ from placementclient.insight.audit import (
     servers,
 )
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.completeness import Shortfall
+from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.insight.audit.findings import Check, Fault, Finding, Severity
 from placementclient.model.repairs import FreeAllocations
 
@@ -131,7 +131,7 @@ class Audit(NamedTuple):
 
     findings: list[Finding]
     passed_over: Counter[str]
-    shortfall: Shortfall | None
+    shortfall: MissingRecords | None
 
 
 def audit(
@@ -160,7 +160,7 @@ def audit(
     return Audit(findings, Counter(passed_over.values()), shortfall)
 
 
-def _judged(fault: Fault, shortfall: Shortfall | None) -> Fault:
+def _judged(fault: Fault, shortfall: MissingRecords | None) -> Fault:
     """A fault of which the remedy is not safe where it deletes by lists that lack something."""
     if shortfall is None or fault.reason or not isinstance(fault.remedy, FreeAllocations):
         return fault

@@ -13,7 +13,7 @@ from placementclient.model.nova import MIGRATION
 _LACKING = 10
 
 
-class Shortfall(NamedTuple):
+class MissingRecords(NamedTuple):
     """What the lists of servers and migrations lack.
 
     :param orphans: the number of consumers that are not in it
@@ -34,7 +34,7 @@ class Shortfall(NamedTuple):
         return bool(self.hosts) or self.orphans * _LACKING > self.consumers
 
 
-def shortfall(cloud: Cloud) -> Shortfall | None:
+def shortfall(cloud: Cloud) -> MissingRecords | None:
     """Return what the lists lack; ``None`` if they look complete, or there are none.
 
     A list that lacks servers is rather that of a single project or cell, or of another cloud, or
@@ -57,7 +57,7 @@ def shortfall(cloud: Cloud) -> Shortfall | None:
         }
         if users & orphans and users.isdisjoint(listed):
             hosts.append(cloud.name(root))
-    found = Shortfall(len(orphans), len(orphans | listed), tuple(hosts), _resized(cloud))
+    found = MissingRecords(len(orphans), len(orphans | listed), tuple(hosts), _resized(cloud))
     return found if found.is_of_servers or found.resized else None
 
 

@@ -9,7 +9,7 @@ from placementclient.insight import healing
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.audit.inventories import unlisted_usage
-from placementclient.insight.healing import State
+from placementclient.insight.healing import HealState
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server, ServerDetail
@@ -39,7 +39,7 @@ def without_allocations(cloud: Cloud) -> Iterator[Fault]:
 def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
     for heal in healing.missing(cloud.snapshot, _detailed(cloud), cloud.migrating):
         should_hold = {'should_hold': dict(heal.resources)} if heal.resources else {}
-        unknown = {'unknown': heal.reason} if heal.state is State.UNKNOWN else {}
+        unknown = {'unknown': heal.reason} if heal.state is HealState.UNKNOWN else {}
         yield (cloud.servers or {})[heal.server.uuid], should_hold | unknown
     for server in _servers(cloud):
         held = cloud.snapshot.consumers.get(server.uuid)

@@ -113,10 +113,10 @@ def explain(
     names = {uuid: index.providers[uuid].name for uuid in named if uuid in index.providers}
     if offer.trees:
         return Explanation(offer, len(matcher.trees), alone, names=names)
-    return replace(_Diagnosis(request, matcher, ask).explanation(alone, hosts), names=names)
+    return replace(_RequestDiagnosis(request, matcher, ask).explanation(alone, hosts), names=names)
 
 
-class _Diagnosis:
+class _RequestDiagnosis:
     """Looks into a request that has no candidates."""
 
     def __init__(self, request: CandidateRequest, matcher: Matcher, ask: Ask | None) -> None:

@@ -85,7 +85,7 @@ class Matcher:
         slots = [*self._group_slots(root, kept), *self._common_slots(root, kept)]
         if not all(slot.options for slot in slots):
             return False
-        return _Search(self, kept, slots).succeeds()
+        return _Matching(self, kept, slots).succeeds()
 
     def covering(self, kept: frozenset[Requirement]) -> list[Requirement]:
         """The traits that those who serve the common group must have between them."""
@@ -159,7 +159,7 @@ class Matcher:
         return uuid in matches
 
 
-class _Search:
+class _Matching:
     """Looks for one way to serve all slots on a tree."""
 
     def __init__(

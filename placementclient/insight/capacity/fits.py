@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.insight.capacity import search
-from placementclient.insight.capacity.search import Choice, Demand, Use
+from placementclient.insight.capacity.search import Choice, SiteDemand, Use
 from placementclient.insight.capacity.supply import Site, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology
@@ -113,7 +113,7 @@ class Counter:
         for site in sites:
             limit = min(self._reachable(site, name) for name in labels)
             if limit:
-                demands.append(Demand(limit, site.choices or self._plain(site, stock)))
+                demands.append(SiteDemand(limit, site.choices or self._plain(site, stock)))
         return search.most(demands, stock, supply.rules) if demands else 0
 
     def _plain(self, site: Site, stock: dict[tuple[str, str], int]) -> dict[str, list[Choice]]:

@@ -42,7 +42,7 @@ class Choice(NamedTuple):
     traits: frozenset[int] = frozenset()
 
 
-class Demand(NamedTuple):
+class SiteDemand(NamedTuple):
     """What the servers at one site can be made of.
 
     :param limit: the most that can be there
@@ -66,7 +66,7 @@ class Rules(NamedTuple):
     traits: int = 0
 
 
-def most(demands: Sequence[Demand], stock: Mapping[tuple[str, str], int], rules: Rules) -> int:
+def most(demands: Sequence[SiteDemand], stock: Mapping[tuple[str, str], int], rules: Rules) -> int:
     """How many servers fit on all sites together.
 
     :param stock: how much there is of what the choices use
@@ -77,7 +77,7 @@ def most(demands: Sequence[Demand], stock: Mapping[tuple[str, str], int], rules:
     ).CpModel()
     counts, taken = [], dict[tuple[str, str], list[Any]]()
     for demand in demands:
-        site = _Site(model, demand, rules)
+        site = _SiteVariables(model, demand, rules)
         counts.append(site.count)
         for key, terms in site.taken.items():
             taken.setdefault(key, []).extend(terms)
@@ -92,10 +92,10 @@ def most(demands: Sequence[Demand], stock: Mapping[tuple[str, str], int], rules:
     return int(solved.solver.objective_value + 0.5)
 
 
-class _Site:
+class _SiteVariables:
     """The servers at one site, as variables of a model: how many come from which choice."""
 
-    def __init__(self, model: Any, demand: Demand, rules: Rules) -> None:
+    def __init__(self, model: Any, demand: SiteDemand, rules: Rules) -> None:
         self._model, self._demand = model, demand
         self.count = self._variable()
         self._shares = {

@@ -44,7 +44,7 @@ class Amounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TotalsLine:
     """The room that a tree, an aggregate or all providers have of one class.
 
     :param name: the name of the tree's root, or the UUID of the aggregate; :data:`ALL` for all
@@ -68,15 +68,15 @@ def slots(state: ProviderState, resource_class: str, amount: int) -> int:
     return max(0, state.free(resource_class)) // amount
 
 
-def by_class(snapshot: Snapshot) -> list[Line]:
+def by_class(snapshot: Snapshot) -> list[TotalsLine]:
     """All providers together: a line for each class."""
     return list(_lines(ALL, snapshot.providers.values()))
 
 
-def by_tree(snapshot: Snapshot) -> list[Line]:
+def by_tree(snapshot: Snapshot) -> list[TotalsLine]:
     """Each tree: what it has itself, then what sharing providers have for it; then all."""
     topology = Topology(snapshot)
-    lines: list[Line] = []
+    lines: list[TotalsLine] = []
     for root_uuid, states in topology.trees.items():
         name = snapshot.providers[root_uuid].name
         lines += _lines(name, states)
@@ -85,10 +85,10 @@ def by_tree(snapshot: Snapshot) -> list[Line]:
     return lines + by_class(snapshot)
 
 
-def by_aggregate(snapshot: Snapshot) -> list[Line]:
+def by_aggregate(snapshot: Snapshot) -> list[TotalsLine]:
     """Each aggregate: its members, and the trees of which it has the root; then all."""
     topology = Topology(snapshot)
-    lines: list[Line] = []
+    lines: list[TotalsLine] = []
     for aggregate in sorted(topology.members):
         lines += _lines(aggregate, _within(topology, aggregate))
     return lines + by_class(snapshot)
@@ -104,14 +104,14 @@ def _within(topology: Topology, aggregate: str) -> list[ProviderState]:
 
 def _lines(
     name: str, states: Iterable[ProviderState], shared_by: str | None = None
-) -> Iterator[Line]:
+) -> Iterator[TotalsLine]:
     amounts_of: dict[str, list[Amounts]] = {}
     for state in states:
         for resource_class, inventory in state.inventories.items():
             amounts = Amounts.of(inventory, state.used(resource_class))
             amounts_of.setdefault(resource_class, []).append(amounts)
     for resource_class, found in sorted(amounts_of.items()):
-        yield Line(name, resource_class, sum(found, Amounts()), shared_by, len(found))
+        yield TotalsLine(name, resource_class, sum(found, Amounts()), shared_by, len(found))
 
 
 def _largest(inventory: Inventory, free: int) -> int:
@@ -121,7 +121,7 @@ def _largest(inventory: Inventory, free: int) -> int:
 
 
 #: How the lines are made, by what they are grouped by.
-GROUPED: dict[str, Callable[[Snapshot], list[Line]]] = {
+GROUPED: dict[str, Callable[[Snapshot], list[TotalsLine]]] = {
     'tree': by_tree,
     'aggregate': by_aggregate,
     'class': by_class,

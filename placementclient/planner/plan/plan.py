@@ -25,7 +25,7 @@ from placementclient.changes.operations import (
 from placementclient.model.origin import Origin
 from placementclient.model.planned_trees import PlannedTrees
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 
 
@@ -206,7 +206,7 @@ class Plan(PlannedTrees[TreePlan]):
 
     spec: Spec
     trees: tuple[TreePlan, ...]
-    assignments: tuple[Row, ...] = ()
+    assignments: tuple[AssignmentRow, ...] = ()
     allow_inferred: bool = False
     skip_infeasible: bool = False
     left_out: tuple[LeftOut, ...] = ()

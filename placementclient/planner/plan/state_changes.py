@@ -10,7 +10,7 @@ from placementclient.model.inventories import Inventory
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ProviderContent:
     """What a provider has, who uses it left aside.
 
     :param generation: the one that was read; ``None`` where it is not known, as for a state that
@@ -23,7 +23,7 @@ class Content:
     aggregates: frozenset[str] = frozenset()
 
 
-_NOTHING = Content()
+_NOTHING = ProviderContent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class ProviderChange:
     name: str
     parent_provider_uuid: str | None
     root_provider_uuid: str
-    before: Content | None
-    after: Content
+    before: ProviderContent | None
+    after: ProviderContent
     usages: Resources = field(default_factory=dict)
 
     @property
@@ -49,7 +49,7 @@ class ProviderChange:
         return self.before is None
 
     @property
-    def content_before(self) -> Content:
+    def content_before(self) -> ProviderContent:
         """What it has before: nothing, if it is to be created."""
         return self.before if self.before is not None else _NOTHING
 

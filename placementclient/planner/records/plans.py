@@ -11,14 +11,14 @@ import msgspec
 
 from placementclient.changes.records import operations
 from placementclient.codec import sealing
-from placementclient.codec.decoding import Source, uncollected
+from placementclient.codec.decoding import FileSource, uncollected
 from placementclient.codec.encoding import builtins, encoded, opened, separated
 from placementclient.model.origin import Origin
 from placementclient.planner.plan.plan import LeftOut, Plan
 from placementclient.planner.records import specs
 from placementclient.planner.records.trees import TreeReader, tree_record
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 
 FORMAT: Final = 'placementclient/reshape-plan'
 VERSION: Final = 1
@@ -27,26 +27,26 @@ S = TypeVar('S')
 T = TypeVar('T')
 
 
-class Options(msgspec.Struct, frozen=True):
+class PlanOptions(msgspec.Struct, frozen=True):
     """How it was planned."""
 
     allow_inferred: bool
     skip_infeasible: bool
 
 
-class Header(msgspec.Struct, Generic[S], frozen=True, omit_defaults=True, kw_only=True):
+class PlanHeader(msgspec.Struct, Generic[S], frozen=True, omit_defaults=True, kw_only=True):
     """What precedes the trees."""
 
     format: Literal['placementclient/reshape-plan']
     version: Literal[1]
     origin: Origin | None = None
     spec: S
-    assignments: tuple[Row, ...]
-    options: Options
+    assignments: tuple[AssignmentRow, ...]
+    options: PlanOptions
     left_out: tuple[LeftOut, ...]
 
 
-class Document(Header[S], Generic[S, T], frozen=True, kw_only=True):
+class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
     """A whole file.
 
     :param digest: of all that precedes it, as :func:`encode` wrote it
@@ -56,7 +56,7 @@ class Document(Header[S], Generic[S, T], frozen=True, kw_only=True):
     digest: str
 
 
-_SKELETON = msgspec.json.Decoder(Document[msgspec.Raw, msgspec.Raw])
+_SKELETON = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
 _ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
@@ -72,7 +72,7 @@ def decode(content: bytes, path: str) -> Plan:
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else, or was edited
     """
-    source = Source(path, content, 'plan')
+    source = FileSource(path, content, 'plan')
     source.check_kind(VERSION)
     document, reader = source.decoded(_SKELETON), TreeReader(source)
     plan = Plan(
@@ -103,14 +103,14 @@ def document(plan: Plan) -> dict[str, Any]:
     return {**builtins(_header(plan)), 'trees': list(trees)}
 
 
-def _header(plan: Plan) -> Header[specs.SpecRecord]:
-    return Header(
+def _header(plan: Plan) -> PlanHeader[specs.SpecRecord]:
+    return PlanHeader(
         format=FORMAT,
         version=VERSION,
         origin=plan.origin,
         spec=specs.record(plan.spec),
         assignments=plan.assignments,
-        options=Options(plan.allow_inferred, plan.skip_infeasible),
+        options=PlanOptions(plan.allow_inferred, plan.skip_infeasible),
         left_out=plan.left_out,
     )
 

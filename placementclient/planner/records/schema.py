@@ -32,9 +32,9 @@ _TYPES: dict[str, tuple[str, Any]] = {
     'assignments': ('What is known of who holds what', list[AssignmentRecord]),
     'snapshot': (
         'A Placement at one moment',
-        snapshots.Document[snapshots.ProviderRecord, snapshots.ConsumerRecord],
+        snapshots.SnapshotDocument[snapshots.ProviderRecord, snapshots.ConsumerRecord],
     ),
-    'plan': ('The plan of a reshape', plans.Document[specs.SpecRecord, trees.TreeRecord]),
+    'plan': ('The plan of a reshape', plans.PlanDocument[specs.SpecRecord, trees.TreeRecord]),
 }
 #: The files that have one.
 KINDS = tuple(_TYPES)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from placementclient.model.inventories import LARGEST_RATIO, Amount, Count
-from placementclient.planner.spec.values import Addition, Move, ProviderSpec, Selection, Spec
+from placementclient.planner.spec.values import Addition, Move, ProviderSpec, Spec, TreeSelection
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
@@ -98,7 +98,7 @@ def record(spec: Spec) -> SpecRecord:
     )
 
 
-def _selection(selection: Selection) -> SelectionRecord:
+def _selection(selection: TreeSelection) -> SelectionRecord:
     return SelectionRecord(selection.names, selection.uuids, selection.traits, selection.classes)
 
 

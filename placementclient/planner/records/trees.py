@@ -8,11 +8,11 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from placementclient.changes.operations import ConsumerChange
-from placementclient.codec.decoding import Source
+from placementclient.codec.decoding import FileSource
 from placementclient.codec.snapshots import AllocationsRecord
 from placementclient.model.consumers import Resources
 from placementclient.planner.plan.plan import InventoryMove, Notice, PlannedRow, TreePlan
-from placementclient.planner.plan.state_changes import Content, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 
 K = TypeVar('K')
 V = TypeVar('V')
@@ -30,7 +30,7 @@ class ConsumerChangeRecord(msgspec.Struct, frozen=True):
     after: AllocationsRecord
 
 
-class _Tree(msgspec.Struct, Generic[P], frozen=True):
+class _TreeMembers(msgspec.Struct, Generic[P], frozen=True):
     root_provider_uuid: str
     root_provider_name: str
     follows: tuple[str, ...]
@@ -44,7 +44,7 @@ class _Tree(msgspec.Struct, Generic[P], frozen=True):
     warnings: tuple[Notice, ...]
 
 
-class TreeRecord(_Tree[ProviderChange], frozen=True):
+class TreeRecord(_TreeMembers[ProviderChange], frozen=True):
     """The plan of one tree. What takes it back follows from it and is not stored."""
 
 
@@ -61,9 +61,9 @@ class _ProviderParts(msgspec.Struct, frozen=True):
 
 
 _WHOLE = msgspec.json.Decoder(TreeRecord)
-_PARTS = msgspec.json.Decoder(_Tree[_ProviderParts])
-_BEFORE = msgspec.json.Decoder(Content | None)
-_AFTER = msgspec.json.Decoder(Content)
+_PARTS = msgspec.json.Decoder(_TreeMembers[_ProviderParts])
+_BEFORE = msgspec.json.Decoder(ProviderContent | None)
+_AFTER = msgspec.json.Decoder(ProviderContent)
 _USAGES: msgspec.json.Decoder[Resources] = msgspec.json.Decoder(Resources)
 
 
@@ -86,7 +86,7 @@ _Texts = _Once[Any, Any]
 class TreeReader:
     """Reads the trees of a file, one after the other."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FileSource) -> None:
         self._source = source
         self._before, self._after = _Once(_BEFORE.decode), _Once(_AFTER.decode)
         self._usages = _Once(_USAGES.decode)
@@ -155,7 +155,9 @@ def _texts() -> _Texts:
     return _Once(lambda text: text)
 
 
-def _plan(record: _Tree[Any], providers: tuple[ProviderChange, ...], texts: _Texts) -> TreePlan:
+def _plan(
+    record: _TreeMembers[Any], providers: tuple[ProviderChange, ...], texts: _Texts
+) -> TreePlan:
     return TreePlan(
         record.root_provider_uuid,
         record.root_provider_name,

@@ -44,7 +44,7 @@ def exchange(problem: Problem, decision: Decision) -> None:
 def _exchange(
     problem: Problem, decision: Decision, placements: Sequence[Sequence[ItemPlacement]]
 ) -> None:
-    state = _State(problem, placements)
+    state = _PartialSolution(problem, placements)
     for index, group in enumerate(problem.groups):
         for option in range(len(group.item.options)):
             if option not in decision.possible[index] and state.can_change(index, option):
@@ -145,7 +145,7 @@ def _size(demands: Sequence[Demand]) -> int:
     return sum(demand.amount for demand in demands)
 
 
-class _State:
+class _PartialSolution:
     """A solution, and the changes that it leaves room for."""
 
     def __init__(self, problem: Problem, placements: Sequence[Sequence[ItemPlacement]]) -> None:

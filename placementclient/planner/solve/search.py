@@ -32,7 +32,7 @@ TIMEOUT = 60.0
 CORE_TIMEOUT = 5.0
 
 
-class Verdict(enum.Enum):
+class SearchVerdict(enum.Enum):
     """What else can be said of a problem than how it is solved."""
 
     IMPOSSIBLE = 'impossible'
@@ -124,7 +124,7 @@ class _Search:
         for component in components:
             problem, members = self._abstract(component)
             decision = decide(problem, self._timeout / len(components))
-            if decision is Verdict.IMPOSSIBLE:
+            if decision is SearchVerdict.IMPOSSIBLE:
                 return Impossible(component, self._free, problem, members)
             if isinstance(decision, Decision):
                 self._note(decision, members)
@@ -273,20 +273,20 @@ def _renumbered(demands: Sequence[Demand], bins: dict[int, int]) -> tuple[Demand
 
 
 @functools.lru_cache(maxsize=4096)
-def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | Verdict:
+def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdict:
     """Solve one problem. Trees that are alike cost it once.
 
     :param timeout: how long to search, in the solver's deterministic unit (about a second)
     """
     if max_flow.applies(problem):
-        return max_flow.decide(problem) or Verdict.IMPOSSIBLE
+        return max_flow.decide(problem) or SearchVerdict.IMPOSSIBLE
     budget = cpsat.Budget(timeout)
     try:
         placements = _place(problem, budget)
     except cpsat.OutOfBudget:
-        return Verdict.UNDETERMINED
+        return SearchVerdict.UNDETERMINED
     if placements is None:
-        return Verdict.IMPOSSIBLE
+        return SearchVerdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
     decision.note(placements)
     _complete(problem, decision, budget)

@@ -21,7 +21,7 @@ _NEEDED = COLUMNS[:2]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AssignmentRow:
     """One assignment: an amount of a class of a consumer belongs to a provider.
 
     :param resource_class: its name on the source
@@ -47,7 +47,7 @@ class Row:
         return errors.BadFile(self.path, reason, self.line)
 
 
-class Open(Protocol):
+class UndecidedRow(Protocol):
     """A row that is undecided."""
 
     @property
@@ -62,7 +62,7 @@ class Open(Protocol):
     def classes(self) -> Sequence[str]: ...
 
 
-def parse(text: str, path: str) -> list[Row]:
+def parse(text: str, path: str) -> list[AssignmentRow]:
     """Read assignments. Rows without ``to_provider`` are passed over: nobody has filled them in.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
@@ -77,7 +77,7 @@ def parse(text: str, path: str) -> list[Row]:
         if found and first.strip(' "') in _ALLOWED:
             raise errors.BadFile(path, f'has {name} between its fields: save it with commas')
     is_csv = written.lstrip('\ufeff \t')[:1] not in '[{-' and ',' in written
-    rows: dict[tuple[str, ...], Row] = {}
+    rows: dict[tuple[str, ...], AssignmentRow] = {}
     faults = Faults()
     lines = _from_csv(text, path, faults) if is_csv else _from_document(read(text, path), faults)
     for cells in lines:
@@ -89,7 +89,7 @@ def parse(text: str, path: str) -> list[Row]:
     return list(rows.values())
 
 
-def _add(rows: dict[tuple[str, ...], Row], row: Row) -> None:
+def _add(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None:
     key: tuple[str, ...] = (row.consumer_uuid, row.resource_class, row.to_provider)
     if row.to_resource_class is not None:
         key += (row.to_resource_class,)
@@ -99,7 +99,7 @@ def _add(rows: dict[tuple[str, ...], Row], row: Row) -> None:
     rows[key] = row
 
 
-def skeleton(undecided: Iterable[Open]) -> str:
+def skeleton(undecided: Iterable[UndecidedRow]) -> str:
     """A CSV file of undecided rows to fill in, for :func:`parse`. Comments give the choices."""
     rows = list(undecided)
     is_named = any(row.classes for row in rows)
@@ -160,7 +160,7 @@ def _from_document(document: Cursor, faults: Faults) -> Iterator[Mapping[str, Cu
             yield {name: at for name, at in inside.items() if at.value not in (None, '')}
 
 
-def _row(cells: Mapping[str, Cursor]) -> Row | None:
+def _row(cells: Mapping[str, Cursor]) -> AssignmentRow | None:
     if not cells:
         return None
     first = next(iter(cells.values()))
@@ -175,7 +175,7 @@ def _row(cells: Mapping[str, Cursor]) -> Row | None:
             values[name] = _READERS[name](cursor)
     faults.raise_any()
     values.setdefault('amount', None)
-    return Row(**values, path=first.path, line=first.line)
+    return AssignmentRow(**values, path=first.path, line=first.line)
 
 
 def _amount(cursor: Cursor) -> int:

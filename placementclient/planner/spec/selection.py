@@ -11,7 +11,7 @@ from placementclient.model.patterns import is_pattern, similar
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.spec.check import MAX_HINTS, is_known
-from placementclient.planner.spec.values import Selection, Spec, has_placeholder
+from placementclient.planner.spec.values import Spec, TreeSelection, has_placeholder
 
 
 def faults(
@@ -46,7 +46,7 @@ def _is_part(snapshot: Snapshot, trees: Collection[str]) -> bool:
 
 class _Checker:
     def __init__(self, spec: Spec) -> None:
-        self._spec, self._selection = spec, spec.selection or Selection()
+        self._spec, self._selection = spec, spec.selection or TreeSelection()
         self._hints = MAX_HINTS
 
     def names(self, providers: Collection[Provider]) -> Iterator[errors.BadFile]:

@@ -14,8 +14,8 @@ from placementclient.planner.spec.values import (
     Addition,
     Move,
     ProviderSpec,
-    Selection,
     Spec,
+    TreeSelection,
     has_placeholder,
 )
 
@@ -66,7 +66,7 @@ def _spec(document: Cursor) -> Spec:
     return Spec(document.path, moves, selection=selection, **given, document=document)
 
 
-def _selection(cursor: Cursor) -> Selection:
+def _selection(cursor: Cursor) -> TreeSelection:
     given = cursor.fields(
         {
             'name': Cursor.texts,
@@ -75,7 +75,7 @@ def _selection(cursor: Cursor) -> Selection:
             'class': Cursor.symbols,
         }
     )
-    return Selection(
+    return TreeSelection(
         given.get('name', ()), given.get('uuid', ()), given.get('trait', ()), given.get('class', ())
     )
 

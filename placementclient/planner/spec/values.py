@@ -21,7 +21,7 @@ PLACEHOLDER = re.compile(r'\{(\w*)\}')
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TreeSelection:
     """Which trees to work on: those that meet every condition that is given.
 
     :param names: patterns; the root's name matches one of them
@@ -109,7 +109,7 @@ class Spec:
     path: str = field(compare=False)
     moves: tuple[Move, ...]
     providers: tuple[ProviderSpec, ...] = ()
-    selection: Selection | None = None
+    selection: TreeSelection | None = None
     together: tuple[tuple[str, ...], ...] = ()
     split: bool = False
     assignments: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Ca
             target = target_state.providers[where.provider_uuid]
             inventory = target.inventories[where.resource_class]
             if not inventory.admits(amount):
-                yield infeasibility.BadAmount(
+                yield infeasibility.BAD_AMOUNT(
                     tree,
                     consumer_uuid,
                     where.resource_class,
@@ -36,7 +36,7 @@ def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Ca
         target = target_state.providers[where.provider_uuid]
         room = target.inventories[where.resource_class].capacity
         if need > room:
-            yield infeasibility.Shortfall(
+            yield infeasibility.SHORTFALL(
                 tree, (target.name,), where.resource_class, need, room, mapped=True
             )
 
@@ -63,7 +63,7 @@ def _kept(
                 continue
             if not root or not _may_differ(overlay, target_state, root, where, held):
                 tree = target_state.root.name
-                yield infeasibility.Unacceptable(tree, consumer.uuid, state.name, name, amount)
+                yield infeasibility.UNACCEPTABLE(tree, consumer.uuid, state.name, name, amount)
 
 
 def _may_differ(

@@ -13,7 +13,7 @@ from placementclient.planner.infeasibility import OpenRow
 from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.known import HoldingKey, Known
+from placementclient.planner.target.known import HoldingKey, KnownAmount
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import (
     Place,
@@ -41,7 +41,7 @@ class ConsumerItem:
     amounts: Mapping[str, int]
     options: tuple[tuple[Place, ...], ...]
     divisible: bool = False
-    known: Known | None = None
+    known: KnownAmount | None = None
 
 
 class Transfer(NamedTuple):
@@ -98,7 +98,7 @@ class AssignmentProblem:
         consumer: Consumer,
         source: TargetProvider,
         names: Sequence[str],
-        known: Mapping[HoldingKey, Sequence[Known]],
+        known: Mapping[HoldingKey, Sequence[KnownAmount]],
     ) -> None:
         """Make items of what a consumer holds of classes that go together."""
         amounts = self._amounts(consumer, source, names)
@@ -123,7 +123,7 @@ class AssignmentProblem:
             choices = tuple(places for places in choices if {places[0].provider_uuid} == together)
         if len(targets) > 1 or (open_amounts and not choices):
             self.causes.append(
-                infeasibility.Apart(self._target_state.root.name, consumer.uuid, tuple(amounts))
+                infeasibility.APART(self._target_state.root.name, consumer.uuid, tuple(amounts))
             )
         elif open_amounts:
             divisible = self._spec.split and len(amounts) == 1 and len(choices) > 1
@@ -154,7 +154,7 @@ class AssignmentProblem:
                 self._tie(items, own, owner, is_written=is_written)
         return items
 
-    def overfull(self) -> Iterator[infeasibility.Overfull]:
+    def overfull(self) -> Iterator[infeasibility.Cause]:
         """Inventories that change, and have too little room for what stays out of the plan."""
         moved = self._spec.names.moved
         for provider in self._target_state.providers.values():
@@ -168,7 +168,7 @@ class AssignmentProblem:
                 excess = max(0, used - was, self._target_state.overcommitted.get(where, 0))
                 is_short = name in moved and used > room + excess
                 if is_short or room < 0:
-                    yield infeasibility.Overfull(
+                    yield infeasibility.OVERFULL(
                         self._target_state.root.name, provider.name, name, used, room
                     )
 
@@ -282,7 +282,7 @@ class AssignmentProblem:
         usage = before.usages.get(where.resource_class, 0)
         return max(0, usage - before.inventories[where.resource_class].capacity)
 
-    def _refused(self, own: Sequence[int]) -> Iterator[infeasibility.Unacceptable]:
+    def _refused(self, own: Sequence[int]) -> Iterator[infeasibility.Cause]:
         """What a consumer keeps against the units: the service refuses to write it again."""
         tree = self._target_state.root.name
         consumer = self.consumer_items[own[0]].consumer
@@ -307,7 +307,7 @@ class AssignmentProblem:
                     continue  # in some order of the trees it may be right
                 kept = self.held(consumer, where) if where in moving else amount
                 if kept and not inventory.admits(kept):
-                    yield infeasibility.Unacceptable(tree, consumer.uuid, state.name, name, kept)
+                    yield infeasibility.UNACCEPTABLE(tree, consumer.uuid, state.name, name, kept)
 
     def _was_admitted(self, where: Where, amount: int) -> bool:
         state = self._overlay.state(where.provider_uuid)
@@ -318,7 +318,7 @@ class AssignmentProblem:
         self,
         items: list[Item],
         own: Sequence[int],
-        refused: Sequence[infeasibility.Unacceptable],
+        refused: Sequence[infeasibility.Cause],
         *,
         is_written: bool,
     ) -> None:
@@ -337,10 +337,11 @@ class AssignmentProblem:
         numbers = {
             (self._name(number), self.wheres[number].resource_class): number for number in reached
         }
-        if all((each.provider, each.resource_class) in numbers for each in refused):
+        values = [each.values for each in refused]
+        if all((each['provider'], each['resource_class']) in numbers for each in values):
             demands = tuple(
-                Demand(numbers[each.provider, each.resource_class], 0, each.amount)
-                for each in refused
+                Demand(numbers[each['provider'], each['resource_class']], 0, each['amount'])
+                for each in values
             )
             for index in own:
                 items[index] = replace(items[index], refused=demands)

@@ -114,11 +114,11 @@ class _Builder:
                 amount = _rest(inventory, Where(source.uuid, name), taken)
             target_class = move.name_at_target(name)
             if inventory is None or not amount:
-                self.causes.append(infeasibility.NoInventory(self._root.name, source.name, name))
+                self.causes.append(infeasibility.NO_INVENTORY(self._root.name, source.name, name))
             elif target is origin and target_class == name:
                 keys = _keys(index, 'moved_resources', name)
                 self.causes.append(
-                    infeasibility.SamePlace(self._root.name, keys, source.name, name)
+                    infeasibility.SAME_PLACE(self._root.name, keys, source.name, name)
                 )
             else:
                 self.target_state.flows.append(
@@ -136,7 +136,7 @@ class _Builder:
             total = before.inventories[flow.resource_class].total
             if moved[origin] > total >= moved[origin] - flow.amount:
                 self.causes.append(
-                    infeasibility.TooMuch(
+                    infeasibility.TOO_MUCH(
                         self._root.name,
                         _keys(flow.move, 'moved_resources', flow.resource_class),
                         before.name,
@@ -156,12 +156,12 @@ class _Builder:
             if name in target.inventories or Where(target.uuid, name) in gained:
                 keys = 'additions', index, 'inventories', name
                 self.causes.append(
-                    infeasibility.HasAlready(self._root.name, keys, target.name, name)
+                    infeasibility.HAS_ALREADY(self._root.name, keys, target.name, name)
                 )
         for consumer_uuid, amounts in addition.consumers.items():
             if consumer_uuid not in self._overlay.snapshot.consumers:
                 at = 'additions', index, 'consumers', consumer_uuid
-                self.causes.append(infeasibility.NoConsumer(self._root.name, at, consumer_uuid))
+                self.causes.append(infeasibility.NO_CONSUMER(self._root.name, at, consumer_uuid))
             added = self.target_state.added.setdefault(consumer_uuid, {})
             added.update({Where(target.uuid, name): amount for name, amount in amounts.items()})
 

@@ -122,7 +122,7 @@ def _state_rest(target_state: TargetState) -> Iterator[Cause]:
                 # All of it moves, and it is to be there again: as it was, but for what is stated.
                 there = before.get(name) or Inventory(int(stated['total']))
             if there is None:
-                yield infeasibility.NoTotal(target_state.root.name, target.name, name)
+                yield infeasibility.NO_TOTAL(target_state.root.name, target.name, name)
                 continue
             target.inventories[name] = there.with_fields(stated)
             if Where(target.uuid, name) not in target_state.places:
@@ -135,7 +135,7 @@ def _overfull(tree: str, target: TargetProvider, name: str) -> Iterator[Cause]:
     if target.before and before:
         used, room = target.before.used(name), target.inventories[name].capacity
         if room < min(used, before.capacity):
-            yield infeasibility.Overfull(tree, target.name, name, used, room)
+            yield infeasibility.OVERFULL(tree, target.name, name, used, room)
 
 
 def _check_reserved(
@@ -149,7 +149,7 @@ def _check_reserved(
             continue
         kept = left.total if left else 0
         if kept < before.reserved and where not in reserving:
-            yield infeasibility.ReservedUnplaced(
+            yield infeasibility.RESERVED_UNPLACED(
                 target_state.root.name,
                 source.name,
                 where.resource_class,

@@ -11,7 +11,7 @@ from placementclient.client.wording import meant
 from placementclient.codec.cursors import Faults
 from placementclient.model.consumers import Allocations
 from placementclient.planner.plan.plan import Label, PlannedRow, TreePlan
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import Place, TargetState, Where
@@ -31,7 +31,7 @@ class HoldingKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownAmount:
     """An amount that is known to go to a place.
 
     :param amount: in units of the class
@@ -47,10 +47,10 @@ class Known:
 class KnownAssignments:
     """All rows that were given, and which of them were of use."""
 
-    def __init__(self, spec: Spec, rows: Sequence[Row]) -> None:
+    def __init__(self, spec: Spec, rows: Sequence[AssignmentRow]) -> None:
         self._spec = spec
         #: those of the specification first
-        self._rows: list[Row] = []
+        self._rows: list[AssignmentRow] = []
         #: by consumer and class, the indexes of the rows that were given
         self._given: dict[tuple[str, str], list[int]] = {}
         #: by move, consumer and class, the index of the row that the specification has
@@ -59,7 +59,9 @@ class KnownAssignments:
             for consumer, amounts in move.consumers.items():
                 for name, amount in amounts.items():
                     self._inline[index, consumer, name] = len(self._rows)
-                    self._rows.append(Row(consumer, name, amount, move.target, None, spec.path))
+                    self._rows.append(
+                        AssignmentRow(consumer, name, amount, move.target, None, spec.path)
+                    )
         for row in rows:
             holding = (row.consumer_uuid, row.resource_class)
             self._given.setdefault(holding, []).append(len(self._rows))
@@ -72,12 +74,12 @@ class KnownAssignments:
 
     def match(
         self, overlay: SnapshotOverlay, target_state: TargetState
-    ) -> dict[HoldingKey, list[Known]]:
+    ) -> dict[HoldingKey, list[KnownAmount]]:
         """The rows that concern one tree.
 
         :raises errors.BadFile: for all rows that do not suit what their consumers hold
         """
-        result: dict[HoldingKey, list[Known]] = {}
+        result: dict[HoldingKey, list[KnownAmount]] = {}
         faults = Faults()
         for (source, name), places in target_state.places.items():
             targets = frozenset(place.provider for place in places)
@@ -132,7 +134,7 @@ class KnownAssignments:
         target_state: TargetState,
         holding: HoldingKey,
         places: Sequence[Place],
-    ) -> list[tuple[Row, Place]]:
+    ) -> list[tuple[AssignmentRow, Place]]:
         """The rows about what a consumer holds, with the place that each means."""
         consumer, _, name = holding
         meaning: dict[int, Sequence[Place]] = {}
@@ -151,8 +153,8 @@ class KnownAssignments:
         return [(row, _only(row, matching)) for row, matching in rows]
 
     def _known(
-        self, pairs: Sequence[tuple[Row, Place]], amount: int, places: Sequence[Place]
-    ) -> list[Known]:
+        self, pairs: Sequence[tuple[AssignmentRow, Place]], amount: int, places: Sequence[Place]
+    ) -> list[KnownAmount]:
         last = pairs[-1][0]
         what = f'{amount} {last.resource_class} of {last.consumer_uuid}'
         if len({place for _, place in pairs}) < len(pairs):
@@ -162,7 +164,9 @@ class KnownAssignments:
         in_place = any(place.only_mapped for _, place in pairs)
         if given > amount or (given < amount and not (in_place and self._spec.split)):
             raise last.error(f'the amounts do not add up: {given} of the {what}')
-        known = [Known(place, row.amount or amount, evidence=row.evidence) for row, place in pairs]
+        known = [
+            KnownAmount(place, row.amount or amount, evidence=row.evidence) for row, place in pairs
+        ]
         if given < amount:
             known.append(replace(known[0], place=stays[0], amount=amount - given))
         if len(known) > 1 and not self._spec.split:
@@ -170,7 +174,7 @@ class KnownAssignments:
         return known
 
 
-def _matching(row: Row, target: str, places: Sequence[Place]) -> Sequence[Place]:
+def _matching(row: AssignmentRow, target: str, places: Sequence[Place]) -> Sequence[Place]:
     """The places that a row may mean.
 
     :param target: the name of the provider that the row means
@@ -184,7 +188,7 @@ def _matching(row: Row, target: str, places: Sequence[Place]) -> Sequence[Place]
     return [place for place in matching if not place.stays] or matching
 
 
-def _only(row: Row, matching: Sequence[Place]) -> Place:
+def _only(row: AssignmentRow, matching: Sequence[Place]) -> Place:
     """The place that a row means.
 
     :raises errors.BadFile: if it may be several: a target gets the class under several names
@@ -198,7 +202,7 @@ def _only(row: Row, matching: Sequence[Place]) -> Place:
     return matching[0]
 
 
-def _not_a_target(row: Row, targets: Iterable[str]) -> str:
+def _not_a_target(row: AssignmentRow, targets: Iterable[str]) -> str:
     target = row.to_provider
     hint = meant(target, targets)
     if row.to_resource_class is not None:

@@ -138,7 +138,7 @@ class TargetProviders:
         there = self._overlay.find(key)
         section = 'additions' if isinstance(other, Addition) else 'providers'
         self._causes.append(
-            infeasibility.NamedTwice(
+            infeasibility.NAMED_TWICE(
                 self._root.name, keys, there.name if there else key, section, other.name
             )
         )
@@ -165,7 +165,7 @@ class TargetProviders:
                 ):
                     yield state
         elif exact is None or move.source != name:
-            self._causes.append(infeasibility.NoSource(self._root.name, name))
+            self._causes.append(infeasibility.NO_SOURCE(self._root.name, name))
 
     def provide(self, name: str, source: ProviderState | None = None) -> TargetProvider | None:
         """The provider of a name or UUID, to be made if there is none.
@@ -194,7 +194,7 @@ class TargetProviders:
         :param keys: what leads to it in the specification
         """
         if len(name) > LONGEST_NAME:
-            self._causes.append(infeasibility.LongName(self._root.name, keys, name, LONGEST_NAME))
+            self._causes.append(infeasibility.LONG_NAME(self._root.name, keys, name, LONGEST_NAME))
 
     def put_parents_first(self) -> None:
         """Order the providers of the target state as they can be made."""
@@ -244,7 +244,7 @@ class TargetProviders:
         )
 
     def _refuse_foreign(self, name: str, root: str) -> None:
-        self._causes.append(infeasibility.ForeignTarget(self._root.name, name, root))
+        self._causes.append(infeasibility.FOREIGN_TARGET(self._root.name, name, root))
 
     def _check_parent(self, state: ProviderState, template: str) -> None:
         wanted = self.named(template)
@@ -253,14 +253,14 @@ class TargetProviders:
             return
         if self._overlay.find(wanted) != parent:
             self._causes.append(
-                infeasibility.WrongParent(self._root.name, state.name, parent.name, wanted)
+                infeasibility.WRONG_PARENT(self._root.name, state.name, parent.name, wanted)
             )
 
     def _new(
         self, name: str, entry: ProviderSpec | None, source: ProviderState | None
     ) -> TargetProvider | None:
         if is_uuid(name):
-            self._causes.append(infeasibility.NoTarget(self._root.name, name))
+            self._causes.append(infeasibility.NO_TARGET(self._root.name, name))
             return None
         if (owner := self._overlay.created_in(name)) is not None:
             self._refuse_foreign(name, owner)
@@ -272,7 +272,7 @@ class TargetProviders:
         self._pending.add(name)
         parent = self._parent_uuid(parent_name, source)
         if parent is None:
-            self._causes.append(infeasibility.NoParent(self._root.name, name, parent_name))
+            self._causes.append(infeasibility.NO_PARENT(self._root.name, name, parent_name))
             return None
         own = uuid.uuid5(uuid.UUID(self._root.uuid), name)
         return TargetProvider(str(own), name, parent, self._root.uuid, None)

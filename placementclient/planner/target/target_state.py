@@ -12,7 +12,7 @@ from typing import NamedTuple
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.infeasibility import Cause
-from placementclient.planner.plan.state_changes import Content, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 
 
 class Where(NamedTuple):
@@ -74,7 +74,9 @@ class TargetProvider:
             self.parent_provider_uuid,
             self.root_provider_uuid,
             content_of(before) if before else None,
-            Content(None, self.inventories, frozenset(self.traits), frozenset(self.aggregates)),
+            ProviderContent(
+                None, self.inventories, frozenset(self.traits), frozenset(self.aggregates)
+            ),
             before.usages if before else {},
         )
 
@@ -162,6 +164,8 @@ class TargetState:
         }
 
 
-def content_of(state: ProviderState) -> Content:
+def content_of(state: ProviderState) -> ProviderContent:
     """What a provider has, as a plan holds it."""
-    return Content(state.provider.generation, state.inventories, state.traits, state.aggregates)
+    return ProviderContent(
+        state.provider.generation, state.inventories, state.traits, state.aggregates
+    )

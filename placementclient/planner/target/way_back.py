@@ -8,10 +8,10 @@ from dataclasses import replace
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner import infeasibility
-from placementclient.planner.infeasibility import BadRow, Cause, Refused
+from placementclient.planner.infeasibility import BAD_ROW, Cause, Refused
 from placementclient.planner.plan.plan import Label, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.planner.target.known import HoldingKey, Known, held, rows_by_key
+from placementclient.planner.target.known import HoldingKey, KnownAmount, held, rows_by_key
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import (
     Place,
@@ -23,7 +23,7 @@ from placementclient.planner.target.target_state import (
 
 def lay_out_return(
     overlay: SnapshotOverlay, tree: TreePlan, root: ProviderState, others: Sequence[TreePlan] = ()
-) -> tuple[TargetState, dict[HoldingKey, list[Known]]]:
+) -> tuple[TargetState, dict[HoldingKey, list[KnownAmount]]]:
     """Lay out the way back of a tree.
 
     What the plan changed becomes what it was; what others changed since stays. Consumers go back
@@ -69,7 +69,7 @@ class _Layout:
             self._keep_room_for_others()
 
     def _refuse(self, reason: str) -> None:
-        self.causes.append(BadRow(self._tree.root_provider_name, reason))
+        self.causes.append(BAD_ROW(self._tree.root_provider_name, reason))
 
     def _tolerate(self) -> None:
         """What was over-committed before, and gets nothing back, may be so again."""
@@ -98,11 +98,13 @@ class _Layout:
                 room = then.capacity if then else 0
                 excess = self.target_state.overcommitted.get(where, 0)
                 if now != then and used > room + excess:
-                    trees = tuple(self._holding(where, target.name))
+                    root, others = (
+                        self._tree.root_provider_name,
+                        [*self._holding(where, target.name)],
+                    )
+                    trees = (root, *others) if others else ()
                     self.causes.append(
-                        infeasibility.StillInUse(
-                            self._tree.root_provider_name, target.name, name, used, room, trees
-                        )
+                        infeasibility.STILL_IN_USE(root, target.name, name, used, room, trees)
                     )
 
     def _holding(self, where: Where, name: str) -> Iterator[str]:
@@ -181,7 +183,7 @@ class _Layout:
                 restored = replace(now, total=max(total, 1))
             else:
                 self.causes.append(
-                    infeasibility.Changed(self._tree.root_provider_name, change.name, name)
+                    infeasibility.CHANGED(self._tree.root_provider_name, change.name, name)
                 )
                 restored = now
             if restored is not None:
@@ -210,7 +212,7 @@ class _Layout:
             if key.where == where and (now := held(self._overlay, key)):
                 yield key.consumer_uuid, min(now, sum(row.amount for row in rows))
 
-    def known(self) -> Iterator[tuple[HoldingKey, list[Known]]]:
+    def known(self) -> Iterator[tuple[HoldingKey, list[KnownAmount]]]:
         planned = {change.uuid: change.after for change in self._tree.consumers}
         kept = self._kept()
         for where, places in self.target_state.places.items():
@@ -229,7 +231,7 @@ class _Layout:
                 if where in self.target_state.limited:
                     now = expected = min(now, moved)
                 known = [
-                    Known(
+                    KnownAmount(
                         by_name[row.from_provider or '', row.resource_class],
                         row.amount,
                         Label.MAPPED,
@@ -239,10 +241,10 @@ class _Layout:
                 ]
                 if (rows or key in kept) and now == expected and moved <= now:
                     if moved < now and stays:
-                        known.append(Known(stays[0], now - moved))
+                        known.append(KnownAmount(stays[0], now - moved))
                     yield key, known
                 elif not rows and stays and consumer.uuid in self._tree.residents:
-                    yield key, [Known(stays[0], now)]
+                    yield key, [KnownAmount(stays[0], now)]
 
     def _kept(self) -> dict[HoldingKey, int]:
         """What the rows of the plan leave where it was."""

@@ -9,7 +9,7 @@ from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.transfers import Pair, changed_consumers
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.plan import Label, Plan, PlannedRow, TreePlan
-from placementclient.planner.plan.state_changes import Content, ProviderChange
+from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 from placementclient.planner.spec.values import Spec
 
 
@@ -48,10 +48,10 @@ def _provider(tree: ChangeSet, state: ProviderState) -> ProviderChange:
     )
 
 
-def _content(state: ProviderState | None) -> Content:
+def _content(state: ProviderState | None) -> ProviderContent:
     if state is None:
-        return Content()
-    return Content(None, state.inventories, state.traits, state.aggregates)
+        return ProviderContent()
+    return ProviderContent(None, state.inventories, state.traits, state.aggregates)
 
 
 def _consumer(pair: Pair) -> ConsumerChange:

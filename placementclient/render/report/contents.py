@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
-from placementclient.insight.capacity.totals import Line
+from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -42,14 +42,14 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ClassFill:
     """What all providers have of one class, and how the trees are filled with it.
 
     :param spread: how many trees are how full, in :data:`STEPS` steps; the last one has those
         that are over their capacity too
     """
 
-    line: Line
+    line: TotalsLine
     spread: tuple[int, ...]
 
     @property
@@ -73,7 +73,7 @@ class Amount:
 Amounts = Mapping[str, Amount]
 
 
-def room(cloud: Cloud) -> list[Room]:
+def room(cloud: Cloud) -> list[ClassFill]:
     """A line for each class, as ``capacity show --by class`` has it."""
     spread: dict[str, list[int]] = {}
     for states in cloud.topology.trees.values():
@@ -81,7 +81,8 @@ def room(cloud: Cloud) -> list[Room]:
             counts = spread.setdefault(name, [0] * STEPS)
             counts[_step(amount)] += 1
     return [
-        Room(line, tuple(spread[line.resource_class])) for line in totals.by_class(cloud.snapshot)
+        ClassFill(line, tuple(spread[line.resource_class]))
+        for line in totals.by_class(cloud.snapshot)
     ]
 
 

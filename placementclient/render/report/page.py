@@ -25,7 +25,7 @@ from placementclient.insight.capacity.totals import Amounts
 from placementclient.model.origin import Origin
 from placementclient.render import findings, plans, style
 from placementclient.render.report import contents
-from placementclient.render.report.contents import Amount, Report, Room
+from placementclient.render.report.contents import Amount, ClassFill, Report
 from placementclient.render.report.records import Records
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _embedded(document: Any) -> str:
     return text.replace('<', '\\u003c')
 
 
-def _columns(rooms: Sequence[Room]) -> list[str]:
+def _columns(rooms: Sequence[ClassFill]) -> list[str]:
     """The classes that most trees have."""
     by_trees = sorted(rooms, key=lambda room: (-room.trees, room.line.resource_class))
     return [room.line.resource_class for room in by_trees[:COLUMNS]]

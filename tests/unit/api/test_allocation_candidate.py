@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from placementclient.api import allocation_candidate
-from placementclient.model.consumers import Candidate, Summary
+from placementclient.model.consumers import Candidate, ProviderSummary
 from placementclient.model.requests import CandidateRequest, Filter
 from tests.unit.api.conftest import Call
 from tests.unit.dialogue import AGG, ROOT, RP, RP2, get
@@ -85,4 +85,4 @@ def test_candidates_are_read_in_the_form_of_the_version(
         version=version,
     )
     assert found == [Candidate({RP: {'VCPU': 2}}, **candidate)]
-    assert summaries == {RP: Summary({'VCPU': (1, 8)}, **summarized)}
+    assert summaries == {RP: ProviderSummary({'VCPU': (1, 8)}, **summarized)}

@@ -27,7 +27,7 @@ from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.reshape import storage
 from tests.documents import document
 from tests.fuzzing import examples
@@ -294,7 +294,7 @@ def plan_of_one_row() -> Plan:
         '  moved_resources: {VGPU: 1}\n',
         'spec.yaml',
     )
-    row = Row(uuid_of('a'), 'VGPU', None, 'gpu0', path='map.csv', line=2)
+    row = AssignmentRow(uuid_of('a'), 'VGPU', None, 'gpu0', path='map.csv', line=2)
     return planner.make(there, spec, [row])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.insight.healing import Heal, State, disowned, missing
+from placementclient.insight.healing import Heal, HealState, disowned, missing
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import ServerDetail
@@ -63,7 +63,7 @@ def with_specs(**specs: str) -> Flavor:
 )  # fmt: skip
 def test_the_amounts(changes: dict[str, Any], resources: dict[str, int]) -> None:
     found = heal(replace(SERVER, **changes))
-    assert (found.state, found.reason, found.resources) == (State.PLANNED, '', resources)
+    assert (found.state, found.reason, found.resources) == (HealState.PLANNED, '', resources)
     assert found.consumer == Consumer('s', {'host1': resources}, 'p', 'u', type='INSTANCE')
 
 
@@ -85,7 +85,7 @@ def test_the_amounts(changes: dict[str, Any], resources: dict[str, int]) -> None
 )  # fmt: skip
 def test_what_is_not_known_is_named(changes: dict[str, Any], reason: str) -> None:
     found = heal(replace(SERVER, **changes))
-    assert (found.state, found.reason, found.consumer) == (State.UNKNOWN, reason, None)
+    assert (found.state, found.reason, found.consumer) == (HealState.UNKNOWN, reason, None)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_is_under_way_is_left_alone(
     changes: dict[str, Any], migrating: str, reason: str
 ) -> None:
     found = heal(replace(SERVER, **changes), migrating)
-    assert (found.state, found.reason, found.consumer) == (State.LEFT_ALONE, reason, None)
+    assert (found.state, found.reason, found.consumer) == (HealState.LEFT_ALONE, reason, None)
 
 
 def test_who_holds_something_or_is_nowhere_is_not_in_question() -> None:
@@ -116,7 +116,7 @@ def test_who_holds_something_or_is_nowhere_is_not_in_question() -> None:
 def test_what_belongs_to_another_becomes_the_servers(owner: tuple[str | None, ...]) -> None:
     held = Consumer('s', {'host2': {'VCPU': 1}}, *owner, generation=4, type='INSTANCE')
     [found] = disowned(cloud([], [held]), [replace(SERVER, flavor=None)], ())
-    assert (found.state, found.resources) == (State.PLANNED, {})
+    assert (found.state, found.resources) == (HealState.PLANNED, {})
     assert found.reason == f'it belongs to project {owner[0]}, user {owner[1]}'
     assert found.consumer == replace(held, project_id='p', user_id='u')
 
@@ -124,7 +124,7 @@ def test_what_belongs_to_another_becomes_the_servers(owner: tuple[str | None, ..
 def test_what_belongs_to_a_server_under_way_is_left_alone() -> None:
     held = Consumer('s', {'host2': {'VCPU': 1}}, 'other', 'u')
     [found] = disowned(cloud([], [held]), [SERVER], {'s'})
-    assert (found.state, found.consumer) == (State.LEFT_ALONE, None)
+    assert (found.state, found.consumer) == (HealState.LEFT_ALONE, None)
 
 
 def test_what_is_a_servers_own_or_nothing_is_not_in_question() -> None:

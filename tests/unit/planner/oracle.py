@@ -29,7 +29,7 @@ from placementclient.planner import planner, replan
 from placementclient.planner.infeasibility import Refused
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.spec import specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.overlay import SnapshotOverlay
@@ -163,8 +163,8 @@ class Case:
         self.trees, self.consumers, self.document, self.known = trees, consumers, document, known
         self.snapshot = cloud(trees, consumers)
         self.spec: Spec = specification.from_document(document, 'spec')
-        self.rows: list[Row] = [
-            Row(
+        self.rows: list[AssignmentRow] = [
+            AssignmentRow(
                 uuid_of(row['consumer']),
                 row['class'],
                 row['amount'],
@@ -377,7 +377,7 @@ def check_rooms(
                 raise NotAccepted(f'{used} of {name} at {uuid}')
 
 
-def known_parts(rows: Sequence[Row], places: Sequence[Place], amount: int) -> Parts:
+def known_parts(rows: Sequence[AssignmentRow], places: Sequence[Place], amount: int) -> Parts:
     """Where rows send an amount."""
     parts: Counter[tuple[str, str]] = Counter()
     for row in rows:

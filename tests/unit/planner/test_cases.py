@@ -197,14 +197,7 @@ def test_skeleton_is_read_back_when_it_is_filled_in() -> None:
 def test_every_cause_has_a_case() -> None:
     """``refused-<kind>.yaml``; but for what only planning again meets, see test_replan."""
 
-    names = {
-        name
-        for name, cause in vars(infeasibility).items()
-        if isinstance(cause, type)
-        and issubclass(cause, infeasibility.Cause)
-        and not cause.__subclasses__()
-    } - {'Changed', 'BadRow', 'StillInUse'}
-    kinds = {re.sub(r'(?<!^)(?=[A-Z])', '-', name).lower() for name in names}
+    kinds = infeasibility.KINDS.keys() - {'changed', 'bad-row', 'still-in-use'}
     assert kinds <= {path.stem.removeprefix('refused-') for path in CASES}
     for kind in kinds:
         path = CASES[0].parent / f'refused-{kind}.yaml'

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from placementclient.changes.plan import plan
-from placementclient.changes.summary import Row, rows
+from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.declaration.declared import Declared
 from placementclient.model.snapshots import Snapshot
@@ -21,7 +21,7 @@ GPU = provider('gpu', 'numa', 'host', VGPU=4)
 CLOUD = cloud([HOST, NUMA, GPU], [consumer('s', host={'VCPU': 6})])
 
 
-def found(*wanted: Declared, there: Snapshot = CLOUD, prune: bool = False) -> list[Row]:
+def found(*wanted: Declared, there: Snapshot = CLOUD, prune: bool = False) -> list[ChangeRow]:
     new = (f'new{number}' for number in itertools.count())
     after = declared(there, wanted, new_uuid=lambda: next(new), prune=prune)
     return [row for tree in plan('', there, after).trees for row in rows(tree.before, tree.after)]
@@ -37,29 +37,29 @@ def test_used_inventory_does_not_shrink_with_a_rename_either() -> None:
 def test_a_new_child_and_a_new_name() -> None:
     inventories = {'VGPU': {'total': 1}}
     assert found(Declared('new', 'host', children=(Declared('fresh', '', inventories),))) == [
-        Row('host', 'name', 'host', 'new'),
-        Row('fresh', 'create', None, {'parent': 'new'}),
-        Row('fresh', 'VGPU', None, {'total': 1}),
+        ChangeRow('host', 'name', 'host', 'new'),
+        ChangeRow('fresh', 'create', None, {'parent': 'new'}),
+        ChangeRow('fresh', 'VGPU', None, {'total': 1}),
     ]
 
 
 def test_a_new_parent_that_is_made() -> None:
     made = Declared('host', children=(Declared('made', children=(Declared('gpu'),)),))
     assert found(made) == [
-        Row('made', 'create', None, {'parent': 'host'}),
-        Row('gpu', 'parent', 'numa', 'made'),
+        ChangeRow('made', 'create', None, {'parent': 'host'}),
+        ChangeRow('gpu', 'parent', 'numa', 'made'),
     ]
 
 
 def test_a_new_name_of_a_parent_changes_no_child() -> None:
     renamed = Declared('host', children=(Declared('new', 'numa', children=(Declared('gpu'),)),))
-    assert found(renamed) == [Row('numa', 'name', 'numa', 'new')]
+    assert found(renamed) == [ChangeRow('numa', 'name', 'numa', 'new')]
 
 
 def test_a_new_name_beside_a_new_parent() -> None:
     assert found(Declared('host', children=(Declared('new', 'gpu'),))) == [
-        Row('gpu', 'name', 'gpu', 'new'),
-        Row('new', 'parent', 'numa', 'host'),
+        ChangeRow('gpu', 'name', 'gpu', 'new'),
+        ChangeRow('new', 'parent', 'numa', 'host'),
     ]
 
 
@@ -70,11 +70,14 @@ def test_a_provider_declared_by_its_name_and_by_its_uuid_is_declared_twice() -> 
     by_name, by_uuid = Declared('called', traits=trait), Declared('', 'gpu', traits=frozenset())
     with pytest.raises(errors.BadArgument, match='called is declared twice'):
         found(by_name, by_uuid, there=there)
-    assert found(by_name, there=there) == [Row('called', 'traits', None, ['CUSTOM_A'])]
+    assert found(by_name, there=there) == [ChangeRow('called', 'traits', None, ['CUSTOM_A'])]
 
 
 def test_two_declared_providers_of_one_tree_prune_once() -> None:
-    gone = [Row('gpu', 'delete', {'parent': 'numa'}, None), Row('gpu', 'VGPU', {'total': 4}, None)]
+    gone = [
+        ChangeRow('gpu', 'delete', {'parent': 'numa'}, None),
+        ChangeRow('gpu', 'VGPU', {'total': 4}, None),
+    ]
     assert found(Declared('host'), Declared('numa'), prune=True) == gone
     assert found(Declared('numa'), Declared('host'), prune=True) == gone
 

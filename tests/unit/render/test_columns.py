@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
-from placementclient.model.consumers import Candidate, Consumer, Holding, Summary, Usage
+from placementclient.model.consumers import Candidate, Consumer, Holding, ProviderSummary, Usage
 from placementclient.model.providers import Provider
 from placementclient.render import columns
 from placementclient.render.columns import Column, Columns
@@ -111,8 +111,8 @@ def test_candidates_are_numbered_and_have_a_row_for_each_provider() -> None:
         Candidate({RP: {'VCPU': 1}}),
     ]
     summaries = {
-        RP: Summary({'VCPU': (2, 8), 'DISK_GB': (0, 10)}, ('B', 'A')),
-        ROOT: Summary({}),
+        RP: ProviderSummary({'VCPU': (2, 8), 'DISK_GB': (0, 10)}, ('B', 'A')),
+        ROOT: ProviderSummary({}),
     }
     assert columns.candidates(found, summaries, HIGHEST, long=False)[1] == [
         (1, 'VCPU=1,DISK_GB=5', RP, 'VCPU=2/8,DISK_GB=0/10', 'B,A'),
@@ -123,7 +123,7 @@ def test_candidates_are_numbered_and_have_a_row_for_each_provider() -> None:
 
 def test_a_long_candidate_shows_groups_parent_and_root() -> None:
     found = [Candidate({RP: {'VCPU': 1}}, {'': [RP], '1': [ROOT], '_A': [ROOT, RP]})]
-    summaries = {RP: Summary({}, (), 'parent', ROOT)}
+    summaries = {RP: ProviderSummary({}, (), 'parent', ROOT)}
     names, [row] = columns.candidates(found, summaries, HIGHEST, long=True)
     assert names == NAMES['CANDIDATE'] + NAMES['CANDIDATE_TREE']
     groups, *rest = row[-3:]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from placementclient.client import errors
-from placementclient.planner.infeasibility.search import Undetermined
+from placementclient.planner.infeasibility import UNDETERMINED
 from placementclient.render import failures
 
 
 def test_searches_that_did_not_end_are_one_line() -> None:
-    undetermined = errors.Undetermined([Undetermined(f'gpu0{n}', 60) for n in range(1, 4)])
+    undetermined = errors.Undetermined([UNDETERMINED(f'gpu0{n}', 60) for n in range(1, 4)])
     assert list(failures.lines(undetermined)) == [
         'Undetermined:',
         '  gpu01 and 2 others: no assignment was found in 60 seconds, and no proof that there is '

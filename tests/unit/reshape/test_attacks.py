@@ -216,11 +216,11 @@ def edited(plan: Plan, path: Path, mutate: Callable[[dict[str, Any]], None]) -> 
 
 def noted(plan: Plan, path: Path, record: dict[str, Any], key: str = ROOT) -> str:
     """A journal of the plan that says what one tree was planned to become instead."""
-    first = journals.Entry(
+    first = journals.JournalEntry(
         journal=journals.FORMAT, version=1, at='2026-11-22T00:00:00+00:00',
         plan=plans.identity(plan),
     )  # fmt: skip
-    line = journals.Entry(
+    line = journals.JournalEntry(
         at='2026-11-22T00:00:00+00:00', tree=key, plan=msgspec.convert(record, TreeRecord)
     )
     path.write_bytes(journals.encode(first) + journals.encode(line))

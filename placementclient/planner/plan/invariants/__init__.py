@@ -23,7 +23,7 @@ from placementclient.planner.plan.invariants import (
 )
 from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.planner.spec.values import Selection, Spec
+from placementclient.planner.spec.values import Spec, TreeSelection
 
 _CHECKS = (
     identities.faults,
@@ -98,7 +98,7 @@ def _faults_of_roots(plan: Plan) -> Iterator[str]:
         earlier.add(tree.root_provider_uuid)
 
 
-def _is_selected(tree: TreePlan, selection: Selection) -> bool:
+def _is_selected(tree: TreePlan, selection: TreeSelection) -> bool:
     """Whether a tree meets the conditions, as far as the plan tells."""
     name, uuid = tree.root_provider_name, tree.root_provider_uuid
     patterns = selection.names

@@ -9,7 +9,7 @@ from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.plan import Label, Plan, PlannedRow
 
 
-class _Known(NamedTuple):
+class _KnownHolding(NamedTuple):
     """An amount of a consumer that is known to belong to a provider.
 
     :param amount: ``None``: all of it
@@ -26,9 +26,9 @@ def faults(plan: Plan, subjects: Iterable[Subject]) -> Iterator[str]:
 
     :param subjects: the trees of the plan
     """
-    given: dict[str, list[_Known]] = {}
+    given: dict[str, list[_KnownHolding]] = {}
     for row in plan.assignments:
-        known = _Known(row.resource_class, row.amount, row.to_provider)
+        known = _KnownHolding(row.resource_class, row.amount, row.to_provider)
         given.setdefault(row.consumer_uuid, []).append(known)
     named = {uuid for move in plan.spec.moves for uuid in move.consumers}
     for subject in subjects:
@@ -46,15 +46,17 @@ def faults(plan: Plan, subjects: Iterable[Subject]) -> Iterator[str]:
                 yield f'{tree.root_provider_name}: {fault}'
 
 
-def _of_moves(subject: Subject, consumer_uuid: str) -> Iterator[_Known]:
+def _of_moves(subject: Subject, consumer_uuid: str) -> Iterator[_KnownHolding]:
     """What the moves of the specification know of a consumer."""
     for move in subject.moves.values():
         for name, amount in move.consumers.get(consumer_uuid, {}).items():
             for source in subject.sources(move):
-                yield _Known(name, amount, subject.named(move.target, source))
+                yield _KnownHolding(name, amount, subject.named(move.target, source))
 
 
-def _of_consumer(subject: Subject, rows: list[PlannedRow], known: list[_Known]) -> Iterator[str]:
+def _of_consumer(
+    subject: Subject, rows: list[PlannedRow], known: list[_KnownHolding]
+) -> Iterator[str]:
     for each in known:
         provider = subject.find(each.provider)
         of_class = [row for row in rows if row.resource_class == each.resource_class]

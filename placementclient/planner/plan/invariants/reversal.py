@@ -18,7 +18,7 @@ from placementclient.changes.operations import (
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.planner.plan.invariants.subject import Subject
-from placementclient.planner.plan.state_changes import Content
+from placementclient.planner.plan.state_changes import ProviderContent
 
 
 def faults(subject: Subject) -> Iterator[str]:
@@ -31,7 +31,7 @@ def faults(subject: Subject) -> Iterator[str]:
     }
     after = {change.uuid: change.after for change in tree.providers}
     held = {change.uuid: change.before for change in tree.consumers}
-    state = _Simulation(dict(before), dict(held))
+    state = _ReversalSimulation(dict(before), dict(held))
     state.run(tree.operations())
     if state.providers != after or state.consumers != {
         change.uuid: change.after for change in tree.consumers
@@ -42,10 +42,12 @@ def faults(subject: Subject) -> Iterator[str]:
         yield 'the inverse does not lead back'
 
 
-class _Simulation:
+class _ReversalSimulation:
     """A Placement that only knows what a plan is about."""
 
-    def __init__(self, providers: dict[str, Content], consumers: dict[str, Allocations]) -> None:
+    def __init__(
+        self, providers: dict[str, ProviderContent], consumers: dict[str, Allocations]
+    ) -> None:
         self.providers, self.consumers = providers, consumers
 
     def run(self, operations: tuple[Operation, ...]) -> None:
@@ -54,7 +56,7 @@ class _Simulation:
                 case EnsureClass() | EnsureTrait():
                     pass
                 case CreateProvider():
-                    self.providers[operation.uuid] = Content()
+                    self.providers[operation.uuid] = ProviderContent()
                 case DeleteProvider():
                     self.providers.pop(operation.uuid, None)
                 case SetTraits():

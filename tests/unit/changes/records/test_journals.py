@@ -7,17 +7,19 @@ from pathlib import Path
 import pytest
 
 from placementclient.changes.records import journals
-from placementclient.changes.records.journals import Entry
+from placementclient.changes.records.journals import JournalEntry
 from placementclient.client import errors
 
 BEFORE = Path(__file__).parents[2] / 'planner' / 'records' / 'before' / 'plan.json.journal'
 AT = '2026-11-21T14:00:00.000+00:00'
 HEADER = journals.encode(
-    Entry(journal=journals.FORMAT, version=journals.VERSION, at=AT, plan='sha256:0')
+    JournalEntry(journal=journals.FORMAT, version=journals.VERSION, at=AT, plan='sha256:0')
 )
-INTENT = journals.encode(Entry(at=AT, tree='a', intent={'operation': 'reshape', 'name': 'Köln'}))
-END = journals.encode(Entry(at=AT, tree='a', end='applied'))
-RESUMED = journals.encode(Entry(at=AT, resumed=True))
+INTENT = journals.encode(
+    JournalEntry(at=AT, tree='a', intent={'operation': 'reshape', 'name': 'Köln'})
+)
+END = journals.encode(JournalEntry(at=AT, tree='a', end='applied'))
+RESUMED = journals.encode(JournalEntry(at=AT, resumed=True))
 
 
 def test_what_was_noted_comes_back() -> None:
@@ -99,6 +101,6 @@ def test_what_is_no_journal(content: bytes) -> None:
 
 
 def test_another_version() -> None:
-    content = journals.encode(Entry(journal=journals.FORMAT, version=2, at=AT))
+    content = journals.encode(JournalEntry(journal=journals.FORMAT, version=2, at=AT))
     with pytest.raises(errors.BadFile, match=r'^a: journal version 2 is not known$'):
         journals.decode(content, 'a')

@@ -80,7 +80,7 @@ def test_what_cannot_be_read_at_all_is_an_error(tmp_path: Path) -> None:
         assert ENTER not in watch.written
 
 
-class Failing(watched.Lister):
+class Failing(watched.WatchingLister):
     """Fail as nobody foresaw."""
 
     auth_required = False

@@ -18,7 +18,7 @@ from placementclient.client.endpoints import Endpoint
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.commands.program import command_lines
-from placementclient.commands.program.batch import WORSE, Line, _badness
+from placementclient.commands.program.batch import WORSE, BatchLine, _badness
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Placement, Result, Service
@@ -459,4 +459,4 @@ def test_the_command_of_an_endpoint_prints_what_it_prints_by_itself(
 def test_the_order_from_good_to_bad_knows_every_status() -> None:
     assert set(WORSE) == set(ExitStatus)
     assert sorted([130, 1, 0, 3, 2, 6, 4, 5], key=_badness) == [0, 3, 5, 4, 6, 1, 2, 130]
-    assert Line(1, '', 0, '', '').status == 0
+    assert BatchLine(1, '', 0, '', '').status == 0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.insight.audit.completeness import Shortfall
+from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.model.repairs import FreeAllocations
 from tests.unit.insight.audit.auditing import (
     PREFIX,
@@ -133,7 +133,7 @@ def test_a_list_without_any_server_of_a_host_makes_no_deletion_safe() -> None:
     servers = [{'ID': each.uuid, 'Host': 'a'} for each in KNOWN]
     moved = {'UUID': 'm', 'Server UUID': 'k0', 'Status': 'finished', 'Source Compute': 'b'}
     result = audited(hosts, held, [*servers], [])
-    assert result.shortfall == Shortfall(2, 41, ('b',))
+    assert result.shortfall == MissingRecords(2, 41, ('b',))
     assert [finding.fault.repair for finding in result.findings] == [None] * 2
     # A host that has nothing but what a migration holds, or another service, is no sign.
     others = [consumer('m', b={'VCPU': 1}), consumer('c', 'CONTAINER', b={'VCPU': 1})]
@@ -214,4 +214,4 @@ def test_a_list_of_migrations_without_that_of_a_resized_server_makes_no_deletion
     result = audited(HOSTS, held, servers, migrations)
     [found] = result.findings
     assert (found.id, found.fault.repair is not None) == ('orphan', is_safe)
-    assert result.shortfall == (None if is_safe else Shortfall(1, 40, (), 1))
+    assert result.shortfall == (None if is_safe else MissingRecords(1, 40, (), 1))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from placementclient.insight.capacity import totals
-from placementclient.insight.capacity.totals import ALL, Amounts, Line
+from placementclient.insight.capacity.totals import ALL, Amounts, TotalsLine
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
@@ -47,13 +47,13 @@ def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it() -> None:
     trees = [line for line in totals.by_tree(SNAPSHOT) if line.name != ALL]
     shared = Amounts(1000, 300, 700, 700)
     assert trees == [
-        Line('host1', 'VCPU', Amounts(8, 2, 6, 6)),
-        Line('host1', 'VGPU', Amounts(4, 0, 4, 4)),
-        Line('host1', 'DISK_GB', shared, 'nfs'),
-        Line('host2', 'DISK_GB', Amounts(100, 0, 100, 100)),
-        Line('host2', 'VCPU', Amounts(4, 5, 0, 0)),
-        Line('host2', 'DISK_GB', shared, 'nfs'),
-        Line('nfs', 'DISK_GB', shared),
+        TotalsLine('host1', 'VCPU', Amounts(8, 2, 6, 6)),
+        TotalsLine('host1', 'VGPU', Amounts(4, 0, 4, 4)),
+        TotalsLine('host1', 'DISK_GB', shared, 'nfs'),
+        TotalsLine('host2', 'DISK_GB', Amounts(100, 0, 100, 100)),
+        TotalsLine('host2', 'VCPU', Amounts(4, 5, 0, 0)),
+        TotalsLine('host2', 'DISK_GB', shared, 'nfs'),
+        TotalsLine('nfs', 'DISK_GB', shared),
     ]
 
 
@@ -61,9 +61,9 @@ def test_a_tree_has_what_is_its_own_and_what_is_shared_with_it() -> None:
 def test_in_all_what_is_shared_counts_once(by: str) -> None:
     lines = totals.GROUPED[by](SNAPSHOT)
     assert [line for line in lines if line.name == ALL] == [
-        Line(ALL, 'DISK_GB', Amounts(1100, 300, 800, 700), None, 2),
-        Line(ALL, 'VCPU', Amounts(12, 7, 6, 6), None, 2),
-        Line(ALL, 'VGPU', Amounts(4, 0, 4, 4)),
+        TotalsLine(ALL, 'DISK_GB', Amounts(1100, 300, 800, 700), None, 2),
+        TotalsLine(ALL, 'VCPU', Amounts(12, 7, 6, 6), None, 2),
+        TotalsLine(ALL, 'VGPU', Amounts(4, 0, 4, 4)),
     ]
 
 

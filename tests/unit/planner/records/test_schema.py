@@ -18,7 +18,7 @@ from placementclient.planner.spec import assignments, specification
 from tests.unit.conftest import Placement
 from tests.unit.planner.records.test_plans import BEFORE, SPEC
 
-CASES = sorted((Path(__file__).parents[1] / 'planner' / 'cases').glob('*.yaml'))
+CASES = sorted((Path(__file__).parents[1] / 'cases').glob('*.yaml'))
 
 
 def faults(kind: str, value: Any) -> list[str]:

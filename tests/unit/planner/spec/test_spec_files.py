@@ -12,7 +12,7 @@ from placementclient.client import errors
 from placementclient.codec.encoding import builtins
 from placementclient.planner.records import specs
 from placementclient.planner.spec import assignments, specification
-from placementclient.planner.spec.assignments import Row
+from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
 
 A = '00000000-0000-4000-8000-00000000000a'
@@ -215,7 +215,7 @@ def test_the_same_rows_from_every_format() -> None:
         f'[{{"consumer_uuid": "{A}", "resource_class": "VGPU", "amount": null,'
         ' "to_provider": "gpu0", "evidence": "mdev, read"}]'
     )
-    row = Row(A, 'VGPU', None, 'gpu0', 'mdev, read', 'rows', 2)
+    row = AssignmentRow(A, 'VGPU', None, 'gpu0', 'mdev, read', 'rows', 2)
     assert assignments.parse(comma, 'rows') == [row]
     assert assignments.parse('\ufeff' + comma.replace('\n', '\r\n'), 'rows') == [row]
     (from_json,) = assignments.parse(json, 'rows')
