@@ -14,11 +14,10 @@ from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
 from placementclient.changes.records import change_plans, operations
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import chosen_fields, rows
+from placementclient.changes.summary import rows, shown, told
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first
-from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.model.snapshots import Snapshot
 
@@ -32,23 +31,6 @@ class Obstructed(errors.Differs):
     def __init__(self, obstacles: Sequence[Obstacle]) -> None:
         self.obstacles = tuple(obstacles)
         super().__init__(first([told(each) for each in self.obstacles]))
-
-
-def told(obstacle: Obstacle) -> str:
-    """Say in a sentence, without its full stop, what somebody else has changed."""
-    thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
-    if not obstacle.field:
-        return f'{thing}: {obstacle.found}'
-    if obstacle.before is None and obstacle.after is None:
-        return f'{thing} has {obstacle.field}: {obstacle.found}'
-    found, before, after = map(_shown, (obstacle.found, obstacle.before, obstacle.after))
-    return f'{thing}: {obstacle.field} is {found}, neither {before} nor {after}'
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Inventory):
-        return ', '.join(f'{name} {each}' for name, each in chosen_fields(value).items())
-    return 'nothing' if value in (None, {}) else str(value)
 
 
 def sent(record: Record | None) -> Sequence[Operation]:
@@ -175,7 +157,7 @@ class _Compared:
             yield Deviation(
                 name,
                 row.change,
-                f'{row.object}: {row.change} is {_shown(row.before)}, not {_shown(row.after)}',
+                f'{row.object}: {row.change} is {shown(row.before)}, not {shown(row.after)}',
                 {'expected': row.after, 'actual': row.before},
                 Verdict.CHANGED_LATER if is_ended else Verdict.DAMAGED,
             )

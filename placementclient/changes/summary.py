@@ -18,6 +18,7 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
+from placementclient.changes.rebase import Obstacle
 from placementclient.client.wording import counted
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
@@ -219,3 +220,21 @@ def _owner(consumer: Consumer) -> dict[str, str | None]:
         'user_id': consumer.user_id,
         'type': consumer.type or UNKNOWN_TYPE,
     }
+
+
+def told(obstacle: Obstacle) -> str:
+    """Say in a sentence, without its full stop, what somebody else has changed."""
+    thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
+    if not obstacle.field:
+        return f'{thing}: {obstacle.found}'
+    if obstacle.before is None and obstacle.after is None:
+        return f'{thing} has {obstacle.field}: {obstacle.found}'
+    found, before, after = map(shown, (obstacle.found, obstacle.before, obstacle.after))
+    return f'{thing}: {obstacle.field} is {found}, neither {before} nor {after}'
+
+
+def shown(value: object) -> str:
+    """Return a value as a sentence has it."""
+    if isinstance(value, Inventory):
+        return ', '.join(f'{name} {each}' for name, each in chosen_fields(value).items())
+    return 'nothing' if value in (None, {}) else str(value)

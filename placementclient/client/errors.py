@@ -78,13 +78,17 @@ class BadFile(PlacementError):
     :param path: the file
     :param reason: what is wrong, a sentence without its full stop
     :param line: where, from 1
+    :param column: where in the line, from 1
     """
 
-    def __init__(self, path: str, reason: str, line: int | None = None) -> None:
+    def __init__(
+        self, path: str, reason: str, line: int | None = None, column: int | None = None
+    ) -> None:
         # What a file says may be long, of several lines, or steer the terminal.
         reason = _shown(reason) or 'cannot be read'
         self.path, self.reason, self.line = path, reason, line
-        super().__init__(f'{path or "(no name)"}{f":{line}" if line else ""}: {reason}')
+        where = ''.join(f':{number}' for number in (line, column) if number)
+        super().__init__(f'{path or "(no name)"}{where}: {reason}')
 
     @property
     def faults(self) -> tuple[BadFile, ...]:

@@ -26,18 +26,22 @@ _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
 
 
-class _MarkedDict(dict[Any, Any]):
-    """A mapping that knows the lines of its values."""
+#: A line and a column, from 1.
+_Place = tuple[int, int]
 
-    __slots__ = ('lines',)
-    lines: dict[Any, int]
+
+class _MarkedDict(dict[Any, Any]):
+    """A mapping that knows the places of its values."""
+
+    __slots__ = ('places',)
+    places: dict[Any, _Place]
 
 
 class _MarkedList(list[Any]):
-    """A sequence that knows the lines of its items."""
+    """A sequence that knows the places of its items."""
 
-    __slots__ = ('lines',)
-    lines: dict[Any, int]
+    __slots__ = ('places',)
+    places: dict[Any, _Place]
 
 
 class _Loader(yaml.SafeLoader):
@@ -79,9 +83,12 @@ class _Loader(yaml.SafeLoader):
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
     loader.flatten_mapping(node)
     result = _MarkedDict()
-    result.lines = {}
+    result.places = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
+        if isinstance(key, bool):
+            # YAML takes on, off, yes and no for truth values; as keys they are words.
+            key = key_node.value
         if not isinstance(key, Hashable):
             raise yaml.MarkedYAMLError(problem='not a key', problem_mark=key_node.start_mark)
         if key in result:
@@ -89,14 +96,18 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> _MarkedDict:
                 problem=f'{key} is there twice', problem_mark=key_node.start_mark
             )
         result[key] = loader.construct_object(value_node, deep=True)
-        result.lines[key] = key_node.start_mark.line + 1
+        result.places[key] = _place(key_node.start_mark)
     return result
 
 
 def _sequence(loader: _Loader, node: yaml.SequenceNode) -> _MarkedList:
     result = _MarkedList(loader.construct_object(item, deep=True) for item in node.value)
-    result.lines = {index: item.start_mark.line + 1 for index, item in enumerate(node.value)}
+    result.places = {index: _place(item.start_mark) for index, item in enumerate(node.value)}
     return result
+
+
+def _place(mark: Any) -> _Place:
+    return mark.line + 1, mark.column + 1
 
 
 _Loader.add_constructor('tag:yaml.org,2002:map', _mapping)
@@ -135,17 +146,19 @@ class Cursor:
 
     :param name: how a reader finds it: ``moves[0].as``
     :param line: from 1, where it is known
+    :param column: from 1, where it is to be said
     """
 
     value: Any
     path: str
     name: str
     line: int | None = None
+    column: int | None = None
 
     def error(self, reason: str) -> errors.BadFile:
         """The exception that says what is wrong here."""
         where = f'{self.name}: ' if self.name else ''
-        return errors.BadFile(self.path, where + reason, self.line)
+        return errors.BadFile(self.path, where + reason, self.line, self.column)
 
     def keys(self, known: Collection[str], needed: Collection[str] = ()) -> dict[str, Cursor]:
         """The values of a mapping with fixed keys."""
@@ -187,7 +200,7 @@ class Cursor:
         prefix = f'{self.name}.' if self.name else ''
         inside = {}
         for key, value in self.value.items():
-            cursor = Cursor(value, self.path, f'{prefix}{key}', self._line_of(key))
+            cursor = Cursor(value, self.path, f'{prefix}{key}', *self._place_of(key))
             if not isinstance(key, str):
                 raise cursor.error(f'the key {key!r} has to be a text: quote it')
             inside[key] = cursor
@@ -212,7 +225,7 @@ class Cursor:
         if not isinstance(self.value, list | tuple):
             raise self.error('has to be a list')
         for index, value in enumerate(self.value):
-            yield Cursor(value, self.path, f'{self.name}[{index}]', self._line_of(index))
+            yield Cursor(value, self.path, f'{self.name}[{index}]', *self._place_of(index))
 
     def each(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
         """What a reader makes of each item of a sequence."""
@@ -251,7 +264,7 @@ class Cursor:
             return self
         step = f'[{keys[0]}]' if isinstance(keys[0], int) else f'.{keys[0]}'
         name = (self.name + step).removeprefix('.')
-        return Cursor(value, self.path, name, self._line_of(keys[0])).inside(*keys[1:])
+        return Cursor(value, self.path, name, *self._place_of(keys[0])).inside(*keys[1:])
 
     def text(self) -> str:
         """A text that is not empty."""
@@ -313,15 +326,17 @@ class Cursor:
             raise self.error(f'{self.value!r} has to be {what}')
         return str(self.value)
 
-    def _line_of(self, key: Any) -> int | None:
-        lines = getattr(self.value, 'lines', None)
-        return self.line if lines is None else lines.get(key, self.line)
+    def _place_of(self, key: Any) -> tuple[int | None, int | None]:
+        places = getattr(self.value, 'places', {})
+        line, column = places.get(key, (self.line, self.column))
+        return line, column if self.column else None
 
 
-def read(text: str, path: str) -> Cursor:
+def read(text: str, path: str, *, columns: bool = False) -> Cursor:
     """What a text, YAML or JSON, says.
 
     :param path: the file that the text came from, for the errors
+    :param columns: whether the errors say the column too
     :raises errors.BadFile: if it is neither
     """
     if not any(line.strip() and not line.lstrip().startswith('#') for line in text.splitlines()):
@@ -330,11 +345,12 @@ def read(text: str, path: str) -> Cursor:
         document = yaml.load(text, _Loader)  # noqa: S506 (it is a SafeLoader)
     except yaml.MarkedYAMLError as reason:
         problem, mark = _in_words(reason)
-        raise errors.BadFile(path, problem, mark.line + 1 if mark else None) from None
+        line, column = _place(mark) if mark else (None, None)
+        raise errors.BadFile(path, problem, line, column if columns else None) from None
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as reason:
         # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
         raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
-    return Cursor(document, path, '', None)
+    return Cursor(document, path, '', *((1, 1) if columns else ()))
 
 
 #: What PyYAML says, and what a person would.

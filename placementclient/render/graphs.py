@@ -9,6 +9,8 @@ from placementclient.client.printable import printable, unbroken
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
 
+#: The title of a picture.
+TITLE = 'Resource providers'
 _DOT_HEADER = """\
 digraph placement {
   graph [rankdir=LR, nodesep=0.2, ranksep=0.6];
@@ -59,13 +61,24 @@ def nodes(trees: Sequence[Tree], *, traits: bool, allocations: bool) -> list[Nod
     return list(drawn.values())
 
 
-def dot(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = False) -> str:
+def titled(title: str, assuming: Sequence[str]) -> str:
+    """A title, with the files of the assumptions under which a picture holds."""
+    return f'{title}, assuming: {", ".join(assuming)}' if assuming else title
+
+
+def dot(
+    trees: Sequence[Tree],
+    *,
+    traits: bool = False,
+    allocations: bool = False,
+    assuming: Sequence[str] = (),
+) -> str:
     """The trees in the language of Graphviz."""
 
     def quoted(text: str) -> str:
         return '"' + printable(text).replace('\\', '\\\\').replace('"', '\\"') + '"'
 
-    lines = []
+    lines = [f'  label={quoted(titled(TITLE, assuming))};'] if assuming else []
     for node in nodes(trees, traits=traits, allocations=allocations):
         uuid = quoted(node.state.uuid)
         label = quoted('\n'.join(node.lines())).replace('\n', '\\n')
@@ -77,7 +90,13 @@ def dot(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = Fals
     return _DOT_HEADER + '\n'.join([*lines, '}']) + '\n'
 
 
-def mermaid(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = False) -> str:
+def mermaid(
+    trees: Sequence[Tree],
+    *,
+    traits: bool = False,
+    allocations: bool = False,
+    assuming: Sequence[str] = (),
+) -> str:
     """The trees as a flowchart of Mermaid."""
 
     def escaped(text: str) -> str:
@@ -88,6 +107,8 @@ def mermaid(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = 
     shown = nodes(trees, traits=traits, allocations=allocations)
     names = {node.state.uuid: f'p{number}' for number, node in enumerate(shown)}
     lines = ['flowchart LR']
+    if assuming:
+        lines.append(f'  title["{escaped(printable(unbroken(titled(TITLE, assuming))))}"]')
     for node in shown:
         label = '<br/>'.join(map(escaped, map(printable, node.lines())))
         lines.append(f'  {names[node.state.uuid]}["{label}"]')

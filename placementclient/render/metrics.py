@@ -105,14 +105,27 @@ def capacity(
     snapshot: Snapshot,
     fits: Sequence[tuple[Flavor, Sequence[Fits]]],
     around: OtherServices,
+    assuming: Sequence[str] = (),
 ) -> list[Metric]:
     """All that is known of the capacity.
 
     :param fits: of each flavor how many fit, by tree and in all
     :param around: what other services were asked
+    :param assuming: the files of the assumptions under which the figures hold
     :raises errors.PlacementError: if prometheus_client is not installed
     """
+    if assuming:
+        samples = [((path,), 1) for path in assuming]
+        assumed = [
+            _family(
+                'openstack_placement_assuming',
+                'The figures are not those of now, but under the assumptions of a file.',
+                ('file',),
+                samples,
+            )
+        ]
     return [
+        *(assumed if assuming else ()),
         *_by_provider(snapshot),
         _family(
             'openstack_project_usage',

@@ -15,7 +15,7 @@ from placementclient.client.printable import printable, unbroken
 from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
 from placementclient.render import style
-from placementclient.render.graphs import Node, nodes
+from placementclient.render.graphs import TITLE, Node, nodes, titled
 from placementclient.render.trees import remarks
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
@@ -63,20 +63,31 @@ class _Card:
         return self.y + self.height / 2
 
 
-def svg(trees: Sequence[Tree], *, traits: bool = False, allocations: bool = False) -> str:
+def svg(
+    trees: Sequence[Tree],
+    *,
+    traits: bool = False,
+    allocations: bool = False,
+    assuming: Sequence[str] = (),
+) -> str:
     """The trees as an SVG document."""
     shown = nodes(trees, traits=traits, allocations=allocations)
     cards = {node.state.uuid: _card(node) for node in shown}
     height = _place(cards)
     width = max((card.x + card.width for card in cards.values()), default=0.0) + _MARGIN
+    title, below = _escaped(titled(TITLE, assuming)), []
+    if assuming:
+        height += 2 * _NOTE
+        below.append(f'<text class="note" x="{_MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}">',
-        '<title>Resource providers</title>',
+        f'<title>{title}</title>',
         f'<style>\n{_STYLE}</style>',
         '<rect class="background" width="100%" height="100%"/>',
         *_edges(cards),
         *(line for card in cards.values() for line in _drawn(card)),
+        *below,
         '</svg>',
     ]
     return '\n'.join(parts) + '\n'

@@ -22,6 +22,7 @@ from placementclient.model.repairs import (
 #: What only the operator can decide; the command for it stands in the reason.
 _DECISIONS = (AmendInventory, LeaveAggregate, Rename)
 
+_ASSUMED = 'found under --assume: audit the cloud as it is for what can be fixed now'
 _UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
 _UNTYPED = 'its name would steer the command line: give it another name, or use --fix'
 
@@ -32,11 +33,13 @@ class Invocation(NamedTuple):
     :param program: the name of the program, ``openstack`` or ``placement``
     :param sources: what it reads, by the option for each; ``None`` if that cannot be read again
     :param heal: the files that ``allocation heal`` can read too, by the option for each
+    :param is_assumed: whether the cloud is not as it is
     """
 
     program: str
     sources: Mapping[str, str] | None = MappingProxyType({})
     heal: Mapping[str, str] = MappingProxyType({})
+    is_assumed: bool = False
 
 
 class NextStep(NamedTuple):
@@ -53,6 +56,8 @@ class NextStep(NamedTuple):
 def next_step(finding: Finding, invocation: Invocation) -> NextStep:
     """Return the command that fixes a finding and is safe to run as it is, or why there is none."""
     fault = finding.fault
+    if invocation.is_assumed:
+        return NextStep('', _ASSUMED)
     if fault.repair is not None and not isinstance(fault.repair, AddTrait):
         if invocation.sources is None:
             return NextStep('', _UNREAD)

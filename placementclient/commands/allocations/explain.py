@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors, http, microversion
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
+from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
+from placementclient.commands.snapshots.snapshot import taken
 
 if TYPE_CHECKING:
     from placementclient.insight.candidates.explanation import Explanation
@@ -42,13 +44,15 @@ class ExplainCandidate(DocumentCommand):
             '--hosts', metavar='<number>', type=int, default=5, help='How many of the nearest trees'
         ),
         Option('--snapshot', metavar='<file>', help='Ask this snapshot, not the service'),
+        ASSUME,
     )
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient.render import explanations
 
         try:
-            explain = self._of_snapshot if parsed_args.snapshot else self._of_service
+            is_calculated = parsed_args.snapshot or parsed_args.assume
+            explain = self._of_snapshot if is_calculated else self._of_service
             explanation = explain(parsed_args)
         except errors.BadArgument as wrong:
             # "candidate list" ends with 1 for these, as osc-placement does.
@@ -72,11 +76,10 @@ class ExplainCandidate(DocumentCommand):
         )
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
-        from placementclient import files
         from placementclient.insight import unknown_names
         from placementclient.insight.candidates import explanation, snapshot_index
 
-        snapshot = files.read_snapshot(parsed_args.snapshot)
+        snapshot = assumed(self, parsed_args, taken(self, parsed_args)).snapshot
 
         def find(name: str) -> str:
             state = snapshot.find(name)

@@ -57,7 +57,9 @@ class DocumentCommand(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         parsed_args.text = text = self.text(parsed_args)
-        return tuple(text.data), tuple(text.data.values())
+        assume = getattr(parsed_args, 'assume', ())
+        data = {**({'assuming': assume} if assume else {}), **text.data}
+        return tuple(data), tuple(data.values())
 
     @abc.abstractmethod
     def text(self, parsed_args: argparse.Namespace) -> Text:

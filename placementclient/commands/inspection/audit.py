@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, changing, compute, option
+from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
@@ -67,6 +68,7 @@ class AuditProvider(Changing):
     statuses = ((errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),)
     options = (
         SNAPSHOT,
+        ASSUME,
         SERVERS,
         MIGRATIONS,
         TREE,
@@ -103,6 +105,8 @@ class AuditProvider(Changing):
         from placementclient.render import findings as tables
         from placementclient.workflows import repair
 
+        if parsed_args.assume and (parsed_args.fix or parsed_args.plan):
+            raise errors.UsageError('--assume is to look only: leave out --fix and --plan')
         ids = [check.id for check in checks.CHECKS]
         self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
         left_out = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
@@ -165,11 +169,18 @@ class AuditProvider(Changing):
 def read(command: base._Placement, parsed_args: argparse.Namespace) -> Cloud:
     """What is to be audited: the snapshot, and what the compute service says of its consumers."""
     from placementclient.insight.audit.cloud import Cloud
+    from placementclient.model.servers import Server
 
-    snapshot = taken(command, parsed_args)
+    wanted = assumed(command, parsed_args, taken(command, parsed_args))
+    snapshot = wanted.snapshot
     # After the snapshot, so that a server that is new in it is in the list.
     servers, migrations = _known(command, parsed_args)
-    return Cloud(snapshot, servers, migrations, _unsettled(snapshot, servers))
+    unsettled = _unsettled(snapshot, servers)
+    if servers is not None:
+        # Nova does not know the former, and has the latter where they are no more.
+        assumed_servers = wanted.placed | (wanted.lost & servers.keys())
+        servers = {**servers, **{uuid: Server(uuid) for uuid in assumed_servers}}
+    return Cloud(snapshot, servers, migrations, unsettled)
 
 
 def _known(
@@ -239,7 +250,8 @@ def invocation(
     }
     is_lasting = all(path == NOVA or os.path.isfile(path) for path in given.values())
     heal = _heal_lists(parsed_args, servers)
-    return Invocation(command.program, given if is_lasting else None, heal)
+    sources = given if is_lasting else None
+    return Invocation(command.program, sources, heal, is_assumed=bool(parsed_args.assume))
 
 
 def _heal_lists(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import flavors, watching
+from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
@@ -108,6 +109,7 @@ class ShowCapacity(watching.WatchingLister):
             'be repeated, then into all of them',
         ),
         SNAPSHOT,
+        ASSUME,
         watching.WATCH,
     )
 
@@ -122,7 +124,7 @@ class ShowCapacity(watching.WatchingLister):
         self._check_combination(parsed_args)
         shape = None if parsed_args.fits is None else _shape(parsed_args.fits)
         chosen = flavors.given(self, parsed_args.flavors)
-        snapshot = taken(self, parsed_args)
+        snapshot = assumed(self, parsed_args, taken(self, parsed_args)).snapshot
         if shape is None and not parsed_args.flavors:
             return tables.lines(totals.GROUPED[by](snapshot), by)
         topology = Topology(snapshot)

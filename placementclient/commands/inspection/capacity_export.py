@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, compute, flavors, option
+from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.compute import KEYSTONE, NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
@@ -64,6 +65,7 @@ class ExportCapacity(base.Command):
             'json prints, or nova: the compute service is asked for each project with allocations',
         ),
         SNAPSHOT,
+        ASSUME,
         Option(
             '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
         ),
@@ -129,6 +131,7 @@ class ExportCapacity(base.Command):
 
         chosen = flavors.given(self, parsed_args.flavors)
         snapshot = taken(self, parsed_args)
+        snapshot = assumed(self, parsed_args, snapshot, self._tell).snapshot
         topology = Topology(snapshot)
         found = []
         for flavor, request in flavors.requests(self._tell, snapshot, chosen):
@@ -137,7 +140,8 @@ class ExportCapacity(base.Command):
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
                 self._tell(f'flavor {flavor.name}: {reason}')
-        return metrics.capacity(snapshot, found, self._around(parsed_args, snapshot))
+        around = self._around(parsed_args, snapshot)
+        return metrics.capacity(snapshot, found, around, parsed_args.assume)
 
     def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> OtherServices:
         """What was asked of other services, or is in files of their answers."""

@@ -11,6 +11,7 @@ from placementclient import program
 from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base
+from placementclient.commands.framework.assuming import ASSUME
 from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit
 from placementclient.commands.snapshots.snapshot import SNAPSHOT
@@ -35,6 +36,7 @@ class ReportProvider(base.Command):
     auth_required = False
     options = (
         SNAPSHOT,
+        ASSUME,
         Option(
             '--plan',
             metavar='<plan>',
@@ -81,6 +83,7 @@ class ReportProvider(base.Command):
             made_at=datetime.now(UTC).isoformat(timespec='seconds'),
             made_by=program(),
             invocation=audit.invocation(self, parsed_args, cloud.servers),
+            assuming=tuple(map(os.path.basename, parsed_args.assume)),
         )
         files.write_text(parsed_args.output, page.page(template, report))
 

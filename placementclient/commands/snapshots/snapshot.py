@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, changing, option, progress
+from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Option
 
@@ -109,18 +110,21 @@ class ShowSnapshot(base.ShowOne):
     """
 
     auth_required = False
-    options = (_FILE,)
+    options = (_FILE, ASSUME)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
         from placementclient.insight import summary
         from placementclient.render.facts import Facts
 
-        numbers = summary.of(files.read_snapshot(parsed_args.file))
+        snapshot = files.read_snapshot(parsed_args.file)
+        numbers = summary.of(assumed(self, parsed_args, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
         }
+        if parsed_args.assume:
+            shown = {'assuming': parsed_args.assume} | shown
         return ('file', *shown), (parsed_args.file, *shown.values())
 
 
@@ -130,6 +134,7 @@ class DiffSnapshot(base.Lister):
     Prints the differences, and ends with exit status 3 if there are any. Generations are not
     compared. Either may be live: the Placement as it is now. Consumers come and go; with --kind
     provider only what operators change is compared: providers, inventories, traits, aggregates.
+    With --assume the second one is compared as it would be.
 
     Example:
 
@@ -147,6 +152,7 @@ class DiffSnapshot(base.Lister):
             choices=('provider', 'consumer'),
             help='Only differences of this kind; both without it',
         ),
+        ASSUME,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -154,6 +160,7 @@ class DiffSnapshot(base.Lister):
         from placementclient.render import differences as tables
 
         before, after = _read(self, parsed_args.before), _read(self, parsed_args.after)
+        after = assumed(self, parsed_args, after).snapshot
         kinds = parsed_args.kind or ('provider', 'consumer')
         found = [each for each in diff.differences(before, after) if each.kind in kinds]
         if found:

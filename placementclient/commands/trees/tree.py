@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option
+from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
-from placementclient.commands.snapshots.snapshot import TREE
+from placementclient.commands.snapshots.snapshot import TREE, taken
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -23,6 +24,7 @@ _WITH = (
     Option('--traits', action='store_true', help='With the traits of each resource provider'),
     Option('--allocations', action='store_true', help='With who holds what'),
     Option('--snapshot', metavar='<file>', help='Look at this snapshot, not at what is now'),
+    ASSUME,
     option.workers('trees to read'),
 )
 
@@ -47,8 +49,8 @@ class _Trees(DocumentCommand):
     def trees(self, wanted: Sequence[str], parsed_args: argparse.Namespace) -> Iterator[Tree]:
         """The trees to show, each as soon as it is known."""
         as_data = parsed_args.formatter != self.formatter_default
-        if parsed_args.snapshot:
-            return _of_file(parsed_args.snapshot, wanted)
+        if parsed_args.snapshot or parsed_args.assume:
+            return _of_file(self, wanted, parsed_args)
         return _of_service(self.client, wanted, parsed_args, traits=as_data)
 
     def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
@@ -147,13 +149,16 @@ class GraphTree(base.Command):
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
-        if parsed_args.snapshot:
-            found = _of_file(parsed_args.snapshot, parsed_args.tree)
+        if parsed_args.snapshot or parsed_args.assume:
+            found = _of_file(self, parsed_args.tree, parsed_args)
         else:
             found = _of_service(self.client, parsed_args.tree, parsed_args, traits=False)
         render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
         text = render[kind](
-            list(found), traits=parsed_args.traits, allocations=parsed_args.allocations
+            list(found),
+            traits=parsed_args.traits,
+            allocations=parsed_args.allocations,
+            assuming=parsed_args.assume,
         )
         files.write_text(parsed_args.output, text)
 
@@ -188,17 +193,18 @@ def _of_service(
     )
 
 
-def _of_file(path: str, wanted: Sequence[str]) -> Iterator[Tree]:
-    """The trees of a snapshot file.
+def _of_file(
+    command: base._Placement, wanted: Sequence[str], parsed_args: argparse.Namespace
+) -> Iterator[Tree]:
+    """The trees of a snapshot file, or of what is now; as they would be, where that is asked for.
 
     :raises errors.NoSuchProvider: if a provider is not in it
     """
-    from placementclient import files
-
-    snapshot = files.read_snapshot(path)
+    snapshot = assumed(command, parsed_args, taken(command, parsed_args)).snapshot
     try:
         roots = snapshot.root_uuids(wanted)
     except errors.NoSuchProvider as reason:
+        path = parsed_args.snapshot or ', '.join(parsed_args.assume)
         raise errors.NoSuchProvider(f'{path}: {reason}') from reason
     return _of_snapshot(snapshot, roots)
 

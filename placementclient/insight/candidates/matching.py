@@ -7,6 +7,7 @@ counts for all of the tree there. Sharing providers belong to every tree that th
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,12 +44,15 @@ class Matcher:
         }
         self._groups = list(dict.fromkeys(r.group for r in requirements if r.group))
         self._common = [r for r in requirements if r.kind is Kind.RESOURCE and not r.group]
-        #: The trees that satisfy each requirement, were it the only one.
-        self.alone = {
+
+    @functools.cached_property
+    def alone(self) -> dict[Requirement, frozenset[str]]:
+        """The trees that satisfy each requirement, were it the only one."""
+        return {
             requirement: frozenset(
                 root for root in self.trees if self.satisfies(root, frozenset({requirement}))
             )
-            for requirement in requirements
+            for requirement in self.requirements
         }
 
     def who(self, requirement: Requirement) -> frozenset[str]:
@@ -80,12 +84,21 @@ class Matcher:
 
     def satisfies(self, root: str, kept: frozenset[Requirement]) -> bool:
         """Whether a tree satisfies these; with other amounts, where they have others."""
+        search = self._search(root, kept)
+        return search is not None and search.succeeds()
+
+    def _search(self, root: str, kept: frozenset[Requirement]) -> _Matching | None:
+        """Return the search for a way to serve some requirements; ``None``: there is no way."""
         if not all(self._suits(root, requirement) for requirement in kept):
-            return False
+            return None
         slots = [*self._group_slots(root, kept), *self._common_slots(root, kept)]
-        if not all(slot.options for slot in slots):
-            return False
-        return _Matching(self, kept, slots).succeeds()
+        return _Matching(self, kept, slots) if all(slot.options for slot in slots) else None
+
+    def allocation(self, root: str) -> dict[str, dict[str, int]] | None:
+        """Return a candidate on a tree, by provider and class; ``None`` if none is found."""
+        kept = frozenset(self.requirements)
+        search = self._search(root, kept)
+        return search.allocation() if search and search.succeeds() else None
 
     def covering(self, kept: frozenset[Requirement]) -> list[Requirement]:
         """The traits that those who serve the common group must have between them."""
@@ -189,6 +202,17 @@ class _Matching:
                 return True
             self._chosen.pop()
         return False
+
+    def allocation(self) -> dict[str, dict[str, int]] | None:
+        """Return what was found; ``None`` if the search was given up."""
+        if len(self._chosen) < len(self._slots):
+            return None
+        held: dict[str, dict[str, int]] = {}
+        for slot, uuid in zip(self._slots, self._chosen, strict=True):
+            on = held.setdefault(uuid, {})
+            for name, amount in slot.resources.items():
+                on[name] = on.get(name, 0) + amount
+        return {uuid: on for uuid, on in held.items() if on}
 
     def _has_room(self) -> bool:
         """Whether the provider chosen last can serve all that it was chosen for."""

@@ -30,6 +30,7 @@ class Report:
     :param made_at: when the report was made, UTC, as ISO 8601
     :param made_by: name and version of the program that made it
     :param invocation: what its commands repeat
+    :param assuming: the names of the files of assumptions under which all of it holds
     """
 
     cloud: Cloud
@@ -39,6 +40,7 @@ class Report:
     made_at: str
     made_by: str
     invocation: Invocation
+    assuming: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Snapshots as they would be if something were otherwise: the files of ``--assume``. Pure."""

@@ -1,0 +1,229 @@
+"""What a file assumes: a list of changes to a snapshot, with the line and column of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from placementclient.changes.plan import ChangePlan
+from placementclient.client.wording import meant
+from placementclient.codec.cursors import Cursor, read
+from placementclient.insight import selecting
+from placementclient.insight.selecting import ProviderSelector
+from placementclient.model.consumers import Resources
+from placementclient.model.flavors import Flavor
+from placementclient.model.inventories import UNLIMITED
+from placementclient.planner.plan.plan import Plan
+from placementclient.planner.spec.specification import inventory_fields
+
+#: How many hosts or servers one entry may add.
+MOST = 100_000
+#: Stands for all hosts.
+ANY = 'any'
+_NUMBER = re.compile(r'\{n(?::(0?\d{1,2})d)?\}')
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderEdit:
+    """Providers that have other inventories, traits or aggregates.
+
+    :param inventories: the fields that are given, by class; the others stay
+    :param traits: those that come, and those that go
+    :param aggregates: the same of aggregates, by UUID
+    """
+
+    at: Cursor
+    selector: ProviderSelector
+    inventories: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
+    traits: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    aggregates: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewHosts:
+    """Empty hosts that are like one that is there.
+
+    :param like: its name or UUID
+    :param name: of the new ones; ``{n}`` is their number, from 1
+    """
+
+    at: Cursor
+    add: int
+    like: str
+    name: str
+
+    def names(self) -> list[str]:
+        """Return the names of the new hosts."""
+        return [
+            _NUMBER.sub(lambda match, n=n: format(n, match[1] or ''), self.name)  # type: ignore[misc]
+            for n in range(1, self.add + 1)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class HostsGone:
+    """Hosts that are switched off.
+
+    :param without: their names, UUIDs, or patterns of names
+    """
+
+    at: Cursor
+    without: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewServers:
+    """Servers that are to come.
+
+    :param count: how many
+    :param flavor: what each of them asks for; ``None``: ``resources``, ``required``, ``forbidden``
+    :param on: names, UUIDs, or patterns of names of hosts; empty: on any
+    """
+
+    at: Cursor
+    count: int
+    flavor: Flavor | None = None
+    resources: Resources = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AfterPlan:
+    """The cloud as it is after a plan."""
+
+    at: Cursor
+    plan: Plan | ChangePlan
+
+
+Assumption = ProviderEdit | NewHosts | HostsGone | NewServers | AfterPlan
+
+
+class Sources(NamedTuple):
+    """What reads the files that an assumption names.
+
+    :param plan: reads a plan, given its path
+    :param flavors: lists flavors, given the path of a file; given ``None``, it asks for them
+    """
+
+    plan: Callable[[str], Plan | ChangePlan]
+    flavors: Callable[[str | None], Sequence[Flavor]]
+
+
+def parse(text: str, path: str, sources: Sources) -> tuple[Assumption, ...]:
+    """Read assumptions, YAML or JSON.
+
+    :param path: the file that the text came from
+    :raises errors.BadFile: for what is wrong, with line and column
+    """
+    document = read(text, path, columns=True)
+    return document.each(lambda item: _assumption(item, sources))
+
+
+def _assumption(at: Cursor, sources: Sources) -> Assumption:
+    readers: Mapping[str, Callable[[Cursor, Sources], Assumption]] = {
+        'add': _new_hosts,
+        'without': _hosts_gone,
+        'servers': _new_servers,
+        'plan': _after_plan,
+    }
+    known = (*_EDIT, *readers, 'like', 'name')
+    inside = at.keys(known)
+    return next((read for key, read in readers.items() if key in inside), _edit)(at, sources)
+
+
+def _names(cursor: Cursor) -> dict[str, frozenset[str]]:
+    return _changes(cursor, Cursor.symbols)
+
+
+def _changes(
+    cursor: Cursor, read: Callable[[Cursor], tuple[str, ...]]
+) -> dict[str, frozenset[str]]:
+    def names(at: Cursor) -> frozenset[str]:
+        return frozenset(read(at))
+
+    given: dict[str, frozenset[str]] = cursor.fields({'add': names, 'remove': names})
+    if not given:
+        raise cursor.error('has neither add nor remove')
+    return given
+
+
+_EDIT: Mapping[str, Callable[[Cursor], Any]] = {
+    **selecting.READERS,
+    'inventories': lambda at: at.entries(inventory_fields),
+    'traits': _names,
+    'aggregates': lambda at: _changes(at, lambda names: names.each(Cursor.uuid)),
+}
+
+
+def _edit(at: Cursor, _: Sources) -> ProviderEdit:
+    given = at.fields(_EDIT)
+    selector = selecting.taken(at, given)
+    if not given:
+        raise at.error('changes nothing: give inventories, traits or aggregates')
+    return ProviderEdit(at, selector, **given)
+
+
+def _new_hosts(at: Cursor, _: Sources) -> NewHosts:
+    readers = {'add': lambda n: n.integer(1, MOST), 'like': Cursor.text, 'name': _template}
+    hosts = NewHosts(at, **at.fields(readers, list(readers)))
+    if hosts.add > 1 and not _NUMBER.search(hosts.name):
+        raise at.inside('name').error(f'is the same {hosts.add} times: put {{n}} in it')
+    return hosts
+
+
+def _template(cursor: Cursor) -> str:
+    text = cursor.text()
+    if set(_NUMBER.sub('', text)) & {'{', '}'}:
+        raise cursor.error('unknown placeholder, known are {n} and with leading zeros {n:03d}')
+    return text
+
+
+def _hosts_gone(at: Cursor, _: Sources) -> HostsGone:
+    return HostsGone(at, **at.fields({'without': _texts}))
+
+
+def _texts(cursor: Cursor) -> tuple[str, ...]:
+    """One text, or a list of them that is not empty."""
+    if not isinstance(cursor.value, list):
+        return (cursor.text(),)
+    if not cursor.value:
+        raise cursor.error('is empty')
+    return cursor.texts()
+
+
+def _new_servers(at: Cursor, sources: Sources) -> NewServers:
+    inside = at.keys(['servers'])['servers']
+    given = inside.fields(
+        {
+            'flavor': Cursor.text,
+            'flavors': Cursor.text,
+            'resources': lambda cursor: cursor.entries(lambda n: n.integer(1, UNLIMITED)),
+            'required': Cursor.symbols,
+            'forbidden': Cursor.symbols,
+            'count': lambda cursor: cursor.integer(1, MOST),
+            'on': _texts,
+        },
+        ['count'],
+    )
+    if ('flavor' in given) == ('resources' in given):
+        raise inside.error('has to have either a flavor or resources')
+    if given.get('on') == (ANY,):
+        del given['on']
+    listed = given.pop('flavors', None)
+    if 'flavor' in given:
+        if 'required' in given or 'forbidden' in given:
+            raise inside.error('required and forbidden are for resources: a flavor has its own')
+        flavors = {flavor.name: flavor for flavor in sources.flavors(listed)}
+        name = given['flavor']
+        if name not in flavors:
+            raise inside.inside('flavor').error(f'there is no flavor {name}{meant(name, flavors)}')
+        given['flavor'] = flavors[name]
+    return NewServers(inside, **given)
+
+
+def _after_plan(at: Cursor, sources: Sources) -> AfterPlan:
+    return AfterPlan(at, sources.plan(at.fields({'plan': Cursor.text})['plan']))

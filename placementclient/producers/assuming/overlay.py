@@ -1,0 +1,324 @@
+"""A snapshot as it would be under assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import singledispatchmethod
+from typing import Any, NamedTuple
+from uuid import UUID, uuid5
+
+import os_traits
+from os_resource_classes import STANDARDS
+
+from placementclient.changes.plan import ChangeSet
+from placementclient.changes.rebase import rebase
+from placementclient.changes.simulation import simulate
+from placementclient.changes.summary import told
+from placementclient.client import errors
+from placementclient.client.wording import counted, first, listed, meant
+from placementclient.codec.cursors import Cursor
+from placementclient.model import patterns
+from placementclient.model.consumers import Consumer
+from placementclient.model.nova import INSTANCE
+from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.spec.values import LONGEST_NAME
+from placementclient.producers.assuming import placing
+from placementclient.producers.assuming.assumptions import (
+    AfterPlan,
+    Assumption,
+    HostsGone,
+    NewHosts,
+    NewServers,
+    ProviderEdit,
+)
+from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
+
+#: All UUIDs that are made up come from here: the same assumptions give the same cloud.
+_NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
+#: The project and the user of servers that are to come.
+OWNER = 'assumed'
+#: So many names are given of many.
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """A snapshot under assumptions.
+
+    :param notes: sentences on what became of them, such as who is lost
+    :param lost: the consumers that lose what they hold on hosts that are switched off, by UUID
+    :param placed: the UUIDs of the consumers that are servers to come
+    """
+
+    snapshot: Snapshot
+    notes: Sequence[str] = ()
+    lost: frozenset[str] = frozenset()
+    placed: frozenset[str] = frozenset()
+
+
+def assumed(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> Assumed:
+    """Return a snapshot as it would be under assumptions, made in turn.
+
+    :raises errors.BadFile: for one that does not suit the snapshot, with line and column
+    """
+    overlay = _Overlay(snapshot)
+    for assumption in assumptions:
+        overlay.make(assumption)
+    return Assumed(
+        overlay.snapshot, overlay.notes, frozenset(overlay.lost), frozenset(overlay.placed)
+    )
+
+
+@dataclass
+class _Overlay:
+    """A cloud while assumptions are made about it."""
+
+    _snapshot: Snapshot
+    notes: list[str] = field(default_factory=list)
+    lost: set[str] = field(default_factory=set)
+    placed: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._states = dict(self._snapshot.providers)
+        self._consumers = dict(self._snapshot.consumers)
+        self._is_current = True
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The cloud as it is now; made when it is asked for, as in a large one that takes time."""
+        if not self._is_current:
+            self._snapshot = Snapshot(
+                self._states.values(), self._consumers.values(), self._snapshot.origin
+            )
+            self._is_current = True
+        return self._snapshot
+
+    @singledispatchmethod
+    def make(self, assumption: Assumption) -> None:
+        """Make an assumption about the cloud."""
+        raise TypeError(f'{assumption} is no assumption')
+
+    @make.register
+    def _(self, assumption: ProviderEdit) -> None:
+        selected = assumption.selector.selected(self._states.values())
+        for edit, at in self._edits(assumption):
+            try:
+                edit.check(selected)
+                selected = [edit.made(state) for state in selected]
+            except errors.PlacementError as reason:
+                raise at.error(str(reason)) from None
+            self._note(assumption.at, edit.remarks(selected))
+        self._states |= {state.uuid: state for state in selected}
+        self._is_current = False
+
+    @make.register
+    def _(self, assumption: NewHosts) -> None:
+        root = self._root(assumption.like, assumption.at.inside('like'))
+        taken = {state.name for state in self._states.values()}
+        for name in assumption.names():
+            at = assumption.at.inside('name')
+            for state in _copies(self.snapshot, root, name):
+                if state.name in taken:
+                    raise at.error(f'there is a provider {state.name} already')
+                if len(state.name) > LONGEST_NAME:
+                    raise at.error(f'{state.name[:20]}… has more than {LONGEST_NAME} characters')
+                taken.add(state.name)
+                self._states[state.uuid] = state
+        self._is_current = False
+
+    @make.register
+    def _(self, assumption: HostsGone) -> None:
+        roots = self._roots(assumption.without, assumption.at.inside('without'))
+        gone = {state.uuid for root in roots for state in self.snapshot.tree(root)}
+        lost = {each.uuid for uuid in gone for each in self.snapshot.consumers_on(uuid)}
+        names = [self._states[root].name for root in roots]
+        for uuid in gone:
+            del self._states[uuid]
+        for uuid in lost:
+            held = self._consumers.pop(uuid)
+            if rest := {each: n for each, n in held.allocations.items() if each not in gone}:
+                self._consumers[uuid] = replace(held, allocations=rest)
+        self.lost |= lost
+        if lost:
+            said = f'{counted(len(lost), "consumer")} on {listed(names, _NAMED)} count as lost'
+            self._note(assumption.at, [f'{said}: {listed(sorted(lost), _NAMED)}'])
+        self._is_current = False
+
+    @make.register
+    def _(self, assumption: NewServers) -> None:
+        roots = self._roots(assumption.on, assumption.at.inside('on')) if assumption.on else None
+        what = assumption.flavor.name if assumption.flavor else 'these resources'
+        held = placing.placed(self.snapshot, assumption, roots)
+        for allocations in held:
+            new = str(uuid5(_NAMESPACE, f'server {len(self.placed)}'))
+            self._allocate(Consumer(new, allocations, OWNER, OWNER, type=INSTANCE))
+            self.placed.append(new)
+        if len(held) < assumption.count:
+            servers = counted(assumption.count, 'server')
+            self._note(assumption.at, [f'only {len(held)} of {servers} of {what} get a place'])
+
+    @make.register
+    def _(self, assumption: AfterPlan) -> None:
+        there = self.snapshot
+        for tree in assumption.plan.trees:
+            sides = tree if isinstance(tree, ChangeSet) else _sides(tree)
+            part = self._part(there, sides.before, sides.after)
+            rebased = rebase(sides.before, sides.after, part)
+            if rebased.obstacles:
+                raise assumption.at.inside('plan').error(
+                    f'the plan does not suit the cloud any more: '
+                    f'{first([told(each) for each in rebased.obstacles])}. Make the plan again'
+                )
+            after = simulate(part, rebased.operations)
+            _replace(self._states, part.providers, after.providers)
+            _replace(self._consumers, part.consumers, after.consumers)
+        self._is_current = False
+
+    def _allocate(self, consumer: Consumer) -> None:
+        self._consumers[consumer.uuid] = consumer
+        for provider_uuid, resources in consumer.allocations.items():
+            state = self._states[provider_uuid]
+            usages = dict(state.usages)
+            for name, amount in resources.items():
+                usages[name] = usages.get(name, 0) + amount
+            self._states[provider_uuid] = replace(state, usages=usages)
+        self._is_current = False
+
+    def _edits(self, assumption: ProviderEdit) -> Iterator[tuple[Edit, Cursor]]:
+        states = self._states.values()
+        if given := assumption.inventories:
+            at = assumption.at.inside('inventories')
+            known = {name for state in states for name in state.inventories} | set(STANDARDS)
+            _check_names(given, known, 'resource class', at)
+            yield InventoryEdit(given, amend=True), at
+        for facet in ('traits', 'aggregates'):
+            if changes := getattr(assumption, facet):
+                at = assumption.at.inside(facet)
+                if facet == 'traits':
+                    known = {name for state in states for name in state.traits}
+                    known |= set(os_traits.get_traits())
+                    _check_names(changes.get('add', ()), known, 'trait', at.inside('add'))
+                added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
+                yield NamesEdit(facet, added, removed), at
+
+    def _roots(self, names: Sequence[str], at: Cursor) -> list[str]:
+        """Return the UUIDs of the roots of hosts, given names, UUIDs or patterns."""
+        found: dict[str, None] = {}
+        for index, name in enumerate(names):
+            inside = at.inside(index) if isinstance(at.value, list) else at
+            if patterns.is_pattern(name) and self.snapshot.named(name) is None:
+                try:
+                    found |= dict.fromkeys(self.snapshot.root_uuids([name]))
+                except errors.NoSuchProvider as reason:
+                    raise inside.error(str(reason)) from None
+            else:
+                found[self._root(name, inside)] = None
+        return list(found)
+
+    def _root(self, name: str, at: Cursor) -> str:
+        state = self.snapshot.find(name)
+        if state is None:
+            names = [each.name for each in self._states.values()]
+            raise at.error(f'there is no provider {name}{meant(name, names)}')
+        if state.provider.parent_provider_uuid is not None:
+            root = self.snapshot.providers[state.provider.root_uuid]
+            raise at.error(f'{state.name} is a part of {root.name}: name the whole host')
+        return state.uuid
+
+    def _part(self, there: Snapshot, before: Snapshot, after: Snapshot) -> Snapshot:
+        """Return the part of the cloud that a plan of some trees is about, as it is now.
+
+        :param there: the cloud before the plan, of which other trees have been changed since
+        """
+        sides = before, after
+        uuids = {uuid for side in sides for uuid in side.providers}
+        named = (there.named(state.name) for state in after.providers.values())
+        uuids |= {state.uuid for state in named if state}
+        roots = {
+            there.providers[uuid].provider.root_uuid for uuid in uuids & there.providers.keys()
+        }
+        uuids |= {state.uuid for root in roots for state in there.tree(root)}
+        consumers = {uuid for side in sides for uuid in side.consumers}
+        for gone in before.providers.keys() - after.providers.keys():
+            consumers |= {each.uuid for each in there.consumers_on(gone)}
+        return Snapshot(
+            (self._states[uuid] for uuid in uuids if uuid in self._states),
+            (self._consumers[uuid] for uuid in consumers if uuid in self._consumers),
+        )
+
+    def _note(self, at: Cursor, sentences: Iterable[str]) -> None:
+        self.notes += [f'{at.path}:{at.line}: {sentence}' for sentence in sentences]
+
+
+def _replace(there: dict[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Put the things of a part of a cloud in place of those that it had before."""
+    for uuid in before.keys() - after.keys():
+        del there[uuid]
+    there.update(after)
+
+
+def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
+    """Return the tree of a host as an empty one of another name.
+
+    The names of children that have the name of the host in them get the new one there; others get
+    it in front.
+    """
+    old = snapshot.providers[root_uuid].name
+    new_root = str(uuid5(_NAMESPACE, name))
+    copied: dict[str | None, str] = {}
+    for state in snapshot.tree(root_uuid):
+        is_named = old in state.name
+        own = state.name.replace(old, name, 1) if is_named else f'{name}_{state.name}'
+        copied[state.uuid] = str(uuid5(_NAMESPACE, own))
+        parent = copied.get(state.provider.parent_provider_uuid)
+        provider = Provider(copied[state.uuid], own, 0, parent, new_root)
+        yield replace(state, provider=provider, usages={})
+
+
+def _check_names(names: Iterable[str], known: set[str], kind: str, at: Cursor) -> None:
+    """Refuse a class or a trait that no service can have.
+
+    :raises errors.BadFile: for the first of them
+    """
+    for name in sorted(names):
+        if name not in known and not name.startswith('CUSTOM_'):
+            hint = meant(name, known)
+            raise at.error(f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}')
+
+
+class _Sides(NamedTuple):
+    """What a plan changes of a tree, before and after."""
+
+    before: Snapshot
+    after: Snapshot
+
+
+def _sides(tree: TreePlan) -> _Sides:
+    """Return the two sides of the plan of one tree of a reshape."""
+    states = (
+        ProviderState(
+            Provider(
+                change.uuid,
+                change.name,
+                change.before.generation or 0,
+                change.parent_provider_uuid,
+                change.root_provider_uuid,
+            ),
+            change.before.inventories,
+            change.before.traits,
+            change.before.aggregates,
+            change.usages,
+        )
+        for change in tree.providers
+        if change.before is not None
+    )
+    consumers = (
+        Consumer(each.uuid, each.before, each.project_id, each.user_id, each.generation, each.type)
+        for each in tree.consumers
+        if each.before
+    )
+    before = Snapshot(states, consumers)
+    return _Sides(before, simulate(before, tree.operations()))

@@ -1,0 +1,62 @@
+"""Servers that are to come: each gets a place that Placement would grant."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from placementclient.insight import owners
+from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.requirements import requirements
+from placementclient.insight.candidates.snapshot_index import SnapshotIndex
+from placementclient.insight.topology import Topology
+from placementclient.model.consumers import Allocations
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova import resource_request
+from placementclient.producers.assuming.assumptions import NewServers
+
+
+def placed(
+    snapshot: Snapshot, servers: NewServers, roots: Sequence[str] | None = None
+) -> list[Allocations]:
+    """Return what each server holds, as far as there is room: hosts get one each, in turn.
+
+    :param roots: the roots of the trees that they may be on, in order; ``None``: any, by name
+    """
+    asked = requirements(_request(snapshot, servers))
+    topology = Topology(snapshot)
+    states = dict(snapshot.providers)
+    held: list[Allocations] = []
+    hosts = deque(topology.trees if roots is None else roots)
+    while hosts and len(held) < servers.count:
+        root = hosts.popleft()
+        pool = _pool(topology, root)
+        part = Snapshot((states[uuid] for uuid in pool), ())
+        found = Matcher(SnapshotIndex(part), asked).allocation(root)
+        if found is None:
+            continue
+        for uuid, resources in found.items():
+            states[uuid] = _with_used(states[uuid], resources)
+        held.append(found)
+        hosts.append(root)
+    return held
+
+
+def _request(snapshot: Snapshot, servers: NewServers) -> CandidateRequest:
+    if servers.flavor is None:
+        return CandidateRequest(Filter(servers.resources, servers.required, servers.forbidden))
+    is_owned = owners.is_owner_required(snapshot)
+    return resource_request.request(servers.flavor, is_owned=is_owned)
+
+
+def _pool(topology: Topology, root: str) -> list[str]:
+    """Return the UUIDs of a tree, and of the whole trees of what shares with it."""
+    sharing = {topology.root_of[state.uuid] for state in topology.reached(root)}
+    return [state.uuid for each in (root, *sharing - {root}) for state in topology.trees[each]]
+
+
+def _with_used(state: ProviderState, resources: Mapping[str, int]) -> ProviderState:
+    used = {name: state.used(name) + amount for name, amount in resources.items()}
+    return replace(state, usages={**state.usages, **used})
