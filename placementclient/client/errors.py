@@ -86,7 +86,7 @@ class BadFile(PlacementError):
     ) -> None:
         # What a file says may be long, of several lines, or steer the terminal.
         reason = _shown(reason) or 'cannot be read'
-        self.path, self.reason, self.line = path, reason, line
+        self.path, self.reason, self.line, self.column = path, reason, line, column
         where = ''.join(f':{number}' for number in (line, column) if number)
         super().__init__(f'{path or "(no name)"}{where}: {reason}')
 
@@ -104,7 +104,7 @@ class BadFiles(BadFile):
 
     def __init__(self, faults: Sequence[BadFile]) -> None:
         first, self._faults = faults[0], tuple(faults)
-        super().__init__(first.path, first.reason, first.line)
+        super().__init__(first.path, first.reason, first.line, first.column)
         self.args = ('; '.join(map(str, faults)),)
 
     @property
