@@ -68,7 +68,7 @@ def assumed(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> Assumed:
     for assumption in assumptions:
         overlay.make(assumption)
     return Assumed(
-        overlay.snapshot, overlay.notes, frozenset(overlay.lost), frozenset(overlay.placed)
+        overlay.snapshot, tuple(overlay.notes), frozenset(overlay.lost), frozenset(overlay.placed)
     )
 
 
@@ -105,12 +105,12 @@ class _Overlay:
     def _(self, assumption: ProviderEdit) -> None:
         selected = assumption.selector.selected(self._states.values())
         for edit, at in self._edits(assumption):
+            self._note(assumption.at, edit.remarks(selected))
             try:
                 edit.check(selected)
                 selected = [edit.made(state) for state in selected]
             except errors.PlacementError as reason:
                 raise at.error(str(reason)) from None
-            self._note(assumption.at, edit.remarks(selected))
         self._states |= {state.uuid: state for state in selected}
         self._is_current = False
 
@@ -143,7 +143,7 @@ class _Overlay:
                 self._consumers[uuid] = replace(held, allocations=rest)
         self.lost |= lost
         if lost:
-            said = f'{counted(len(lost), "consumer")} on {listed(names, _NAMED)} count as lost'
+            said = f'Lost: {counted(len(lost), "consumer")} on {listed(names, _NAMED)}'
             self._note(assumption.at, [f'{said}: {listed(sorted(lost), _NAMED)}'])
         self._is_current = False
 
@@ -156,9 +156,9 @@ class _Overlay:
             new = str(uuid5(_NAMESPACE, f'server {len(self.placed)}'))
             self._allocate(Consumer(new, allocations, OWNER, OWNER, type=INSTANCE))
             self.placed.append(new)
-        if len(held) < assumption.count:
+        if missing := assumption.count - len(held):
             servers = counted(assumption.count, 'server')
-            self._note(assumption.at, [f'only {len(held)} of {servers} of {what} get a place'])
+            self._note(assumption.at, [f'No room for {missing} of {servers} of {what}'])
 
     @make.register
     def _(self, assumption: AfterPlan) -> None:

@@ -1,0 +1,318 @@
+"""A small cloud under assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.plan import plan as plan_of
+from placementclient.client import errors
+from placementclient.insight.capacity import fits
+from placementclient.insight.topology import Topology
+from placementclient.model.flavors import Flavor
+from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.plan.plan import Plan
+from placementclient.producers.assuming.assumptions import Sources, parse
+from placementclient.producers.assuming.overlay import Assumed, assumed
+from tests.functional import clouds
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+FLAVORS = [
+    Flavor('m1', 2, 512),
+    Flavor('gpu', 1, 512, extra_specs={'resources1:VGPU': '1'}),
+]
+
+
+def small() -> Snapshot:
+    """Two hosts, one of them with a GPU below it, and a pool that both use."""
+    return cloud(
+        [
+            provider(
+                'compute1', traits=['CUSTOM_SSD'], aggregates=['shared'], VCPU=8, MEMORY_MB=4096
+            ),
+            provider('compute1_gpu', 'compute1', VGPU=2),
+            provider('compute2', aggregates=['shared'], VCPU=4, MEMORY_MB=4096),
+            pool('nfs', DISK_GB=100),
+        ],
+        [
+            consumer('a', compute1={'VCPU': 2}, compute1_gpu={'VGPU': 1}),
+            consumer('b', compute2={'VCPU': 1}, nfs={'DISK_GB': 10}),
+        ],
+    )
+
+
+def under(text: str, snapshot: Snapshot | None = None, **plans: Plan | ChangePlan) -> Assumed:
+    entries = parse(text, 'assume.yaml', Sources(plans.__getitem__, lambda _: FLAVORS))
+    return assumed(snapshot or small(), entries)
+
+
+def fault(text: str, **plans: Plan | ChangePlan) -> str:
+    with pytest.raises(errors.BadFile) as raised:
+        under(text, **plans)
+    return str(raised.value)
+
+
+def used(snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
+    return {
+        state.name: {name: n for name, n in state.usages.items() if n}
+        for state in snapshot.providers.values()
+    }
+
+
+def test_nothing_is_assumed() -> None:
+    before = small()
+    found = assumed(before, ())
+    assert found == Assumed(before)
+
+
+def test_providers_get_what_is_given_and_keep_the_rest() -> None:
+    found = under(
+        '- match: compute?\n'
+        '  inventories: {VCPU: {allocation_ratio: 4.0}, CUSTOM_X: {total: 3}}\n'
+        '  traits: {add: [CUSTOM_FAST], remove: [CUSTOM_SSD]}\n'
+        '  aggregates: {remove: [1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa]}\n'
+    )
+    host = found.snapshot.providers['compute1']
+    assert host.inventories == {
+        'VCPU': Inventory(8, allocation_ratio=4.0),
+        'MEMORY_MB': Inventory(4096),
+        'CUSTOM_X': Inventory(3),
+    }
+    assert host.traits == {'CUSTOM_FAST'}
+    assert found.snapshot.providers['nfs'] == small().providers['nfs']
+    assert found.notes == (
+        'assume.yaml:1: No resource provider that is selected has the aggregate '
+        '1d2cbb0a-7f0f-4a6b-9a3c-0c5f27c0b9aa',
+    )
+
+
+@pytest.mark.parametrize(
+    ('selector', 'names'),
+    [
+        ('match: "*"', {'compute1', 'compute1_gpu', 'compute2', 'nfs'}),
+        ('with_trait: CUSTOM_SSD', {'compute1'}),
+        ('with_class: VGPU', {'compute1_gpu'}),
+        ('member_of: shared', {'compute1', 'compute2', 'nfs'}),
+        ('member_of: ["other,shared", shared], match: compute*', {'compute1', 'compute2'}),
+    ],
+)
+def test_a_selector_selects(selector: str, names: set[str]) -> None:
+    found = under(f'- {{{selector}, traits: {{add: [CUSTOM_NEW]}}}}').snapshot
+    assert {s.name for s in found.providers.values() if 'CUSTOM_NEW' in s.traits} == names
+
+
+def test_a_new_host_is_an_empty_copy_with_its_children() -> None:
+    found = under('- {add: 2, like: compute1, name: "new{n:02d}"}').snapshot
+    assert [root.name for root in found.roots()] == [
+        'compute1',
+        'compute2',
+        'new01',
+        'new02',
+        'nfs',
+    ]
+    new = found.named('new01')
+    assert new is not None
+    child = found.named('new01_gpu')
+    assert [state.name for state in found.tree(new.uuid)] == ['new01', 'new01_gpu']
+    assert child is not None
+    assert child.provider.root_provider_uuid == new.uuid
+    old = found.providers['compute1']
+    assert (new.inventories, new.traits, new.aggregates) == (
+        old.inventories,
+        old.traits,
+        old.aggregates,
+    )
+    assert new.usages == {}
+
+
+def test_a_child_without_the_name_of_its_host_gets_the_new_one_in_front() -> None:
+    there = cloud([provider('compute1'), provider('bridge', 'compute1', VCPU=1)])
+    found = under('- {add: 1, like: compute1, name: new}', there).snapshot
+    assert found.named('new_bridge') is not None
+
+
+def test_who_is_on_a_host_that_is_off_is_lost_and_keeps_what_it_has_elsewhere() -> None:
+    found = under('- without: compute2')
+    assert sorted(found.snapshot.providers) == ['compute1', 'compute1_gpu', 'nfs']
+    assert found.snapshot.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
+    assert found.lost == {'b'}
+    assert found.notes == ('assume.yaml:1: Lost: 1 consumer on compute2: b',)
+    found = under('- without: ["compute1*"]')
+    assert sorted(found.snapshot.consumers) == ['b']
+    assert used(found.snapshot)['nfs'] == {'DISK_GB': 10}
+
+
+def test_servers_that_are_to_come_get_their_places_in_turn() -> None:
+    found = under('- servers: {flavor: m1, count: 3, on: any}')
+    assert used(found.snapshot) == {
+        'compute1': {'VCPU': 6, 'MEMORY_MB': 1024},
+        'compute1_gpu': {'VGPU': 1},
+        'compute2': {'VCPU': 3, 'MEMORY_MB': 512},
+        'nfs': {'DISK_GB': 10},
+    }
+    assert found.notes == ()
+    new = [found.snapshot.consumers[uuid] for uuid in found.placed]
+    assert sorted(held.type or '' for held in new) == ['INSTANCE'] * 3
+
+
+def test_as_many_servers_get_a_place_as_fit() -> None:
+    found = under('- servers: {flavor: m1, count: 40}')
+    request = CandidateRequest(Filter({'VCPU': 2, 'MEMORY_MB': 512}))
+    assert len(found.placed) == fits.by_tree(Topology(small()), request)[-1].count == 4
+    assert fits.by_tree(Topology(found.snapshot), request)[-1].count == 0
+    assert found.notes == ('assume.yaml:1: No room for 36 of 40 servers of m1',)
+
+
+def test_a_server_takes_a_group_and_a_share_of_a_pool() -> None:
+    found = under(
+        '- servers: {flavor: gpu, count: 1}\n'
+        '- servers: {resources: {VCPU: 1, DISK_GB: 5}, forbidden: [CUSTOM_SSD], count: 1}\n'
+        '- servers: {resources: {VCPU: 3}, required: [CUSTOM_SSD], count: 1, on: [compute1, nfs]}\n'
+    )
+    assert used(found.snapshot) == {
+        'compute1': {'VCPU': 6, 'MEMORY_MB': 512},
+        'compute1_gpu': {'VGPU': 2},
+        'compute2': {'VCPU': 2},
+        'nfs': {'DISK_GB': 15},
+    }
+
+
+def test_servers_find_room_that_is_assumed_before() -> None:
+    text = '- servers: {resources: {VCPU: 8}, count: 2}'
+    assert len(under(text).placed) == 0
+    assert len(under(f'- {{add: 2, like: compute1, name: "n{{n}}"}}\n{text}').placed) == 2
+
+
+def test_the_cloud_is_as_it_is_after_a_plan_of_changes() -> None:
+    before = small()
+    state = before.providers['compute2']
+    after = Snapshot(
+        [
+            *(each for each in before.providers.values() if each.uuid != 'compute2'),
+            replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)}),
+            provider('compute2_gpu', 'compute2', VGPU=4),
+        ],
+        [
+            before.consumers['a'],
+            replace(before.consumers['b'], allocations={'nfs': {'DISK_GB': 10}}),
+        ],
+    )
+    found = under('- plan: it', it=plan_of('x', before, after)).snapshot
+    assert found.providers['compute2'].inventories['VCPU'] == Inventory(16)
+    assert found.providers['compute2_gpu'].provider.root_provider_uuid == 'compute2'
+    assert used(found)['compute2'] == {}
+    assert found.consumers['b'].allocations == {'nfs': {'DISK_GB': 10}}
+    assert found.consumers['a'] == before.consumers['a']
+
+
+def test_a_plan_that_deletes_a_provider() -> None:
+    before = cloud([provider('a', VCPU=1), provider('b', VCPU=2)])
+    after = Snapshot([before.providers['a']], ())
+    assert list(under('- plan: it', before, it=plan_of('x', before, after)).snapshot.providers) == [
+        'a'
+    ]
+
+
+def test_the_cloud_is_as_it_is_after_a_reshape() -> None:
+    before = clouds.used(clouds.cloud(hosts=1, servers=2))
+    plan = clouds.plan_of(before, 2)
+    found = under('- plan: it', before, it=plan).snapshot
+    assert {state.name: sorted(state.inventories) for state in found.providers.values()} == {
+        'compute0': ['MEMORY_MB', 'VCPU'],
+        'compute0_gpu0': ['VGPU'],
+        'compute0_gpu1': ['VGPU'],
+    }
+    assert used(found) == {
+        'compute0': {'VCPU': 6, 'MEMORY_MB': 6144},
+        'compute0_gpu0': {'VGPU': 1},
+        'compute0_gpu1': {'VGPU': 1},
+    }
+    again = under('[{plan: it}, {plan: it}]', before, it=plan).snapshot
+    assert again.providers == found.providers, 'what is done already stays so'
+
+
+def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
+    before = small()
+    state = before.providers['compute2']
+    edited = replace(state, inventories={**state.inventories, 'VCPU': Inventory(16)})
+    others = [each for each in before.providers.values() if each.uuid != 'compute2']
+    plan = plan_of('x', before, Snapshot([*others, edited], before.consumers.values()))
+    text = '- {match: compute2, inventories: {VCPU: {total: 9}}}\n- plan: it'
+    assert fault(text, it=plan) == (
+        'assume.yaml:2:3: [1].plan: the plan does not suit the cloud any more: compute2: VCPU:total '
+        'is 9, neither 4 nor 16. Make the plan again'
+    )
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        (
+            '- {match: cmopute1, traits: {add: [CUSTOM_A]}}',
+            ':1:4: [0].match: "cmopute1" matches no provider. Did you mean "compute1"?',
+        ),
+        (
+            '- {with_trait: CUSTOM_SDS, traits: {add: [CUSTOM_A]}}',
+            ':1:4: [0].with_trait: no provider has CUSTOM_SDS, did you mean CUSTOM_SSD?',
+        ),
+        (
+            '- {match: nfs, with_class: VGPU, traits: {add: [CUSTOM_A]}}',
+            ':1:16: [0].with_class: no provider meets all conditions',
+        ),
+        (
+            '- {match: nfs, traits: {add: [HW_CPU_X86_AVX]}}\n- {match: nfs, traits: {add: [COMPUTE_NODEE]}}',
+            ':2:25: [1].traits.add: COMPUTE_NODEE is no standard trait, and does not begin with CUSTOM_, '
+            'did you mean COMPUTE_NODE?',
+        ),
+        (
+            '- {match: nfs, inventories: {VCPUS: {total: 1}}}',
+            ':1:16: [0].inventories: VCPUS is no standard resource class, and does not begin with '
+            'CUSTOM_, did you mean VCPU?',
+        ),
+        (
+            '- {match: nfs, inventories: {VCPU: {reserved: 1}}}',
+            ':1:16: [0].inventories: No resource provider that is selected has inventory of VCPU',
+        ),
+        (
+            '- {match: nfs, inventories: {DISK_GB: {reserved: 101}}}',
+            ':1:16: [0].inventories: DISK_GB: reserved 101 is above the total of 100',
+        ),
+        (
+            '- {add: 1, like: compute3, name: x}',
+            ':1:12: [0].like: there is no provider compute3, did you mean compute2?',
+        ),
+        (
+            '- {add: 1, like: compute1_gpu, name: x}',
+            ':1:12: [0].like: compute1_gpu is a part of compute1: name the whole host',
+        ),
+        (
+            '- {add: 1, like: compute1, name: nfs}',
+            ':1:28: [0].name: there is a provider nfs already',
+        ),
+        (
+            f'- {{add: 1, like: compute1, name: {"x" * 198}}}',
+            f':1:28: [0].name: {"x" * 20}… has more than 200 characters',
+        ),
+        (
+            '- without: [compute1, compute9]',
+            ':1:23: [0].without[1]: there is no provider compute9, did you mean compute2?',
+        ),
+        (
+            '- without: ["gpu*"]',
+            ':1:13: [0].without[0]: "gpu*" matches no provider',
+        ),
+    ],
+)
+def test_a_fault_says_where_it_is_and_what_was_meant(text: str, said: str) -> None:
+    assert fault(text) == f'assume.yaml{said}'
+
+
+def test_the_same_assumptions_give_the_same_cloud() -> None:
+    text = '[{add: 2, like: compute1, name: "n{n}"}, {servers: {flavor: m1, count: 5}}]'
+    once, again = under(text).snapshot, under(text).snapshot
+    assert (once.providers, once.consumers) == (again.providers, again.consumers)
