@@ -1,0 +1,198 @@
+"""``--assume`` of every command that reads: on a snapshot, and on what is now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.commands.clouds import save, small
+from tests.unit.conftest import Placement, Result, Service
+
+ASSUME = """\
+- {match: host2, inventories: {VCPU: {total: 40}}}
+- {add: 1, like: host2, name: host3}
+- {without: host1}
+"""
+LOST = 'assume.yaml:3: Lost: 1 consumer on host1: s\n'
+SAID = f'assuming: assume.yaml\n{LOST}'
+FLAVORS = [
+    {'id': '1', 'name': 'm1', 'vcpus': 4, 'ram': 0, 'disk': 10, 'swap': 0, 'extra_specs': {}}
+    | {'OS-FLV-EXT-DATA:ephemeral': 0, 'os-flavor-access:is_public': True}
+]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a snapshot, and what is assumed about it."""
+    monkeypatch.chdir(tmp_path)
+    save(tmp_path, 'cloud.json', small())
+    save(tmp_path, 'flavors.json', FLAVORS)
+    (tmp_path / 'assume.yaml').write_text(ASSUME)
+    return tmp_path
+
+
+def capacity(placement: Placement, *options: str) -> dict[str, int]:
+    result = placement(
+        f'resource capacity show --by tree --fits VCPU=4 -f json {" ".join(options)}'
+    )
+    assert (result.status, result.stderr) == (0, SAID)
+    return {row['tree']: row['fits'] for row in json.loads(result.stdout)}
+
+
+def test_capacity_is_that_of_the_cloud_as_it_would_be(
+    placement: Placement, service: Service
+) -> None:
+    options = ('--snapshot', 'cloud.json', '--assume', 'assume.yaml')
+    assert capacity(placement, *options) == {'host2': 9, 'host3': 10, '(all)': 19}
+    assert service.requests == []
+
+
+def test_several_files_follow_each_other(placement: Placement, folder: Path) -> None:
+    (folder / 'more.yaml').write_text('[{match: host3, inventories: {VCPU: {total: 8}}}]')
+    result = placement(
+        'resource capacity show --by tree --fits VCPU=4 -f value -c tree -c fits '
+        '--snapshot cloud.json --assume assume.yaml --assume more.yaml'
+    )
+    assert result == Result(
+        0, 'host2 9\nhost3 2\n(all) 11\n', f'assuming: assume.yaml\nassuming: more.yaml\n{LOST}'
+    )
+
+
+def test_a_field_of_json_names_the_files(placement: Placement) -> None:
+    for command, status in (
+        ('allocation candidate explain --resource VCPU=4', 0),
+        ('resource provider tree show host3', 0),
+        ('resource provider tree list', 0),
+    ):
+        result = placement(f'{command} --snapshot cloud.json --assume assume.yaml -f json')
+        assert (result.status, result.stderr) == (status, SAID), command
+        assert json.loads(result.stdout)['assuming'] == ['assume.yaml'], command
+        plain = placement(f'{command} --snapshot cloud.json -f json')
+        assert 'assuming' not in plain.stdout, command
+
+
+def test_a_snapshot_is_shown_as_it_would_be(placement: Placement) -> None:
+    result = placement('resource provider snapshot show cloud.json --assume assume.yaml -f json')
+    assert (result.status, result.stderr) == (0, SAID)
+    shown = json.loads(result.stdout)
+    assert (shown['assuming'], shown['trees'], shown['consumers']) == (['assume.yaml'], 3, 1)
+
+
+def test_a_difference_is_that_to_the_cloud_as_it_would_be(placement: Placement) -> None:
+    command = 'resource provider snapshot diff cloud.json cloud.json --kind provider -f json'
+    result = placement(f'{command} --assume assume.yaml')
+    assert (result.status, result.stderr) == (3, SAID)
+    changed = {(row['name'], row['field']) for row in json.loads(result.stdout)}
+    assert {('host2', 'inventories.VCPU.total'), ('host3', ''), ('host1', '')} <= changed
+
+
+@pytest.mark.parametrize(
+    ('kind', 'mark'),
+    [
+        ('dot', '  label="Resource providers, assuming: assume.yaml";\n'),
+        ('mermaid', '  title["Resource providers, assuming: assume.yaml"]\n'),
+        ('svg', '>Resource providers, assuming: assume.yaml</text>\n'),
+    ],
+)
+def test_a_picture_names_the_files(placement: Placement, kind: str, mark: str) -> None:
+    command = f'resource provider tree graph --format {kind} --snapshot cloud.json'
+    result = placement(f'{command} --assume assume.yaml')
+    assert (result.status, result.stderr) == (0, SAID)
+    assert mark in result.stdout
+    assert 'assuming' not in placement(command).stdout
+
+
+def test_metrics_name_the_files(placement: Placement) -> None:
+    command = 'resource capacity export --snapshot cloud.json'
+    result = placement(f'{command} --assume assume.yaml')
+    assert (result.status, result.stderr) == (0, SAID)
+    assert 'openstack_placement_assuming{file="assume.yaml"} 1.0\n' in result.stdout
+    assert 'assuming' not in placement(command).stdout
+
+
+def test_a_report_names_the_files(placement: Placement, folder: Path) -> None:
+    command = 'resource provider report --snapshot cloud.json'
+    result = placement(f'{command} --assume assume.yaml -o report.html')
+    assert (result.status, result.stderr) == (0, SAID)
+    assert '<dt>Assuming</dt><dd><bdi>assume.yaml</bdi>' in (folder / 'report.html').read_text()
+    assert 'Assuming' not in placement(command).stdout
+
+
+SERVERS = [
+    {'ID': 's', 'Name': 's', 'Status': 'ACTIVE', 'Host': 'host1', 'Properties': {}},
+]
+
+
+def test_an_audit_knows_who_is_assumed_and_who_is_lost(placement: Placement, folder: Path) -> None:
+    save(folder, 'servers.json', SERVERS)
+    (folder / 'assume.yaml').write_text(
+        '- {without: host1}\n- {without: host2}\n- {add: 1, like: nfs, name: other}\n'
+        '- servers: {resources: {DISK_GB: 10}, count: 1}\n'
+    )
+    command = (
+        'resource provider audit --snapshot cloud.json --servers servers.json '
+        '--id orphan --id without-allocations --id over-capacity -f json'
+    )
+    result = placement(f'{command} --assume assume.yaml')
+    assert (result.status, json.loads(result.stdout)) == (0, []), result.stderr
+
+
+def test_an_audit_prints_no_command_for_what_is_assumed(placement: Placement, folder: Path) -> None:
+    (folder / 'assume.yaml').write_text('[{match: host1, inventories: {VCPU: {reserved: 7}}}]')
+    command = 'resource provider audit --snapshot cloud.json --id over-capacity -f json'
+    result = placement(f'{command} --assume assume.yaml')
+    [row] = json.loads(result.stdout)
+    assert (result.status, row['subject'], row['command']) == (3, 'host1', '')
+    assert (
+        row['reason'] == 'found under --assume: audit the cloud as it is for what can be fixed now'
+    )
+
+
+@pytest.mark.parametrize('option', ['--fix', '--plan plan.json'])
+def test_an_audit_fixes_nothing_that_is_assumed(
+    placement: Placement, service: Service, option: str
+) -> None:
+    result = placement(f'resource provider audit --assume assume.yaml {option}')
+    said = '--assume is to look only: leave out --fix and --plan\n'
+    assert result == Result(2, '', said)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ('text', 'options'),
+    [
+        ('- servers: {flavor: m1, flavors: flavors.json, count: 1}', ''),
+        ('- servers: {flavor: m1, count: 1}', '--flavors ../flavors.json'),
+    ],
+)
+def test_flavors_are_those_of_a_file_beside_it_or_of_the_option(
+    placement: Placement, folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, options: str
+) -> None:
+    (folder / 'assume.yaml').write_text(text)
+    (folder / 'elsewhere').mkdir()
+    monkeypatch.chdir(folder / 'elsewhere')
+    result = placement(
+        f'resource capacity show --by class -f json --snapshot ../cloud.json {options} '
+        '--assume ../assume.yaml'
+    )
+    assert result.status == 0, result.stderr
+    assert 'assuming: ../assume.yaml\n' in result.stderr
+
+
+def test_a_plan_is_looked_for_beside_the_file(placement: Placement, folder: Path) -> None:
+    (folder / 'sub').mkdir()
+    (folder / 'sub' / 'assume.yaml').write_text('- plan: plan.json')
+    result = placement('resource provider snapshot show cloud.json --assume sub/assume.yaml')
+    assert result == Result(1, '', 'sub/plan.json: No such file or directory\n')
+
+
+def test_a_fault_says_its_line_and_column(placement: Placement, folder: Path) -> None:
+    (folder / 'assume.yaml').write_text('- match: hsot1\n  traits: {add: [CUSTOM_A]}')
+    result = placement('resource provider snapshot show cloud.json --assume assume.yaml')
+    assert result == Result(
+        1,
+        '',
+        'assume.yaml:1:3: [0].match: "hsot1" matches no provider. Did you mean "host1"?\n',
+    )
