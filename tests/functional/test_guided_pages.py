@@ -10,7 +10,9 @@ from tests.functional import guide
 from tests.functional.conftest import Placement
 
 
-@pytest.mark.parametrize(('page', 'commands'), [('declare', 10), ('healing', 8), ('review', 6)])
+@pytest.mark.parametrize(
+    ('page', 'commands'), [('declare', 10), ('healing', 8), ('review', 6), ('what-if', 5)]
+)
 def test_a_page(
     page: str,
     commands: int,

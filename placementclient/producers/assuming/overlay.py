@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatchmethod
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID, uuid5
 
 import os_traits
 from os_resource_classes import STANDARDS
 
-from placementclient.changes.plan import ChangeSet
 from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import told
@@ -23,7 +22,6 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.spec.values import LONGEST_NAME
 from placementclient.producers.assuming import placing
 from placementclient.producers.assuming.assumptions import (
@@ -34,6 +32,7 @@ from placementclient.producers.assuming.assumptions import (
     NewServers,
     ProviderEdit,
 )
+from placementclient.producers.assuming.planned import sides_of
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
 #: All UUIDs that are made up come from here: the same assumptions give the same cloud.
@@ -164,7 +163,7 @@ class _Overlay:
     def _(self, assumption: AfterPlan) -> None:
         there = self.snapshot
         for tree in assumption.plan.trees:
-            sides = tree if isinstance(tree, ChangeSet) else _sides(tree)
+            sides = sides_of(tree)
             part = self._part(there, sides.before, sides.after)
             rebased = rebase(sides.before, sides.after, part)
             if rebased.obstacles:
@@ -287,38 +286,3 @@ def _check_names(names: Iterable[str], known: set[str], kind: str, at: Cursor) -
         if name not in known and not name.startswith('CUSTOM_'):
             hint = meant(name, known)
             raise at.error(f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}')
-
-
-class _Sides(NamedTuple):
-    """What a plan changes of a tree, before and after."""
-
-    before: Snapshot
-    after: Snapshot
-
-
-def _sides(tree: TreePlan) -> _Sides:
-    """Return the two sides of the plan of one tree of a reshape."""
-    states = (
-        ProviderState(
-            Provider(
-                change.uuid,
-                change.name,
-                change.before.generation or 0,
-                change.parent_provider_uuid,
-                change.root_provider_uuid,
-            ),
-            change.before.inventories,
-            change.before.traits,
-            change.before.aggregates,
-            change.usages,
-        )
-        for change in tree.providers
-        if change.before is not None
-    )
-    consumers = (
-        Consumer(each.uuid, each.before, each.project_id, each.user_id, each.generation, each.type)
-        for each in tree.consumers
-        if each.before
-    )
-    before = Snapshot(states, consumers)
-    return _Sides(before, simulate(before, tree.operations()))

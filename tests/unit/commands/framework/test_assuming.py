@@ -145,9 +145,8 @@ def test_an_audit_prints_no_command_for_what_is_assumed(placement: Placement, fo
     result = placement(f'{command} --assume assume.yaml')
     [row] = json.loads(result.stdout)
     assert (result.status, row['subject'], row['command']) == (3, 'host1', '')
-    assert (
-        row['reason'] == 'found under --assume: audit the cloud as it is for what can be fixed now'
-    )
+    reason = 'found under --assume: audit the cloud as it is for what can be fixed now'
+    assert row['reason'] == reason
 
 
 @pytest.mark.parametrize('option', ['--fix', '--plan plan.json'])
