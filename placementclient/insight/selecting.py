@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ from placementclient.model import patterns
 from placementclient.model.providers import normalized
 from placementclient.model.snapshots import ProviderState
 
-#: A field of :class:`ProviderSelector`, and the condition on a provider.
-_Condition = tuple[str, Callable[[ProviderState], bool]]
+#: The fields of :class:`ProviderSelector`, in the order in which they are looked at.
+_CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of')
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class ProviderSelector:
 
     :param match: a pattern of their names, as of files
     :param with_trait: a trait that they have
+    :param without_trait: a trait that they do not have
     :param with_class: a class that they have inventory of
     :param member_of: each element is an aggregate, or some joined by commas of which one is enough
     :param at: where the file says it
@@ -32,6 +33,7 @@ class ProviderSelector:
     at: Cursor
     match: str | None = None
     with_trait: str | None = None
+    without_trait: str | None = None
     with_class: str | None = None
     member_of: tuple[str, ...] = ()
 
@@ -41,34 +43,44 @@ class ProviderSelector:
         :raises errors.BadFile: if none does
         """
         found: Collection[ProviderState] = states
-        for field, condition in self._conditions():
+        for field in _CONDITIONS:
+            condition = self._condition(field)
             found = [state for state in found if condition(state)]
             if not found:
                 raise self._unmet(field, states)
         return list(found)
 
-    def _conditions(self) -> Iterator[_Condition]:
-        if self.match is not None:
+    def matching(self, states: Iterable[ProviderState]) -> list[ProviderState]:
+        """Return the providers that meet all conditions, if any."""
+        conditions = [self._condition(field) for field in _CONDITIONS]
+        return [state for state in states if all(meets(state) for meets in conditions)]
+
+    def __str__(self) -> str:
+        given = ((field, getattr(self, field)) for field in _CONDITIONS)
+        return ', '.join(
+            f'{field} {value if isinstance(value, str) else " and ".join(value)}'
+            for field, value in given
+            if value
+        )
+
+    def _condition(self, field: str) -> Callable[[ProviderState], bool]:
+        """Return the condition of a field, which holds where the field is not given."""
+        match, trait = self.match, self.with_trait
+        without, resource_class = self.without_trait, self.with_class
+        groups = [frozenset(each.split(',')) for each in self.member_of]
+        conditions: Mapping[str, Callable[[ProviderState], bool]] = {
             # A provider whose name looks like a pattern is found by its name.
-            pattern = self.match
-            yield (
-                'match',
-                lambda state: state.name == pattern or fnmatch.fnmatchcase(state.name, pattern),
-            )
-        if self.with_trait is not None:
-            yield 'with_trait', lambda state: self.with_trait in state.traits
-        if self.with_class is not None:
-            yield 'with_class', lambda state: self.with_class in state.inventories
-        for each in self.member_of:
-            aggregates = frozenset(each.split(','))
-            yield (
-                'member_of',
-                lambda state, any_of=aggregates: (
-                    not any_of.isdisjoint(  # type: ignore[misc]
-                        state.aggregates
-                    )
-                ),
-            )
+            'match': lambda state: (
+                match is None or state.name == match or fnmatch.fnmatchcase(state.name, match)
+            ),
+            'with_trait': lambda state: trait is None or trait in state.traits,
+            'without_trait': lambda state: without is None or without not in state.traits,
+            'with_class': lambda state: (
+                resource_class is None or resource_class in state.inventories
+            ),
+            'member_of': lambda state: not any(map(state.aggregates.isdisjoint, groups)),
+        }
+        return conditions[field]
 
     def _unmet(self, field: str, states: Iterable[ProviderState]) -> errors.BadFile:
         at = self.at.inside(field)
@@ -93,6 +105,7 @@ def _member_of(cursor: Cursor) -> tuple[str, ...]:
 READERS: Mapping[str, Callable[[Cursor], Any]] = {
     'match': Cursor.text,
     'with_trait': Cursor.symbol,
+    'without_trait': Cursor.symbol,
     'with_class': Cursor.symbol,
     'member_of': _member_of,
 }

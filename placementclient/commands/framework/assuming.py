@@ -36,23 +36,30 @@ def assumed(
     parsed_args: argparse.Namespace,
     snapshot: Snapshot,
     tell: Callable[[str], None] | None = None,
+    plan: str | None = None,
 ) -> Assumed:
     """Return a snapshot under what ``--assume`` says, and tell so.
 
+    :param plan: the file of a plan that is assumed to be applied after that
     :param tell: told what is assumed, and what comes of it; without it, the log is
     :raises errors.BadFile: if a file is none, or does not suit the snapshot
     """
     from placementclient import files
+    from placementclient.codec.cursors import Cursor
     from placementclient.producers.assuming import assumptions, overlay
 
     found: list[Assumption] = []
     for path in parsed_args.assume:
         sources = assumptions.Sources(
-            functools.partial(_plan, path), functools.partial(_flavors, command, parsed_args, path)
+            functools.partial(_plan, path),
+            functools.partial(flavors_of, command, parsed_args, path),
         )
         found += assumptions.parse(files.read_text(path), path, sources)
+    if plan:
+        found.append(assumptions.AfterPlan(Cursor(None, plan, ''), _plan('', plan)))
     result = overlay.assumed(snapshot, found)
-    for line in (*(f'assuming: {path}' for path in parsed_args.assume), *result.notes):
+    paths = [*parsed_args.assume, *([plan] if plan else [])]
+    for line in (*(f'assuming: {path}' for path in paths), *result.notes):
         (tell or command.log.warning)(line)
     return result
 
@@ -63,10 +70,14 @@ def _plan(path: str, name: str) -> Plan | ChangePlan:
     return storage.read_any_plan(_beside(path, name))
 
 
-def _flavors(
+def flavors_of(
     command: base._Placement, parsed_args: argparse.Namespace, path: str, name: str | None
 ) -> Sequence[Flavor]:
-    """Return the flavors of a file, of ``--flavors``, or of the compute service."""
+    """Return the flavors of a file, of ``--flavors``, or of the compute service.
+
+    :param path: the file that names the flavors
+    :param name: the file of the flavors, relative to that; ``None`` if it names none
+    """
     source = getattr(parsed_args, 'flavors', None) or NOVA
     return flavors.given(command, source if name is None else _beside(path, name))
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from placementclient.changes.plan import ChangePlan
-from placementclient.client.wording import meant
 from placementclient.codec.cursors import Cursor, read
-from placementclient.insight import selecting
+from placementclient.insight import selecting, shapes
 from placementclient.insight.selecting import ProviderSelector
-from placementclient.model.consumers import Resources
-from placementclient.model.flavors import Flavor
-from placementclient.model.inventories import UNLIMITED
+from placementclient.insight.shapes import Flavors, ServerShape
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec.specification import inventory_fields
 
@@ -78,16 +75,12 @@ class NewServers:
     """Servers that are to come.
 
     :param count: how many
-    :param flavor: what each of them asks for; ``None``: ``resources``, ``required``, ``forbidden``
     :param on: names, UUIDs, or patterns of names of hosts; empty: on any
     """
 
     at: Cursor
     count: int
-    flavor: Flavor | None = None
-    resources: Resources = field(default_factory=dict)
-    required: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
+    shape: ServerShape
     on: tuple[str, ...] = ()
 
 
@@ -106,11 +99,10 @@ class Sources(NamedTuple):
     """What reads the files that an assumption names.
 
     :param plan: reads a plan, given its path
-    :param flavors: lists flavors, given the path of a file; given ``None``, it asks for them
     """
 
     plan: Callable[[str], Plan | ChangePlan]
-    flavors: Callable[[str | None], Sequence[Flavor]]
+    flavors: Flavors
 
 
 def parse(text: str, path: str, sources: Sources) -> tuple[Assumption, ...]:
@@ -197,32 +189,16 @@ def _texts(cursor: Cursor) -> tuple[str, ...]:
 
 def _new_servers(at: Cursor, sources: Sources) -> NewServers:
     inside = at.keys(['servers'])['servers']
-    given = inside.fields(
-        {
-            'flavor': Cursor.text,
-            'flavors': Cursor.text,
-            'resources': lambda cursor: cursor.entries(lambda n: n.integer(1, UNLIMITED)),
-            'required': Cursor.symbols,
-            'forbidden': Cursor.symbols,
-            'count': lambda cursor: cursor.integer(1, MOST),
-            'on': _texts,
-        },
-        ['count'],
-    )
-    if ('flavor' in given) == ('resources' in given):
-        raise inside.error('has to have either a flavor or resources')
+    readers = {
+        **shapes.READERS,
+        'count': lambda cursor: cursor.integer(1, MOST),
+        'on': _texts,
+    }
+    given = inside.fields(readers, ['count'])
+    shape = shapes.taken(inside, given, sources.flavors)
     if given.get('on') == (ANY,):
         del given['on']
-    listed = given.pop('flavors', None)
-    if 'flavor' in given:
-        if 'required' in given or 'forbidden' in given:
-            raise inside.error('required and forbidden are for resources: a flavor has its own')
-        flavors = {flavor.name: flavor for flavor in sources.flavors(listed)}
-        name = given['flavor']
-        if name not in flavors:
-            raise inside.inside('flavor').error(f'there is no flavor {name}{meant(name, flavors)}')
-        given['flavor'] = flavors[name]
-    return NewServers(inside, **given)
+    return NewServers(inside, shape=shape, **given)
 
 
 def _after_plan(at: Cursor, sources: Sources) -> AfterPlan:

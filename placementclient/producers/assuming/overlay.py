@@ -149,7 +149,6 @@ class _Overlay:
     @make.register
     def _(self, assumption: NewServers) -> None:
         roots = self._roots(assumption.on, assumption.at.inside('on')) if assumption.on else None
-        what = assumption.flavor.name if assumption.flavor else 'these resources'
         held = placing.placed(self.snapshot, assumption, roots)
         for allocations in held:
             new = str(uuid5(_NAMESPACE, f'server {len(self.placed)}'))
@@ -157,7 +156,7 @@ class _Overlay:
             self.placed.append(new)
         if missing := assumption.count - len(held):
             servers = counted(assumption.count, 'server')
-            self._note(assumption.at, [f'No room for {missing} of {servers} of {what}'])
+            self._note(assumption.at, [f'No room for {missing} of {servers} of {assumption.shape}'])
 
     @make.register
     def _(self, assumption: AfterPlan) -> None:

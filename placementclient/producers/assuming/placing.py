@@ -6,16 +6,14 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placementclient.insight import owners
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
 from placementclient.insight.candidates.snapshot_index import SnapshotIndex
 from placementclient.insight.capacity.totals import slots
 from placementclient.insight.topology import Topology
 from placementclient.model.consumers import Allocations, Resources
-from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.nova import resource_request
 from placementclient.producers.assuming.assumptions import NewServers
 
 
@@ -26,7 +24,7 @@ def placed(
 
     :param roots: the roots of the trees that they may be on, in order; ``None``: any, by name
     """
-    request = _request(snapshot, servers)
+    request = servers.shape.request(snapshot)
     asked, parts = requirements(request), _parts(request)
     topology = Topology(snapshot)
     states = dict(snapshot.providers)
@@ -46,13 +44,6 @@ def placed(
         held.append(found)
         hosts.append(root)
     return held
-
-
-def _request(snapshot: Snapshot, servers: NewServers) -> CandidateRequest:
-    if servers.flavor is None:
-        return CandidateRequest(Filter(servers.resources, servers.required, servers.forbidden))
-    is_owned = owners.is_owner_required(snapshot)
-    return resource_request.request(servers.flavor, is_owned=is_owned)
 
 
 def _parts(request: CandidateRequest) -> list[Resources]:

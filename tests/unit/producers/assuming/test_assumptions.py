@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client import errors
+from placementclient.insight.shapes import ServerShape
 from placementclient.model.flavors import Flavor
 from placementclient.producers.assuming.assumptions import (
     Assumption,
@@ -77,7 +78,7 @@ def test_one_name_or_several() -> None:
 def test_servers_of_a_flavor_on_any_host(flavors: str) -> None:
     [servers] = read(f'- servers: {{flavor: m1.large, count: 40, on: any{flavors}}}')
     assert isinstance(servers, NewServers)
-    assert (servers.flavor, servers.count, servers.on) == (LARGE, 40, ())
+    assert (servers.shape.flavor, servers.count, servers.on) == (LARGE, 40, ())
 
 
 def test_servers_of_resources_on_some_hosts() -> None:
@@ -85,8 +86,8 @@ def test_servers_of_resources_on_some_hosts() -> None:
         '- servers: {resources: {VCPU: 2}, required: [A], forbidden: [B], count: 1, on: compute1*}'
     )
     assert isinstance(servers, NewServers)
-    assert (servers.resources, servers.required, servers.forbidden) == ({'VCPU': 2}, ('A',), ('B',))
-    assert (servers.flavor, servers.on) == (None, ('compute1*',))
+    assert servers.shape == ServerShape(None, {'VCPU': 2}, ('A',), ('B',))
+    assert servers.on == ('compute1*',)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,8 @@ def test_servers_of_resources_on_some_hosts() -> None:
         ('- witout: [a]', ':1:3: [0].witout: unknown key, did you mean without?'),
         (
             '- {traits: {add: [A]}}',
-            ':1:3: [0]: selects nothing: give match, with_trait, with_class, member_of',
+            ':1:3: [0]: selects nothing: give match, with_trait, '
+            'without_trait, with_class, member_of',
         ),
         ('- {match: a}', ':1:3: [0]: changes nothing: give inventories, traits or aggregates'),
         (

@@ -1,0 +1,78 @@
+"""Rules about a cloud, for a pipeline."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.commands.framework import assuming, base
+from placementclient.commands.framework.assuming import ASSUME
+from placementclient.commands.framework.option import Option
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
+
+
+class CheckProvider(base.Lister):
+    """Check rules about the state of a cloud, and print where they are broken.
+
+    The file is a list of rules, as YAML or JSON: each has a name, hosts or providers by the filters
+    that other commands have as options, and what is expected of them: traits, aggregates,
+    inventories, children, consumers, usage, names, room for more servers. A rule that selects
+    nothing holds; standard error names it.
+
+    With --assume or --plan the rules are checked on the cloud as it would be, before anything is
+    applied. Nothing is written to the service.
+
+    Example:
+
+      openstack resource provider check rules.yaml --plan plan.json --junit check.xml
+    """
+
+    auth_required = False
+    prints = ('rule', 'subject', 'expected', 'found')
+    statuses = ((errors.ExitStatus.DIFFERS, 'a rule is broken'),)
+    options = (
+        Option('file', metavar='<file>', help='The rules; - for stdin'),
+        SNAPSHOT,
+        ASSUME,
+        Option(
+            '--plan',
+            metavar='<plan>',
+            help='Check the cloud as it would be after this plan, of a reshape or of changes',
+        ),
+        Option(
+            '--flavors',
+            metavar='<file>|nova',
+            help='The flavors that rules name: a file of what GET /flavors/detail answers, or '
+            'nova; without it, the compute service is asked if a rule names a flavor',
+        ),
+        Option(
+            '--junit',
+            metavar='<file>',
+            help='Write the outcome of each rule to this file too, as XML in the form of JUnit',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import files
+        from placementclient.insight.rules import rules
+        from placementclient.render import rules as tables
+
+        path = parsed_args.file
+        flavors = functools.partial(assuming.flavors_of, self, parsed_args, path)
+        wanted = rules.parse(files.read_text(path), path, flavors)
+        snapshot = taken(self, parsed_args)
+        snapshot = assuming.assumed(self, parsed_args, snapshot, plan=parsed_args.plan).snapshot
+        checked = rules.check(snapshot, wanted)
+        for line in tables.notes(checked):
+            self.log.warning(line)
+        if parsed_args.junit:
+            files.write_text(parsed_args.junit, tables.junit(checked, path), files.READABLE)
+        self.nothing = tables.nothing(checked)
+        if any(each.breaches for each in checked):
+            self.exit_status = errors.ExitStatus.DIFFERS
+        return tables.rows(checked)

@@ -1,0 +1,1 @@
+"""Rules about the state of a cloud, and who breaks them. Pure."""

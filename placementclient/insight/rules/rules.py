@@ -1,0 +1,174 @@
+"""Rules in a file, and which of them a snapshot breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from placementclient.client import errors
+from placementclient.codec.cursors import Cursor, read
+from placementclient.insight import selecting, shapes
+from placementclient.insight.capacity.totals import ALL
+from placementclient.insight.rules.expectations import (
+    Breach,
+    CheckedCloud,
+    ChildrenExpected,
+    Comparison,
+    ConsumersExpected,
+    Expectation,
+    InventoriesExpected,
+    NamesExpected,
+    RoomExpected,
+    Subject,
+    UniqueNames,
+    UsageExpected,
+    of_fields,
+)
+from placementclient.insight.selecting import ProviderSelector
+from placementclient.insight.shapes import Flavors
+from placementclient.insight.topology import is_sharing
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: Stands for all hosts or providers.
+_ALL = 'all'
+#: What can be expected of the cloud as a whole.
+_OF_ALL = ('usage', 'fits')
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule.
+
+    :param scope: ``'hosts'``, ``'providers'``, or empty: the cloud as a whole
+    :param selector: ``None``: all of them
+    """
+
+    at: Cursor
+    name: str
+    scope: str
+    selector: ProviderSelector | None
+    expectations: tuple[Expectation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A rule and what came of it.
+
+    :param note: why it selects nothing, if it does
+    """
+
+    rule: Rule
+    breaches: tuple[Breach, ...]
+    note: str = ''
+
+
+def parse(text: str, path: str, flavors: Flavors) -> tuple[Rule, ...]:
+    """Read rules, YAML or JSON.
+
+    :param path: the file that the text came from
+    :param flavors: lists the flavors that rules name
+    :raises errors.BadFile: for what is wrong, with line and column
+    """
+    names: set[str] = set()
+
+    def rule(at: Cursor) -> Rule:
+        found = _rule(at, flavors)
+        if found.name in names:
+            raise at.inside('rule').error(f'{found.name} is there twice')
+        names.add(found.name)
+        return found
+
+    return read(text, path, columns=True).each(rule)
+
+
+def check(snapshot: Snapshot, rules: Sequence[Rule]) -> list[Checked]:
+    """Return what came of each rule."""
+    cloud = CheckedCloud(snapshot)
+    return [_checked(cloud, rule) for rule in rules]
+
+
+def _checked(cloud: CheckedCloud, rule: Rule) -> Checked:
+    try:
+        subjects = list(_subjects(cloud, rule))
+    except errors.BadFile as nothing:
+        return Checked(rule, (), str(nothing))
+    found = (breach for each in rule.expectations for breach in each.breaches(cloud, subjects))
+    return Checked(rule, tuple(found), '' if subjects else f'there are no {rule.scope}')
+
+
+def _subjects(cloud: CheckedCloud, rule: Rule) -> Iterator[Subject]:
+    """Return all that a rule is about.
+
+    :raises errors.BadFile: if its selector selects nothing
+    """
+    snapshot = cloud.snapshot
+    if not rule.scope:
+        yield Subject(ALL, list(snapshot.providers.values()))
+        return
+    known: Sequence[ProviderState] = list(snapshot.walked())
+    if rule.scope == 'hosts':
+        known = [root for root in snapshot.roots() if not is_sharing(root)]
+    for state in known if rule.selector is None else rule.selector.selected(known):
+        tree = list(snapshot.tree(state.uuid))
+        yield Subject(state.name, tree if rule.scope == 'hosts' else tree[:1], tree[1:])
+
+
+def _rule(at: Cursor, flavors: Flavors) -> Rule:
+    expected: Mapping[str, Callable[[Cursor], Expectation]] = {
+        'traits': lambda inside: NamesExpected('traits', **inside.fields(_NAMES)),
+        'aggregates': lambda inside: NamesExpected('aggregates', **inside.fields(_NAMES)),
+        'inventories': lambda inside: InventoriesExpected(inside.entries(of_fields)),
+        'children': _children,
+        'consumers': lambda inside: ConsumersExpected(Comparison.read(inside)),
+        'usage': lambda inside: UsageExpected(
+            inside.entries(lambda percent: Comparison.read(percent, '%'))
+        ),
+        'names': _unique,
+        'fits': lambda inside: _room(inside, flavors),
+    }
+    readers = {'rule': Cursor.text, 'hosts': _selector, 'providers': _selector, **expected}
+    given = at.fields(readers, ['rule'])
+    scopes = [name for name in ('hosts', 'providers') if name in given]
+    made = {name: given[name] for name in expected if name in given}
+    if len(scopes) > 1:
+        raise at.error('is about either hosts or providers')
+    if not made:
+        raise at.error(f'expects nothing: give {", ".join(expected)}')
+    for name in made if not scopes else ():
+        if name not in _OF_ALL:
+            raise at.inside(name).error('of which? Give hosts or providers, or one of them "all"')
+    if 'fits' in made and scopes == ['providers']:
+        raise at.inside('fits').error('is for hosts, or for the whole cloud')
+    scope = ''.join(scopes)
+    return Rule(at, given['rule'], scope, given.get(scope), tuple(made.values()))
+
+
+#: Traits or aggregates that must be there, or must not.
+_NAMES: Mapping[str, Callable[[Cursor], Any]] = {
+    'required': Cursor.texts,
+    'forbidden': Cursor.texts,
+}
+
+
+def _selector(at: Cursor) -> ProviderSelector | None:
+    if at.value == _ALL:
+        return None
+    return selecting.taken(at, at.fields(selecting.READERS))
+
+
+def _children(at: Cursor) -> ChildrenExpected:
+    given = at.fields({**selecting.READERS, 'count': Comparison.read})
+    count = given.pop('count', Comparison('>=', 1))
+    return ChildrenExpected(selecting.taken(at, given) if given else None, count)
+
+
+def _unique(at: Cursor) -> UniqueNames:
+    if at.value != 'unique':
+        raise at.error('has to be unique')
+    return UniqueNames()
+
+
+def _room(at: Cursor, flavors: Flavors) -> RoomExpected:
+    given = at.fields({**shapes.READERS, 'count': Comparison.read}, ['count'])
+    return RoomExpected(shape=shapes.taken(at, given, flavors), **given)
