@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import os_traits
+from os_resource_classes import STANDARDS
 
 from placementclient.client import errors
+from placementclient.client.wording import meant
 from placementclient.codec.cursors import Cursor, read
 from placementclient.insight import selecting, shapes
 from placementclient.insight.capacity.totals import ALL
@@ -29,6 +33,8 @@ from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import Flavors
 from placementclient.insight.topology import is_sharing
 from placementclient.model.snapshots import ProviderState, Snapshot
+
+T = TypeVar('T')
 
 #: Stands for all hosts or providers.
 _ALL = 'all'
@@ -116,13 +122,13 @@ def _subjects(cloud: CheckedCloud, rule: Rule) -> Iterator[Subject]:
 
 def _rule(at: Cursor, flavors: Flavors) -> Rule:
     expected: Mapping[str, Callable[[Cursor], Expectation]] = {
-        'traits': lambda inside: NamesExpected('traits', **inside.fields(_NAMES)),
-        'aggregates': lambda inside: NamesExpected('aggregates', **inside.fields(_NAMES)),
-        'inventories': lambda inside: InventoriesExpected(inside.entries(of_fields)),
+        'traits': lambda inside: _names(inside, 'traits', _trait),
+        'aggregates': lambda inside: _names(inside, 'aggregates', Cursor.uuid),
+        'inventories': lambda inside: InventoriesExpected(_of_classes(inside, of_fields)),
         'children': _children,
         'consumers': lambda inside: ConsumersExpected(Comparison.read(inside)),
         'usage': lambda inside: UsageExpected(
-            inside.entries(lambda percent: Comparison.read(percent, '%'))
+            _of_classes(inside, lambda percent: Comparison.read(percent, '%'))
         ),
         'names': _unique,
         'fits': lambda inside: _room(inside, flavors),
@@ -144,11 +150,49 @@ def _rule(at: Cursor, flavors: Flavors) -> Rule:
     return Rule(at, given['rule'], scope, given.get(scope), tuple(made.values()))
 
 
-#: Traits or aggregates that must be there, or must not.
-_NAMES: Mapping[str, Callable[[Cursor], Any]] = {
-    'required': Cursor.texts,
-    'forbidden': Cursor.texts,
-}
+def _names(at: Cursor, facet: str, read_name: Callable[[Cursor], str]) -> NamesExpected:
+    """Read names that must be there, of which some joined by commas are alternatives, or must not.
+
+    :param read_name: reads one of them
+    """
+
+    def any_of(item: Cursor) -> str:
+        parts = item.text().split(',')
+        return ','.join(read_name(replace(item, value=part)) for part in parts)
+
+    given = at.fields(
+        {
+            'required': lambda inside: inside.each(any_of),
+            'forbidden': lambda inside: inside.each(read_name),
+        }
+    )
+    if not given:
+        raise at.error('has neither required nor forbidden')
+    return NamesExpected(facet, **given)
+
+
+def _trait(at: Cursor) -> str:
+    return _likely(at, at.symbol(), os_traits.get_traits(), 'trait')
+
+
+def _of_classes(at: Cursor, read_one: Callable[[Cursor], T]) -> dict[str, T]:
+    for name, inside in at.mapping().items():
+        _likely(inside, name, STANDARDS, 'resource class')
+    return at.entries(read_one)
+
+
+def _likely(at: Cursor, name: str, standards: Collection[str], kind: str) -> str:
+    """Refuse a name that was probably mistyped: a rule about it might hold for ever.
+
+    A service may have standard names that this program does not know.
+    """
+    if (
+        name not in standards
+        and not name.startswith('CUSTOM_')
+        and (hint := meant(name, standards))
+    ):
+        raise at.error(f'{name} is no standard {kind}{hint}')
+    return name
 
 
 def _selector(at: Cursor) -> ProviderSelector | None:
