@@ -173,7 +173,7 @@ class ChildrenExpected:
     count: Comparison
 
     def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
-        what = f'children with {self.selector}' if self.selector else 'children'
+        what = f'children ({self.selector})' if self.selector else 'children'
         for subject in subjects:
             found = self.selector.matching(subject.below) if self.selector else subject.below
             if not self.count.holds(len(found)):
