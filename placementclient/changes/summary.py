@@ -227,6 +227,8 @@ def told(obstacle: Obstacle) -> str:
     thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
     if not obstacle.field:
         return f'{thing}: {obstacle.found}'
+    if obstacle.field == 'exists':
+        return f'{thing} is not there any more'
     if obstacle.before is None and obstacle.after is None:
         return f'{thing} has {obstacle.field}: {obstacle.found}'
     found, before, after = map(shown, (obstacle.found, obstacle.before, obstacle.after))

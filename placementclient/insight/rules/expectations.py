@@ -50,12 +50,10 @@ class Subject:
     """A host or a provider that a rule is about.
 
     :param states: of a host its whole tree, the root first; of a provider that alone
-    :param below: the providers below it
     """
 
     name: str
     states: Sequence[ProviderState]
-    below: Sequence[ProviderState] = ()
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,8 @@ class ChildrenExpected:
     def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
         what = f'children ({self.selector})' if self.selector else 'children'
         for subject in subjects:
-            found = self.selector.matching(subject.below) if self.selector else subject.below
+            _, *below = cloud.snapshot.tree(subject.states[0].uuid)
+            found = self.selector.matching(below) if self.selector else below
             if not self.count.holds(len(found)):
                 yield Breach(subject.name, f'{what} {self.count}', str(len(found)))
 

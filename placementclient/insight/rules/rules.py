@@ -112,12 +112,14 @@ def _subjects(cloud: CheckedCloud, rule: Rule) -> Iterator[Subject]:
     if not rule.scope:
         yield Subject(ALL, list(snapshot.providers.values()))
         return
-    known: Sequence[ProviderState] = list(snapshot.walked())
+    trees = cloud.topology.trees
+    known: Sequence[ProviderState]
     if rule.scope == 'hosts':
         known = [root for root in snapshot.roots() if not is_sharing(root)]
+    else:
+        known = [state for states in trees.values() for state in states]
     for state in known if rule.selector is None else rule.selector.selected(known):
-        tree = list(snapshot.tree(state.uuid))
-        yield Subject(state.name, tree if rule.scope == 'hosts' else tree[:1], tree[1:])
+        yield Subject(state.name, trees[state.uuid] if rule.scope == 'hosts' else (state,))
 
 
 def _rule(at: Cursor, flavors: Flavors) -> Rule:
