@@ -46,7 +46,7 @@ class Breach(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class RuleSubject:
     """A host or a provider that a rule is about.
 
     :param states: of a host its whole tree, the root first; of a provider that alone
@@ -99,7 +99,7 @@ class Comparison:
 class Expectation(Protocol):
     """What is expected of all that a rule selects."""
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         """Return each place where it is not so."""
 
 
@@ -115,7 +115,7 @@ class NamesExpected:
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         kind = self.facet.removesuffix('s')
         for subject in subjects:
             there = getattr(subject.states[0], self.facet)
@@ -136,7 +136,7 @@ class InventoriesExpected:
 
     of_class: Mapping[str, Mapping[str, Comparison] | None]
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         for subject in subjects:
             for name, fields in self.of_class.items():
                 having = [state for state in subject.states if name in state.inventories]
@@ -170,7 +170,7 @@ class ChildrenExpected:
     selector: ProviderSelector | None
     count: Comparison
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         what = f'children ({self.selector})' if self.selector else 'children'
         for subject in subjects:
             _, *below = cloud.snapshot.tree(subject.states[0].uuid)
@@ -185,7 +185,7 @@ class ConsumersExpected:
 
     count: Comparison
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         on = cloud.snapshot.consumers_on
         for subject in subjects:
             found = {each.uuid for state in subject.states for each in on(state.uuid)}
@@ -203,7 +203,7 @@ class UsageExpected:
 
     of_class: Mapping[str, Comparison]
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         for subject in subjects:
             for name, comparison in self.of_class.items():
                 having = [state for state in subject.states if name in state.inventories]
@@ -223,7 +223,7 @@ class UsageExpected:
 class UniqueNames:
     """Names that are those of one host each, also without their domains and in small letters."""
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         groups: dict[str, list[str]] = {}
         for subject in subjects:
             groups.setdefault(subject.name.lower().partition('.')[0], []).append(subject.name)
@@ -243,7 +243,7 @@ class RoomExpected:
     shape: ServerShape
     count: Comparison
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[Subject]) -> Iterator[Breach]:
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         roots = None
         if [subject.name for subject in subjects] != [ALL]:
             roots = [subject.states[0].uuid for subject in subjects]

@@ -24,7 +24,7 @@ from placementclient.insight.rules.expectations import (
     InventoriesExpected,
     NamesExpected,
     RoomExpected,
-    Subject,
+    RuleSubject,
     UniqueNames,
     UsageExpected,
     of_fields,
@@ -103,14 +103,14 @@ def _checked(cloud: CheckedCloud, rule: Rule) -> Checked:
     return Checked(rule, tuple(found), '' if subjects else f'there are no {rule.scope}')
 
 
-def _subjects(cloud: CheckedCloud, rule: Rule) -> Iterator[Subject]:
+def _subjects(cloud: CheckedCloud, rule: Rule) -> Iterator[RuleSubject]:
     """Return all that a rule is about.
 
     :raises errors.BadFile: if its selector selects nothing
     """
     snapshot = cloud.snapshot
     if not rule.scope:
-        yield Subject(ALL, list(snapshot.providers.values()))
+        yield RuleSubject(ALL, list(snapshot.providers.values()))
         return
     trees = cloud.topology.trees
     known: Sequence[ProviderState]
@@ -119,7 +119,7 @@ def _subjects(cloud: CheckedCloud, rule: Rule) -> Iterator[Subject]:
     else:
         known = [state for states in trees.values() for state in states]
     for state in known if rule.selector is None else rule.selector.selected(known):
-        yield Subject(state.name, trees[state.uuid] if rule.scope == 'hosts' else (state,))
+        yield RuleSubject(state.name, trees[state.uuid] if rule.scope == 'hosts' else (state,))
 
 
 def _rule(at: Cursor, flavors: Flavors) -> Rule:
