@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -20,3 +22,15 @@ def test_no_class_name_occurs_twice() -> None:
     )
     assert len(names) > 400
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_the_main_types_exist() -> None:
+    page = PACKAGE.parent / 'doc' / 'source' / 'contributor' / 'architecture.rst'
+    table = page.read_text().partition('The main types')[2]
+    names = re.findall(r'^   \* - ``(\S+)``$', table, re.MULTILINE)
+    assert len(names) >= 40
+    for name in names:
+        module, _, type_name = name.rpartition('.')
+        assert isinstance(
+            getattr(importlib.import_module(f'placementclient.{module}'), type_name), type
+        )
