@@ -49,9 +49,7 @@ class CommandGroup(sphinxext.AutoprogramCliffDirective):
 
     def run(self):
         group = self.options['command']
-        namespace, application = (
-            (PROGRAM, 'placement') if group == OWN else (COMMANDS, 'openstack')
-        )
+        namespace, application = (PROGRAM, 'placement') if group == OWN else (COMMANDS, 'openstack')
         found = commandmanager.CommandManager(namespace)
         chosen = [name for name in found.commands if command_help.subject(name) == group]
         self.env = self.state.document.settings.env

@@ -25,8 +25,6 @@ from tests.functional.conftest import Placement
 SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
 #: What the guides of the hosts look at.
 HOSTS = SOURCE / 'examples' / 'hosts'
-RESHAPE = (SOURCE / 'reshape.rst').read_text()
-FILES = (SOURCE / 'reshape-files.rst').read_text()
 
 _UNDERLINE = re.compile(r'=+|-+')
 _NAMESPACE = uuid.UUID('0f2b1c52-7d3c-4d2e-9a41-5b8f1f0a6c11')
@@ -43,6 +41,11 @@ class Block:
     language: str
     caption: str | None
     text: str
+
+
+def page(name: str) -> str:
+    """Return the text of a page."""
+    return (SOURCE / f'{name}.rst').read_text()
 
 
 def section(page: str, title: str) -> str:
@@ -120,7 +123,7 @@ def follow(text: str, run: Placement) -> int:
                     os.environ.update(dict(each.split('=', 1) for each in argv))
                     continue
                 else:
-                    assert program == 'placement'
+                    assert program in ('placement', 'openstack')
                     status, said = shown(run, argv)
                     typed += 1
                 assert is_printed(expected, said), f'{command}\n{said}'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import tarfile
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from placementclient.hosts import archive
-from tests.functional import clouds, guide, test_pages
+from tests.functional import clouds
 from tests.functional.conftest import Placement
 from tests.unit.hosts.libvirt_output import (
     CAPABILITIES,
@@ -372,13 +371,3 @@ def test_devices_of_three_hosts(where: str, request: pytest.FixtureRequest, tmp_
     assert [record['resources'] for record in json.loads(shown.stdout)] == [{'VCPU': 1}]
     # Somebody has reserved it since: that is not taken back by halves.
     assert run(*command, 'rollback', plan, '--tree', 'pci3', '--yes').status == 3
-
-
-def test_the_guides(placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(guide.HOSTS, tmp_path / 'work')
-    monkeypatch.chdir(tmp_path / 'work')
-    shown = list(test_pages.steps('hosts'))
-    assert len(shown) == 11
-    for command, printed in shown:
-        result = placement(*shlex.split(command))
-        assert result.stdout.rstrip() == printed.rstrip(), f'{command}\n{result}'

@@ -1,4 +1,4 @@
-"""The page on room and faults prints what it says."""
+"""The pages on the small cloud, in the order of a reader, print what they say."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from pathlib import Path
 import pytest
 
 from placementclient.insight.audit.checks import CHECKS
+from tests.functional import guide
 from tests.functional.conftest import Placement
 
-SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
-PAGE = SOURCE / 'insight.rst'
-EXAMPLES = SOURCE / 'examples'
+PAGES = ('capacity', 'prometheus', 'audit', 'snapshots')
+EXAMPLES = guide.SOURCE / 'examples'
 
 
 def steps() -> Iterator[tuple[str, str]]:
     """The commands of all console blocks, each with what it prints."""
-    blocks = re.findall(
-        r'^\.\. code-block:: console\n\n((?:   .*\n|\n)+)', PAGE.read_text(), re.MULTILINE
-    )
+    text = ''.join(guide.page(each) for each in PAGES)
+    blocks = re.findall(r'^\.\. code-block:: console\n\n((?:   .*\n|\n)+)', text, re.MULTILINE)
     for block in blocks:
         text = '\n'.join(line[3:] for line in block.splitlines())
         for step in re.split(r'^\$ ', text, flags=re.MULTILINE)[1:]:
@@ -52,7 +51,7 @@ def test_the_examples(
 
 
 def test_every_check_is_in_the_page() -> None:
-    page = PAGE.read_text()
+    page = guide.page('audit')
     for check in CHECKS:
         assert f'   * - ``{check.id}``\n     - {check.severity.value}\n' in page
         assert f'     - {check.looks_at}\n' in page

@@ -19,7 +19,15 @@ from tests.functional.conftest import Placement
 from tests.functional.hosts import PROJECT, USER, host, provider, storage
 
 DOC = Path(__file__).parents[2] / 'doc' / 'source'
-PAGES = ['trees', 'explain', 'edits']
+PAGES = [
+    'dead-host',
+    'list-providers',
+    'many-hosts',
+    'move-allocations',
+    'no-valid-host',
+    'remove-host',
+    'trees',
+]
 SERVER, EVACUATED = (f'5c4bd1a6-5c3e-5b0e-9d0e-00000000000{number}' for number in (1, 4))
 BLOCK = re.compile(r'^\.\. code-block:: console\n\n((?:   .*\n|\n)+)', re.MULTILINE)
 

@@ -144,7 +144,7 @@ def night(tmp_path: Path, service: Service) -> Night:
 
 
 def test_every_setting_is_documented() -> None:
-    page = (guide.SOURCE / 'playbooks.rst').read_text()
+    page = guide.page('playbooks')
     files = [*EXAMPLES.glob('*.yml'), *(EXAMPLES / 'tasks').glob('*.yml')]
     used = {name for path in files for name in SETTING.findall(path.read_text())}
     assert len(used) > 8

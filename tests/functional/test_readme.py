@@ -1,4 +1,4 @@
-"""The tour in the README prints what it says."""
+"""The README prints what it says, and so does the tour of the first steps."""
 
 from __future__ import annotations
 
@@ -10,35 +10,44 @@ import pytest
 
 from tests.functional import guide
 from tests.functional.conftest import Placement
+from tests.unit.commands.test_registry import POINTS, name, parser_of
 
-README = Path(__file__).parents[2] / 'README.rst'
+README = (Path(__file__).parents[2] / 'README.rst').read_text()
 VOLATILE = re.compile(r'(req-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+PARSERS = {name(point): point for point in POINTS}
 
 
-def tour() -> list[tuple[str, str]]:
-    """The commands of all console blocks, each with what it prints."""
-    blocks = re.findall(
-        r'^\.\. code-block:: console\n\n((?:   .*\n|\n)+)', README.read_text(), re.MULTILINE
-    )
-    lines = [line[3:] for block in blocks for line in block.splitlines() if line.strip()]
-    steps: list[tuple[str, str]] = []
-    for line in lines:
-        if line.startswith('$ '):
-            steps.append((line[2:], ''))
-        else:
-            command, printed = steps[-1]
-            steps[-1] = (command, f'{printed}{line}\n')
-    return steps
-
-
-def test_the_tour(placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_steps(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    steps = tour()
+    page = guide.page('first-steps')
+    assert guide.written(page, tmp_path) == ['vgpu.yaml']
+    consoles = [block for block in guide.blocks(page) if block.language == 'console']
+    steps = [step for block in consoles for step in guide.steps(block)]
     assert len(steps) > 10
     for command, printed in steps:
         program, *argv = shlex.split(command)
-        if program == 'cat':
-            Path(argv[0]).write_text(printed)
-            continue
+        assert program == 'placement'
         _, said = guide.shown(placement, argv)
         assert VOLATILE.sub('ID', said) == VOLATILE.sub('ID', printed), command
+
+
+def test_the_demo_ends_as_shown(placement: Placement) -> None:
+    [shown] = [block for block in guide.blocks(README) if block.language == 'text']
+    printed = placement('resource', 'provider', 'reshape', 'demo').stdout
+    assert len(shown.text.splitlines()) == 10
+    assert printed.endswith(shown.text)
+
+
+def test_the_commands_of_the_table() -> None:
+    rows = re.findall(r'^\S.*?  +``(.+?)`` +([a-z-]+)$', README, re.MULTILINE)
+    assert len(rows) == 12
+    for command, page in rows:
+        assert (guide.SOURCE / f'{page}.rst').exists(), page
+        typed = shlex.split(command)
+        if typed[0] == 'batch':
+            continue
+        [known] = [each for each in PARSERS if f'{command} '.startswith(f'{each} ')]
+        parser_of(PARSERS[known]).parse_args(typed[len(known.split()) :])
+        assert known.split()[-1] in guide.page(page), f'{page}: {known}'

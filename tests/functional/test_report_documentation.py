@@ -11,7 +11,7 @@ import pytest
 from tests.functional import guide
 from tests.functional.conftest import Placement
 
-PAGE = (guide.SOURCE / 'report.rst').read_text()
+PAGE = guide.page('report')
 
 
 def test_the_examples(

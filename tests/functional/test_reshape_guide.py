@@ -34,12 +34,16 @@ from tests.functional import guide
 from tests.functional.conftest import Placement, Result
 from tests.functional.nodes import Nodes
 
-GUIDE = guide.section(guide.RESHAPE, 'Upgrade guide: vGPU')
-OFFLINE = guide.section(guide.RESHAPE, 'While the control plane is down')
-KINDS = guide.section(guide.RESHAPE, 'Other kinds of reshape')
-#: Those that say what messages mean: each of their terms is a message.
-MESSAGES = (
+GUIDE = guide.page('vgpu-reshape')
+OFFLINE = guide.page('offline')
+KINDS = guide.page('reshape-kinds')
+FILES = guide.page('reshape-files')
+MESSAGES = guide.page('reshape-messages')
+STATUSES = guide.page('exit-statuses')
+#: The sections in which each term is a message.
+SECTIONS = (
     'Undecided (5)',
+    'Undetermined (1)',
     'Infeasible (4)',
     'Warnings',
     'Reasons of a tree that is left alone or has failed',
@@ -149,7 +153,7 @@ def test_a_specification(
 
 @pytest.mark.parametrize('name', ['short.yaml', 'long.yaml'])
 def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
-    guide.written(guide.FILES, tmp_path)
+    guide.written(FILES, tmp_path)
     plan = planner.make(
         guide.hosts(), storage.read_spec(name), allow_inferred=name.startswith('long')
     )
@@ -157,13 +161,13 @@ def test_the_forms_of_a_specification(name: str, tmp_path: Path) -> None:
 
 
 def test_every_key_of_a_specification_is_shown(tmp_path: Path) -> None:
-    guide.written(guide.FILES, tmp_path)
+    guide.written(FILES, tmp_path)
     shown = re.findall(r'\b[a-z_]+(?=:)', Path('long.yaml').read_text())
     assert set(_keys(inspect.getsource(specification))) <= set(shown)
 
 
 def test_the_forms_of_assignments(tmp_path: Path) -> None:
-    guide.written(guide.FILES, tmp_path)
+    guide.written(FILES, tmp_path)
     read = [
         [
             (row.consumer_uuid, row.resource_class, row.to_provider)
@@ -204,7 +208,7 @@ def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
     ]
     for record in records:
         for key in record:
-            assert f'``{key}``' in guide.FILES, key
+            assert f'``{key}``' in FILES, key
 
 
 # The messages
@@ -213,7 +217,7 @@ def test_every_key_of_a_file_is_told(tmp_path: Path) -> None:
 def test_every_message_that_is_explained_exists() -> None:
     package = Path(placementclient.__file__).parent
     said = '\n'.join(text for path in package.rglob('*.py') for text in _literals(path.read_text()))
-    terms = [term for title in MESSAGES for term in _terms(title)]
+    terms = [term for title in SECTIONS for term in _terms(title)]
     assert len(terms) > 50
     assert not [
         term for term in terms if any(part.strip(' :;') not in said for part in term.split('…'))
@@ -225,11 +229,11 @@ def test_every_reason_is_explained() -> None:
     kinds |= set(re.findall(r"Notice\(\s*'([a-z-]+)'", inspect.getsource(warnings)))
     assert len(kinds) > 20
     for kind in kinds:
-        assert f'({kind})\n' in guide.RESHAPE, kind
+        assert f'({kind})\n' in MESSAGES, kind
 
 
 def test_every_reason_to_leave_a_tree_alone_is_explained() -> None:
-    page = ' '.join(guide.RESHAPE.split())
+    page = ' '.join(MESSAGES.split())
     said = [text for module in (tree_executor, preconditions) for text in _raised(module)]
     assert len(said) > 8
     for text in said:
@@ -242,13 +246,13 @@ def test_every_end_is_explained() -> None:
     kinds = re.findall(r"Deviation\(\s*tree\.root_provider_name,\s*'([a-z]+)'", verified)
     assert len(kinds) > 2
     for word in (*State, *Status, *Verdict, *kinds):
-        assert f'``{word}``' in guide.RESHAPE, word
+        assert f'``{word}``' in MESSAGES, word
     for status in ExitStatus:
-        assert f'   * - {status.value}\n     - {status.name.lower()}\n' in guide.RESHAPE, status
+        assert f'   * - {status.value}\n     - {status.name.lower()}\n' in STATUSES, status
 
 
 def _terms(title: str) -> Iterator[str]:
-    for line in guide.section(guide.RESHAPE, title).splitlines():
+    for line in guide.section(MESSAGES, title).splitlines():
         if line.startswith('``'):
             following = re.fullmatch(r'(``[^`]+``(, )?)+( \([a-z-]+\))?', line)
             if following:

@@ -15,7 +15,7 @@ from tests.unit.commands.test_registry import POINTS, every_command, name, parse
 from tests.unit.conftest import Placement, Result, Service
 from tests.unit.dialogue import CONSUMER, RP, Reply, fault, get
 
-PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'using.rst'
+PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'exit-statuses.rst'
 USUAL = {ExitStatus.DONE, ExitStatus.ERROR, ExitStatus.USAGE}
 #: The tables of these are printed after a write.
 WRITES = (

@@ -1,0 +1,28 @@
+"""The commands that the page on logging in has for a service without Keystone."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from placementclient.cli import shell
+from tests.functional import guide
+
+PAGE = guide.page('authentication')
+URL = 'http://127.0.0.1:8778'
+
+
+def test_without_keystone(
+    service_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PAGE.replace(URL, service_url)
+    commands = re.findall(rf'^   placement (.*{re.escape(service_url)}.*)$', text, re.MULTILINE)
+    [variables] = re.findall(rf'^   export (.*{re.escape(service_url)})$', text, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        assert shell.main(shlex.split(command)) == 0, capsys.readouterr().err
+    for each in shlex.split(variables):
+        monkeypatch.setenv(*each.split('=', 1))
+    assert shell.main(['resource', 'provider', 'list']) == 0
