@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cliff import commandmanager, sphinxext
 
-from placementclient.cli import command_help
+from placementclient.loading import command_help
 
 #: Options of every command that prints: the page "Commands" describes them once.
 FORMATTING = [

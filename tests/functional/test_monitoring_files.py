@@ -9,7 +9,7 @@ import shlex
 
 import yaml
 
-from placementclient.commands.capacity_export import ExportCapacity
+from placementclient.commands.inspection.capacity_export import ExportCapacity
 from tests.functional import guide
 from tests.functional.conftest import Placement
 
