@@ -30,8 +30,9 @@ TOLERATED = 5
 PROSE = ('list-table', 'note', 'warning')
 _DIRECTIVE = re.compile(r'( *)\.\. (?:([\w-]+)::|_)')
 _ITEM = re.compile(r' *(?:\* - |[-*] |\d+\. )+')
-#: Lines that are no prose: underlines, options of directives, doctests.
-_MARKUP = re.compile(r' *([=\-]+( +=+)*$|:[\w-]+:|>>> |\.\.\. )')
+#: Lines that are no prose: underlines, and options of directives.
+_MARKUP = re.compile(r' *([=\-]+( +=+)*$|:[\w-]+:)')
+_DOCTEST = re.compile(r'^ *>>> .*\n(?:.+\n)*', re.MULTILINE)
 _LITERAL = re.compile(r'``.+?``|:\w+:`.+?`|`[^`]+`_?', re.DOTALL)
 
 
@@ -40,6 +41,7 @@ def paragraphs(text: str) -> Iterator[str]:
     hidden: int | None = None
     current: list[str] = []
     column = 0
+    text = _DOCTEST.sub('', text)
     for line in [*text.splitlines(), '']:
         indent = len(line) - len(line.lstrip())
         if line.strip() and hidden is not None and indent <= hidden:
