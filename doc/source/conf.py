@@ -92,7 +92,11 @@ def setup(app):
     described, ended = sphinxext._format_description, sphinxext._format_epilog
 
     def description(parser):
-        parser.description = parser.description and with_literal_blocks(parser.description)
+        program = parser.prog.split()[0]
+        text = re.sub(
+            r'openstack (?=resource |allocation |trait )', f'{program} ', parser.description
+        )
+        parser.description = with_literal_blocks(text)
         return described(parser)
 
     def epilog(parser):
