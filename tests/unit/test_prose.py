@@ -14,6 +14,7 @@ GENERATED = SOURCE / 'commands'
 PAGES = [
     ROOT / 'README.rst',
     ROOT / 'CONTRIBUTING.rst',
+    ROOT / 'SECURITY.rst',
     *(path for path in sorted(SOURCE.rglob('*.rst')) if GENERATED not in path.parents),
 ]
 #: Words in a sentence, an inline literal being one.
