@@ -5,6 +5,8 @@ from importlib import metadata
 from pathlib import Path
 
 from cliff import commandmanager, sphinxext
+from docutils import nodes
+from docutils.statemachine import StringList
 
 from placementclient.loading import command_help
 
@@ -57,6 +59,23 @@ class CommandGroup(sphinxext.AutoprogramCliffDirective):
         return self._generate_command_nodes(loaded, application)
 
 
+class CommandStatuses(CommandGroup):
+    """A table of the exit statuses that each command has beside 0, 1 and 2."""
+
+    def run(self):
+        found = commandmanager.CommandManager(COMMANDS)
+        commands = [(name, found.find_command(name.split())[0]) for name in sorted(found.commands)]
+        rows = [
+            f'   * - ``{name}``\n     - {int(status)}\n     - {text}'
+            for name, command in commands
+            for status, text in command.statuses
+        ]
+        table = '.. list-table::\n   :widths: 45 10 45\n\n' + '\n'.join(rows)
+        node = nodes.section()
+        self.state.nested_parse(StringList(table.splitlines()), 0, node)
+        return node.children
+
+
 def write_command_pages(app):
     """Write a page for each group of commands, before the pages are looked for."""
     folder = Path(app.srcdir) / 'commands'
@@ -105,4 +124,5 @@ def setup(app):
 
     sphinxext._format_description, sphinxext._format_epilog = description, epilog
     app.add_directive('command-group', CommandGroup)
+    app.add_directive('command-statuses', CommandStatuses)
     app.connect('builder-inited', write_command_pages)
