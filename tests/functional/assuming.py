@@ -95,7 +95,7 @@ class Trial:
             kind = self.random.choice(('edit', 'add', 'without', 'servers', 'plan'))
             if getattr(self, f'_{kind}')():
                 made[kind] += 1
-                self._compare()
+        self._compare()
         return made
 
     def assumed(self) -> Assumed:
