@@ -95,7 +95,7 @@ class Trial:
             kind = self.random.choice(('edit', 'add', 'without', 'servers', 'plan'))
             if getattr(self, f'_{kind}')():
                 made[kind] += 1
-                self._compare()
+        self._compare()
         return made
 
     def assumed(self) -> Assumed:
@@ -193,7 +193,7 @@ class Trial:
             parents: dict[str | None, str] = {}
             for state in there.tree(there.root_uuids([like])[0]):
                 # As the children of the clouds here are called.
-                own = state.name.replace(like, name)
+                own = name + state.name.removeprefix(like)
                 known = wanted.named(own)
                 assert known is not None
                 parent = parents.get(state.provider.parent_provider_uuid)

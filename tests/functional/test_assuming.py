@@ -17,7 +17,7 @@ from placementclient.snapshot import capture
 from tests.functional import assuming, clouds
 from tests.functional.conftest import Placement
 
-FIRST, LAST = map(int, os.environ.get('ASSUME_SEEDS', '40-48').split('-'))
+FIRST, LAST = map(int, os.environ.get('ASSUME_SEEDS', '0-10').split('-'))
 
 
 def test_random_assumptions_are_as_if_they_were_made(client: Client, tmp_path: Path) -> None:

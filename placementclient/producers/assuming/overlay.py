@@ -261,15 +261,15 @@ def _replace(there: dict[str, Any], before: Mapping[str, Any], after: Mapping[st
 def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderState]:
     """Return the tree of a host as an empty one of another name.
 
-    The names of children that have the name of the host in them get the new one there; others get
-    it in front.
+    The names of children that begin with that of the host, as those that Nova and Neutron make,
+    begin with the new one then; others get it in front.
     """
     old = snapshot.providers[root_uuid].name
     new_root = str(uuid5(_NAMESPACE, name))
     copied: dict[str | None, str] = {}
     for state in snapshot.tree(root_uuid):
-        is_named = old in state.name
-        own = state.name.replace(old, name, 1) if is_named else f'{name}_{state.name}'
+        is_named = state.name.startswith(old)
+        own = name + (state.name.removeprefix(old) if is_named else f'_{state.name}')
         copied[state.uuid] = str(uuid5(_NAMESPACE, own))
         parent = copied.get(state.provider.parent_provider_uuid)
         provider = Provider(copied[state.uuid], own, 0, parent, new_root)
