@@ -322,7 +322,13 @@ class Command(_Placement):
     """A command that prints nothing of its own."""
 
 
-class _Table(_Placement, DisplayCommandBase[Any]):
+if TYPE_CHECKING:
+    _Display = DisplayCommandBase[Any]
+else:
+    _Display = DisplayCommandBase  # no generic class before cliff 4.9
+
+
+class _Table(_Placement, _Display):
     """What those share that print a table, or the same as data."""
 
     #: The names of the columns of a command that writes: cliff looks at -c when all is done.
