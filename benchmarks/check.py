@@ -1,6 +1,6 @@
 """Measure what twenty rules cost on a snapshot of many hosts.
 
-    python -m benchmarks.check --hosts 10000
+python -m benchmarks.check --hosts 10000
 """
 
 from __future__ import annotations
