@@ -41,7 +41,7 @@ def named(client: Client, name: str) -> Provider:
     for provider in list(client, name=name):
         if provider.name == name:
             return provider
-    raise errors.NoSuchProvider(f'No resource provider has the name {name!r}')
+    raise errors.NoSuchProvider(f'No resource provider has the name {name!r}', name)
 
 
 def find(client: Client, name_or_uuid: str) -> str:

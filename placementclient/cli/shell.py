@@ -153,6 +153,9 @@ class Shell(app.App):
         helping = self.options.deferred_help
         if words[:1] == ['help']:
             helping, words = True, words[1:]
+        if words == ['version']:
+            print(f'{self.NAME} {importlib.metadata.version(DISTRIBUTION)}', file=self.stdout)
+            return errors.ExitStatus.DONE
         if not words:
             self._print_overview()
             return errors.ExitStatus.DONE

@@ -69,7 +69,14 @@ class UnsupportedVersion(PlacementError):
 
 
 class NoSuchProvider(PlacementError):
-    """No resource provider has the name that was given."""
+    """No resource provider has the name that was given.
+
+    :param name: the name, where the service was asked for it; it may be close to another one
+    """
+
+    def __init__(self, message: str, name: str | None = None) -> None:
+        self.name = name
+        super().__init__(message)
 
 
 class BadFile(PlacementError):
@@ -116,6 +123,10 @@ class DirectError(PlacementError):
     """The embedded service cannot be used: not installed, or no usable database."""
 
 
+class Warned(PlacementError):
+    """There is something to warn of, and the operator wants none of it."""
+
+
 class Unconfirmed(PlacementError):
     """The operator did not agree to something that destroys or moves."""
 
@@ -158,12 +169,13 @@ class Undecided(PlacementError):
     """Rows have several places to go to, and only the operator knows the true one.
 
     :param rows: each with its choices
+    :param warnings: of the trees that were planned, sentences
     """
 
     exit_status = ExitStatus.UNDECIDED
 
-    def __init__(self, rows: Sequence[Any]) -> None:
-        self.rows = tuple(rows)
+    def __init__(self, rows: Sequence[Any], warnings: Sequence[str] = ()) -> None:
+        self.rows, self.warnings = tuple(rows), tuple(warnings)
         super().__init__(f'Undecided rows: {len(self.rows)}: {first(self.rows)}')
 
 

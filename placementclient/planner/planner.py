@@ -82,7 +82,10 @@ def make(
     if not skip_infeasible:
         maker.raise_left_out()
     if maker.undecided and not allow_inferred:
-        raise errors.Undecided(maker.undecided)
+        said = ((tree.root_provider_name, each) for tree in maker.trees for each in tree.warnings)
+        raise errors.Undecided(
+            maker.undecided, [*grouped((name, warning.message) for name, warning in said)]
+        )
     if maker.unproved and not allow_inferred:
         raise errors.Undetermined(maker.unproved)
     return Plan(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from placementclient.client import errors
-from placementclient.client.wording import grouped
+from placementclient.client.wording import counted, grouped
 
 #: How many faults of a file are told.
 MOST = 100
+#: How many undecided rows, and trees with such rows, are printed.
+FIRST = 10
 
 
 def lines(failure: errors.PlacementError) -> Iterator[str]:
@@ -23,15 +27,36 @@ def lines(failure: errors.PlacementError) -> Iterator[str]:
         yield from _grouped(failure.causes)
         yield failure.advice
     elif isinstance(failure, errors.Undecided):
-        yield 'Undecided:'
-        yield from (f'  {row}' for row in failure.rows)
-        yield 'Say which is true: in "consumers" of the specification, or with --assignments'
+        yield from _undecided(failure)
     elif isinstance(failure, errors.BadFile):
         yield from map(str, failure.faults[:MOST])
         if len(failure.faults) > MOST:
             yield f'… and {len(failure.faults) - MOST} more'
     else:
         yield str(failure)
+
+
+def _undecided(failure: errors.Undecided) -> Iterator[str]:
+    trees = Counter(row.tree for row in failure.rows)
+    if len(failure.rows) <= FIRST:
+        yield 'Undecided:'
+    else:
+        yield f'Undecided: {len(failure.rows)} rows in {counted(len(trees), "tree")}'
+        yield from (f'  {tree}: {counted(count, "row")}' for tree, count in _first(trees))
+        if len(trees) > FIRST:
+            yield f'  … and {len(trees) - FIRST} more trees'
+        yield f'The first {FIRST} rows:'
+    yield from (f'  {row}' for row in failure.rows[:FIRST])
+    yield 'Say which is true: in "consumers" of the specification, or with --assignments'
+    yield (
+        'To find out, run "resource provider reshape collector" on the hosts and give its answers '
+        'to "resource provider reshape assignments"; or fill in the file of --write-assignments'
+    )
+    yield from (f'Warning: {warning}' for warning in failure.warnings)
+
+
+def _first(counts: Counter[str]) -> Iterable[tuple[str, int]]:
+    return itertools.islice(counts.items(), FIRST)
 
 
 def _grouped(facts: Iterable[Any]) -> Iterator[str]:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from placementclient.api import resource_class, trait
+from placementclient.api import resource_class, resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import meant
+from placementclient.client.wording import suggestion as alike
 
 _NAME = re.compile(r'\b[A-Z][A-Z0-9_]\w*')
 #: What can be made.
@@ -41,11 +42,19 @@ _REFUSALS = (
 )
 
 
-def suggestion(client: Client, refusal: errors.BadRequest) -> str:
-    """What was probably meant, or how to make it: to be put after what the service said.
+def suggestion(client: Client, refusal: errors.PlacementError) -> str:
+    """Return the name that was probably meant, or how to make it; it follows a refusal.
 
-    One request, where the service has said that it does not know a name.
+    One request, where the service does not know a name.
     """
+    if isinstance(refusal, errors.NoSuchProvider) and refusal.name:
+        try:
+            providers = resource_provider.list(client)
+        except errors.PlacementError:
+            return ''
+        return alike(refusal.name, {provider.name for provider in providers})
+    if not isinstance(refusal, errors.BadRequest):
+        return ''
     for beginning, listed, command in _REFUSALS:
         said = re.search(beginning, refusal.sentence)
         names = _NAME.findall(refusal.sentence, said.end()) if said else []

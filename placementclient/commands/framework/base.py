@@ -12,7 +12,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from cliff.display import DisplayCommandBase
 from osc_lib.command import command
@@ -118,6 +118,9 @@ class _Placement(command.Command):
         # What it does not know it repeats as it was given: a name of somebody else, maybe.
         error = parser.error
         vars(parser)['error'] = lambda message: error(printable(message))
+        if self._is_lean:
+            parser.allow_abbrev = False
+            vars(parser)['error'] = functools.partial(_refuse, parser)
         for option in self.options:
             option.add_to(parser)
         return parser
@@ -192,7 +195,7 @@ class _Placement(command.Command):
         self.log.error(without_credentials(said))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
-        if not isinstance(failure, errors.BadRequest):
+        if not isinstance(failure, errors.BadRequest | errors.NoSuchProvider):
             return ''
         from placementclient.workflows import unknown_names
 
@@ -285,6 +288,20 @@ class _Placement(command.Command):
                 missing.append(option.flags[-1])
         if missing:
             self._parser.error(f'the following arguments are required: {", ".join(missing)}')
+
+
+def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+    """Exit for wrong usage: the message first, then one line of usage."""
+    arguments = ' '.join(
+        action.metavar or action.dest
+        for action in parser._actions
+        if not action.option_strings and isinstance(action.metavar, str | None)
+    )
+    usage = ' '.join(f'{parser.prog} [options] {arguments}'.split())
+    parser.exit(
+        errors.ExitStatus.USAGE,
+        f'{parser.prog}: error: {printable(message)}\nusage: {usage} (see {parser.prog} --help)\n',
+    )
 
 
 @contextlib.contextmanager

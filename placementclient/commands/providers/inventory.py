@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api
@@ -135,6 +136,10 @@ class CreateInventory(base.ShowOne):
         """Send the inventory."""
         return api.inventory.create(self.client, *args)
 
+    def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
+        """Return the generation to write with."""
+        return api.resource_provider.generation(self.client, uuid)
+
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         fields = {
@@ -144,9 +149,7 @@ class CreateInventory(base.ShowOne):
         given = parsed_args.generation
 
         def write() -> Read[Inventory]:
-            generation = given
-            if generation is None:
-                generation = api.resource_provider.generation(self.client, uuid)
+            generation = self.generation(uuid, name, fields) if given is None else given
             return self.write(uuid, name, fields, generation)
 
         def is_done() -> bool:
@@ -175,6 +178,22 @@ class SetInventory(CreateInventory):
 
     def write(self, *args: Any) -> Read[Inventory]:
         return api.inventory.set(self.client, *args)
+
+    def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
+        """Return the generation to write with, and warn of values that go back to the default."""
+        from placementclient.model.inventories import Inventory
+
+        read = api.inventory.list(self.client, uuid)
+        defaults = Inventory(0).as_fields()
+        before = read.value[name] if name in read.value else Inventory(0)
+        reset = [
+            f'{field} (was {value:g})'
+            for field, value in before.as_fields().items()
+            if field not in fields and value != defaults.get(field, value)
+        ]
+        if reset:
+            self.log.warning(f'Not given, so set to the default: {", ".join(reset)}')
+        return read.generation or 0
 
 
 class DeleteInventory(base.Command):

@@ -10,6 +10,7 @@ from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, filters, option
 from placementclient.commands.framework.option import Option
+from placementclient.model import patterns
 from placementclient.model.providers import normalized
 from placementclient.render import columns
 
@@ -28,7 +29,11 @@ class ListResourceProvider(base.Lister):
     endpoint = endpoints.LIST_PROVIDERS
     options = (
         Option('--uuid', metavar='<uuid>', type=normalized, help='UUID of the resource provider'),
-        Option('--name', metavar='<name>', help='Name of the resource provider'),
+        Option(
+            '--name',
+            metavar='<name>',
+            help='Name of the resource provider; or a pattern for names, such as compute2*',
+        ),
         *filters.options(
             since={'resource': '1.4', 'required': '1.18', 'member-of': '1.3', 'in-tree': '1.14'}
         ),
@@ -40,12 +45,19 @@ class ListResourceProvider(base.Lister):
         parsed_args.resource = [
             part.replace(':', '=') for given in parsed_args.resource for part in given.split(',')
         ]
+        name = parsed_args.name
+        has_pattern = name is not None and patterns.is_pattern(name)
         providers = api.resource_provider.list(
             self.client,
-            name=parsed_args.name,
+            name=None if has_pattern else name,
             uuid=parsed_args.uuid,
             matching=filters.parsed(self.client, vars(parsed_args)),
         )
+        if has_pattern:
+            names = set(patterns.matching(name, (provider.name for provider in providers)))
+            providers = [provider for provider in providers if provider.name in names]
+        if not providers:
+            self.log.warning('No resource provider matches')
         return columns.PROVIDER.rows(providers, self.version)
 
 
@@ -180,7 +192,14 @@ class DeleteResourceProvider(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        self.confirmed(
-            lambda: api.resource_provider.delete(self.client, uuid),
-            lambda: is_gone(lambda: api.resource_provider.show(self.client, uuid)),
-        )
+        try:
+            self.confirmed(
+                lambda: api.resource_provider.delete(self.client, uuid),
+                lambda: is_gone(lambda: api.resource_provider.show(self.client, uuid)),
+            )
+        except errors.ProviderInUse:
+            self.log.warning(
+                'Evacuate or migrate the servers first. Then "resource provider purge '
+                f'{parsed_args.provider} --dry-run" shows the allocations that are left'
+            )
+            raise

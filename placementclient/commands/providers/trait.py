@@ -161,6 +161,8 @@ class SetProviderTrait(base.Lister):
             return api.resource_provider.generation(self.client, uuid)
 
         written = self.guarded(write, parsed_args.generation, read)
+        if not parsed_args.trait:
+            self.log.warning('No --trait is given: the resource provider has no traits now')
         return columns.NAME.rows(written.value)
 
 

@@ -125,6 +125,11 @@ class PlanReshape(base.ShowOne):
             metavar='<file>',
             help='Write a CSV file with the undecided rows, to fill in and hand back',
         ),
+        Option(
+            '--fail-on-warnings',
+            action='store_true',
+            help='Write no plan, and exit with 1, where there is something to warn of',
+        ),
         Option('-o', '--output', metavar='<plan>', required=True, help='The file of the plan'),
         option.OVERWRITE,
     )
@@ -163,9 +168,11 @@ class PlanReshape(base.ShowOne):
                 files.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
             raise
         origin = replace(plan.origin or Origin(), program=program())
+        warnings = [*plans.warnings(plan)]
+        if parsed_args.fail_on_warnings and warnings:
+            raise errors.Warned('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(parsed_args.output, replace(plan, origin=origin))
-        self.log.warning(plans.extent(plan.trees))
-        for line in plans.warnings(plan):
+        for line in (plans.extent(plan.trees), *warnings):
             self.log.warning(line)
         if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):
             self.log.warning(f'{still_up(hosts)} before the plan is applied')

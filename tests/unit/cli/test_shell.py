@@ -235,8 +235,22 @@ def test_debug_does_not_tell_of_entry_points(
 def test_wrong_arguments_are_wrong_usage(placement: Placement, service: Service, argv: str) -> None:
     result = placement(argv)
     assert (result.status, result.stdout) == (2, '')
-    assert result.stderr.startswith('usage: placement resource class ')
+    message, usage = result.stderr.splitlines()
+    assert message.startswith('placement resource class ')
+    assert usage.startswith('usage: placement resource class ')
     assert service.requests == []
+
+
+def test_an_option_of_a_command_is_not_guessed_either(
+    placement: Placement, service: Service
+) -> None:
+    result = placement('resource provider list --memb rack7')
+    assert (result.status, service.requests) == (2, [])
+    assert 'unrecognized arguments: --memb rack7' in result.stderr
+
+
+def test_the_version_is_a_word_too(placement: Placement) -> None:
+    assert placement('version').stdout == f'placement {version(shell.DISTRIBUTION)}\n'
 
 
 def test_an_option_is_not_guessed_from_its_beginning(placement: Placement) -> None:

@@ -207,8 +207,10 @@ def test_what_a_version_cannot_do_without_is_wrong_usage(
 ) -> None:
     result = placement(argv, version=version)
     assert (result.status, result.stdout) == (2, '')
-    assert result.stderr.startswith('usage: placement resource provider ')
-    assert result.stderr.endswith(f': error: the following arguments are required: {missing}\n')
+    message, usage = result.stderr.splitlines()
+    assert message.startswith('placement resource provider ')
+    assert message.endswith(f': error: the following arguments are required: {missing}')
+    assert usage.startswith('usage: placement resource provider ')
     assert service.requests == []
 
 

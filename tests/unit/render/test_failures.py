@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from placementclient.client import errors
-from placementclient.planner.infeasibility import UNDETERMINED
+from placementclient.planner.infeasibility import UNDETERMINED, OpenRow
 from placementclient.render import failures
 
 
@@ -22,3 +22,27 @@ def test_the_faults_of_a_file_in_lines_that_can_be_read() -> None:
     lines = list(failures.lines(faults))
     assert len(lines) == failures.MOST + 1
     assert (lines[0], lines[-1]) == ('rows.csv:1: wrong', '… and 4900 more')
+
+
+def test_undecided_rows_of_many_trees_are_counted() -> None:
+    rows = [
+        OpenRow(f'gpu{number:03d}', f'server-{number}-{each}', 'VGPU', 1, 'gpu', ('a', 'b'))
+        for number in range(300)
+        for each in range(3)
+    ]
+    lines = list(failures.lines(errors.Undecided(rows, ['gpu000: 7 VGPU are moved off gpu'])))
+    assert lines[:2] == ['Undecided: 900 rows in 300 trees', '  gpu000: 3 rows']
+    assert lines[11:14] == [
+        '  … and 290 more trees',
+        'The first 10 rows:',
+        '  gpu000: 1 VGPU of server-0-0 may go to a, b',
+    ]
+    assert lines[-1] == 'Warning: gpu000: 7 VGPU are moved off gpu'
+    assert '"resource provider reshape assignments"' in lines[-2]
+    assert len(lines) == 26
+
+
+def test_a_few_undecided_rows_are_printed_at_once() -> None:
+    row = OpenRow('gpu', 'server', 'VGPU', 1, 'gpu', ('a', 'b'))
+    lines = list(failures.lines(errors.Undecided([row])))
+    assert lines[:2] == ['Undecided:', '  gpu: 1 VGPU of server may go to a, b']

@@ -24,6 +24,7 @@ from tests.unit.dialogue import (
     found,
     get,
     post,
+    provider,
     put,
 )
 
@@ -223,8 +224,9 @@ SETTING = {
     'an amount is a whole number': refused(f'rp={RP},VCPU=x', "VCPU: 'x' is not a whole number"),
     'a provider has to exist': refused(
         'rp=compute9,VCPU=1',
-        "No resource provider has the name 'compute9'",
+        """No resource provider has the name 'compute9'. Did you mean "compute1"?""",
         get('/resource_providers?name=compute9', {'resource_providers': []}),
+        get('/resource_providers', {'resource_providers': [provider(name='compute1')]}),
     ),
     **{
         f'{text!r} is no allocation': refused(text, 'Incorrect allocation string format')

@@ -41,6 +41,7 @@ VCPU_ROW, VGPU_ROW = '16.0 1 8 2 1 8', '1.0 1 8 0 1 4'
 THERE = {'inventories': {'VCPU': VCPU, 'VGPU': VGPU}, 'resource_provider_generation': 7}
 READ = get(ALL, THERE)
 USED = get(f'{BASE}/usages', {'usages': {'VCPU': 3, 'VGPU': 0}, 'resource_provider_generation': 7})
+RESET = 'Not given, so set to the default: max_unit (was 8)\n'
 STALE = 'Conflict: generation (HTTP 409) [placement.concurrent_update, req-1]\n'
 
 
@@ -122,10 +123,13 @@ ONE_CLASS = {
         f'{CREATE} --generation 0', [created(0, conflict())], stderr=STALE, status=1
     ),
     'a class is replaced at the current generation': Case(
-        f'{SET} -f value', [GENERATION, replaced(7)], COLUMN
+        f'{SET} -f value', [READ, replaced(7)], COLUMN, RESET
     ),
     'a replacement is repeated after a conflict': Case(
-        f'{SET} -f value', [GENERATION, replaced(7, conflict()), GENERATION, replaced(7)], COLUMN
+        f'{SET} -f value',
+        [READ, replaced(7, conflict()), READ, replaced(7)],
+        COLUMN,
+        RESET * 2,
     ),
     'a replacement with --generation is not repeated': Case(
         f'{SET} --generation 0', [replaced(0, conflict())], stderr=STALE, status=1

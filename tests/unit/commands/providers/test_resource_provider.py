@@ -35,6 +35,8 @@ ROW = f'{RP} numa0 7 {ROOT} {ROOT}\n'
 FIELDS = f'{RP}\nnuma0\n7\n{ROOT}\n{ROOT}\n'
 SHOW = f'resource provider show {RP}'
 ALL = get('/resource_providers', {'resource_providers': [CHILD]})
+NOTHING = 'No resource provider matches\n'
+OTHER = provider(RP2, 'compute1')
 DEPRECATED = 'The --aggregate-uuid option is deprecated, please use --member-of instead.\n'
 NONE: dict[str, Any] = {'resource_providers': []}
 TAKEN = post(
@@ -96,10 +98,17 @@ LIST = {
             )
         ],
         '\n',
+        NOTHING,
     ),
     'a tree is found by the name of any of its providers': Case(
         'resource provider list --in-tree compute1 -f value',
         [found(), get(f'/resource_providers?in_tree={RP}', NONE)],
+        stderr=NOTHING,
+    ),
+    'a pattern is one for names': Case(
+        "resource provider list --name 'comp*1' -f value -c name",
+        [get('/resource_providers', {'resource_providers': [CHILD, OTHER]})],
+        'compute1\n',
     ),
     'no tree has a provider without a name': Case(
         "resource provider list --in-tree ''",
@@ -119,12 +128,13 @@ LIST = {
         'resource provider list --resource VCPU:2,DISK_GB=5 --resource VGPU:1',
         [get('/resource_providers?resources=VCPU:2,DISK_GB:5,VGPU:1', NONE)],
         '\n',
+        NOTHING,
     ),
     'the former spelling of --member-of is taken, with a notice': Case(
         f'resource provider list --aggregate-uuid {AGG} --aggregate-uuid {AGG2}',
         [get(f'/resource_providers?member_of=in:{AGG},{AGG2}', NONE)],
         '\n',
-        DEPRECATED,
+        DEPRECATED + NOTHING,
     ),
     'both spellings of it are one too many': Case(
         f'resource provider list --aggregate-uuid {AGG} --member-of {AGG}',
@@ -184,7 +194,7 @@ CREATE = {
     ),
     'a parent that does not exist is told before anything is created': Case(
         'resource provider create numa0 --parent-provider host',
-        [get('/resource_providers?name=host', NONE)],
+        [get('/resource_providers?name=host', NONE), get('/resource_providers', NONE)],
         stderr="No resource provider has the name 'host'\n",
         status=1,
     ),
@@ -266,7 +276,9 @@ DELETE = {
     'one in use stays': Case(
         f'resource provider delete {RP}',
         [delete(PATH, fault(409, 'Allocations exist', 'placement.resource_provider.inuse'))],
-        stderr='Allocations exist (HTTP 409) [placement.resource_provider.inuse, req-1]\n',
+        stderr='Evacuate or migrate the servers first. Then "resource provider purge '
+        f'{RP} --dry-run" shows the allocations that are left\n'
+        'Allocations exist (HTTP 409) [placement.resource_provider.inuse, req-1]\n',
         status=1,
     ),
 }
