@@ -1,4 +1,4 @@
-"""Where the program ``placement`` starts; ``python -m placementclient`` starts it too."""
+"""The entry of the program ``placement``; ``python -m placementclient`` runs it too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OpenStackClient asks of a plugin; the program ``placement`` asks the same."""
+"""The hooks that OpenStackClient calls; the program ``placement`` calls them too."""
 
 from __future__ import annotations
 
@@ -132,14 +132,14 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
 
 
 def retries(text: str) -> int:
-    """How often something is repeated, as the type of an option."""
+    """Return how often something is repeated, as the type of an option."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f'{text!r} is not a whole number')
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """How long something is waited for, as the type of an option."""
+    """Return how long something is waited for, as the type of an option."""
     try:
         number = float(text)
     except ValueError:

@@ -25,7 +25,7 @@ _AS_MAPPING = Microversion(1, 12)
 
 
 def list_of_provider(client: Client, provider_uuid: str) -> Read[builtins.list[Holding]]:
-    """Who holds what of a provider; the consumers' generations from 1.28."""
+    """Return the allocations of a provider; the consumers' generations from 1.28."""
     answer = client.send(endpoints.LIST_PROVIDER_ALLOCATIONS, {'provider': provider_uuid})
     holdings = [
         Holding(uuid, record['resources'], record.get('consumer_generation'))
@@ -107,7 +107,7 @@ def version_for(client: Client, consumer: Consumer) -> Microversion:
 
 
 def body_of(consumer: Consumer, version: Microversion) -> dict[str, Any]:
-    """What a consumer is in the body of a request at a microversion."""
+    """Return the record of a consumer in the body of a request at a microversion."""
     body: dict[str, Any] = {'allocations': _allocations(consumer.allocations, version)}
     if version >= _OWNED:
         body |= {'project_id': consumer.project_id, 'user_id': consumer.user_id}

@@ -98,7 +98,7 @@ def confirmed(
 
 
 def is_gone(read: Callable[[], object]) -> bool:
-    """Whether the service says that what is read does not exist."""
+    """Return whether the service says that what is read does not exist."""
     try:
         read()
     except errors.NotFound:

@@ -38,7 +38,7 @@ def submit(client: Client, body: Any, *, version: Microversion | None = None) ->
 
 
 def allowed(client: Client) -> bool:
-    """Whether the policy lets this user reshape; changes nothing.
+    """Return whether the policy lets this user reshape; changes nothing.
 
     The service looks at the policy before it looks at the body, so that an empty one is answered
     with 403 or with 400.

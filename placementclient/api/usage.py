@@ -12,7 +12,7 @@ _BY_TYPE = Microversion(1, 38)
 
 
 def of_provider(client: Client, provider_uuid: str) -> Read[Resources]:
-    """What of a provider is used, for each class that it has."""
+    """Return the usage of a provider, for each class that it has."""
     answer = client.send(endpoints.SHOW_PROVIDER_USAGES, {'provider': provider_uuid})
     body = answer.body
     return Read(body['usages'], body['resource_provider_generation'], answer.last_modified)
@@ -26,7 +26,7 @@ def of_project(
     consumer_type: str | None = None,
     version: Microversion | None = None,
 ) -> Read[list[Usage]]:
-    """What the consumers of a project use in all; from 1.9.
+    """Return the usage of a project, all consumers together; from 1.9.
 
     :param user_id: only those of this user
     :param consumer_type: only those of this type; ``all`` adds up, ``unknown`` are those without a

@@ -131,7 +131,7 @@ class _Compared:
     back: Rebased
 
     def status(self, record: Record | None) -> tuple[Status, str]:
-        """Where the tree is, and why it is neither here nor there."""
+        """Return the status of a tree, and the reason where it is on neither side."""
         if not self.forward.operations and not self.forward.obstacles:
             return Status.APPLIED, ''
         if not self.back.operations and not self.back.obstacles:

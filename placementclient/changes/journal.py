@@ -36,7 +36,7 @@ class JournalFailed(errors.BadFile):
 
 @dataclass(slots=True)
 class Record:
-    """What a journal knows of a tree.
+    """The facts that a journal has about a tree.
 
     :param ended: the last end that is noted: ``applied``, ``rolled back``, ``left alone``
     :param reason: why it was left alone
@@ -79,7 +79,7 @@ class Journal:
         self.lines, self.records, self._header = lines, records, header
 
     def of(self, root_provider_uuid: str) -> Record:
-        """What is known of a tree."""
+        """Return the record of a tree."""
         return self.records.setdefault(root_provider_uuid, Record())
 
     def begin(self) -> None:

@@ -34,7 +34,7 @@ class Note(NamedTuple):
 
 @dataclass(slots=True)
 class Carried:
-    """How the changes of one tree have ended.
+    """The end of the changes of one tree.
 
     :param rows: the parts of the change that are made
     :param unknown: the parts of which it is not known, as no answer came

@@ -119,7 +119,7 @@ class TreeQueue(Generic[T]):
                 raise
 
     def outcome(self) -> Outcome:
-        """How every tree ended, in the order of the plan."""
+        """Return the ends of all trees, in the order of the plan."""
         return Outcome(
             [self._results.get(uuid) or self._unended(tree) for uuid, tree in self.trees.items()],
             self._stopped,
@@ -182,7 +182,7 @@ def unknown_outcomes() -> Iterator[None]:
 def result_of(
     tree: PlannedTree, state: State, error: errors.PlacementError | None = None
 ) -> TreeResult:
-    """How a tree ended.
+    """Return the end of a tree.
 
     :param error: what was raised, where something was
     """

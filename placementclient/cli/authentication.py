@@ -135,7 +135,7 @@ def _missing(names: Iterable[str]) -> errors.PlacementError:
 
 
 def is_cloud(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Whether a cloud of ``clouds.yaml`` is used: the one that is named.
+    """Return whether a cloud of ``clouds.yaml`` is used: the one that is named.
 
     Where nothing at all is said it is the only one there is, as OpenStackClient has it.
     """

@@ -1,4 +1,4 @@
-"""How the program ``placement`` authenticates, and what selects the service.
+"""Authentication of the program ``placement``, and the selection of the service.
 
 The options of authentication are those of :mod:`placementclient.cli.authentication`, which loads
 slowly: only where a command asks for the service, or where the command line has such an option.
@@ -28,7 +28,7 @@ TIMEOUT = 60.0
 
 
 class Connection:
-    """What OpenStackClient's ClientManager is for a plugin: a session and what selects the service.
+    """The ClientManager that a plugin expects: a session, and the selection of the service.
 
     Nobody is authenticated before a command asks for it.
 
@@ -96,7 +96,7 @@ class Connection:
             self._clients[version] = self._clients[version].renewed()
 
     def is_settled(self, version: str) -> bool:
-        """Whether a command at a microversion finds out nothing that others need too."""
+        """Return whether a command at a microversion finds out nothing that others need too."""
         return version in self._clients and self._clients[version].is_settled
 
     def beside(self, version: str) -> Connection:
@@ -107,7 +107,7 @@ class Connection:
         return other
 
     def timings(self) -> list[Any]:
-        """What was asked since this was called, and how long each answer took."""
+        """Return the requests since this was called, with the duration of each answer."""
         if self._session is None:
             return []
         timings = list(self._session.get_timings())
@@ -152,7 +152,7 @@ def _look_for_proxies_once(session: requests.Session) -> None:
 
 
 def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:
-    """Whether the embedded Placement is asked for, and not a cloud.
+    """Return whether the embedded Placement is asked for, and not a cloud.
 
     What the command line says wins over the environment.
 

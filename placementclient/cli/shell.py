@@ -209,12 +209,12 @@ class Shell(app.App):
 
     @property
     def is_typed(self) -> bool:
-        """Whether its commands are typed by another command; see :attr:`typist`."""
+        """Return whether its commands are typed by another command; see :attr:`typist`."""
         return self._existing is not None
 
     @functools.cached_property
     def typist(self) -> Typist:
-        """What types commands for a command."""
+        """Return the object that types commands for a command."""
         from placementclient.cli.typist import Typist
 
         return Typist(self, Shell(existing=self.client_manager))

@@ -16,7 +16,7 @@ from placementclient.client.printable import printable
 
 
 class Typed(NamedTuple):
-    """What became of a command.
+    """The result of a command.
 
     :param status: the exit status that the program would have had
     """
@@ -64,7 +64,8 @@ class Typist:
             self._as_the_program()
 
     def only_reads(self, words: Sequence[str]) -> bool:
-        """Whether a command changes nothing, so that it can run beside others of which that holds.
+        """Return whether a command changes nothing, so that it can run beside others of which that
+        holds.
 
         It says so only of what follows the options of the program, and where all is known that a
         first command finds out.
@@ -113,7 +114,7 @@ class _Captured(io.TextIOWrapper):
         )
 
     def text(self) -> str:
-        """What was written."""
+        """Return the text that was written."""
         content: bytes = self.buffer.getvalue()  # type: ignore[attr-defined]
         return content.decode(errors='backslashreplace')
 

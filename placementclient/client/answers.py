@@ -1,4 +1,4 @@
-"""What the service answers to each endpoint: the types of what is read of it.
+"""The answers of the service to each endpoint: types of the members that are read.
 
 What else is in an answer is passed over, and what is missing is told where it is looked for: an
 older release has less. The shapes are plain data, as what checks types for others takes longer to
@@ -124,7 +124,7 @@ def check(endpoint: Endpoint, body: Any) -> None:
 
 
 def _fault(shape: Any, value: Any, place: str) -> str | None:
-    """What is not as its shape says, with its place; ``None``: all is."""
+    """Return the part that is not as its shape says, with its place, or ``None``."""
     if isinstance(shape, type | range):
         return None if _is_of(shape, value) else f'{_called(shape)} is missing at `{place}`'
     if isinstance(shape, tuple):

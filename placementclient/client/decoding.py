@@ -1,4 +1,4 @@
-"""What a response says, if it is one of the service."""
+"""The content of a response, if it is one of the service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNATURES = ('OpenStack-API-Version', 'x-openstack-request-id')
 
 
 class Answer(NamedTuple):
-    """What the service said to a request that it granted.
+    """The answer of the service to a request that it granted.
 
     :param body: the JSON object; empty where there was none
     """
@@ -30,7 +30,7 @@ class Answer(NamedTuple):
 
 
 def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
-    """What a response says.
+    """Return the content of a response.
 
     :param request: method and path, for the error
     :raises errors.HTTPError: if it refuses

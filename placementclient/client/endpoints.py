@@ -30,7 +30,7 @@ class Endpoint(NamedTuple):
 
     @property
     def is_read(self) -> bool:
-        """Whether it changes nothing, so that it can be repeated."""
+        """Return whether it changes nothing, so that it can be repeated."""
         return self.method == 'GET'
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ _LONGEST_DETAIL = 4000
 
 
 class ExitStatus(enum.IntEnum):
-    """How a command ends: a contract with the scripts that call it."""
+    """The exit statuses of a command: a contract with the scripts that call it."""
 
     DONE = 0
     ERROR = 1
@@ -41,7 +41,7 @@ class PlacementError(Exception):
         return text if text.strip() else type(self).__name__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What is sent to another process: all that it knows, however it was made."""
+        """Return all attributes for another process."""
         return _unmade, (type(self), self.args), self.__dict__
 
 
@@ -132,7 +132,7 @@ class Unconfirmed(PlacementError):
 
 
 class Differs(PlacementError):
-    """What is there is not what was expected."""
+    """The state of the service is not the expected one."""
 
     exit_status = ExitStatus.DIFFERS
 

@@ -91,7 +91,7 @@ class Client:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the microversion is known."""
+        """Return whether the microversion is known."""
         return self._settled is not None
 
     @property
@@ -117,7 +117,7 @@ class Client:
 
     @property
     def url(self) -> str | None:
-        """Where the service is."""
+        """The URL of the service."""
         with translated():
             url: str | None = self.endpoint_override or self.session.get_endpoint(
                 **self.endpoint_filter
@@ -134,7 +134,7 @@ class Client:
 
     @property
     def transaction(self) -> Callable[[], AbstractContextManager[None]] | None:
-        """What makes one transaction of a thread's requests; ``None`` where each is its own.
+        """The function that joins a thread's requests in one transaction, or ``None``.
 
         Nothing is done then if one is refused.
         """
@@ -143,7 +143,7 @@ class Client:
 
     @property
     def service(self) -> str:
-        """What answers, as it may be printed: a URL; of the embedded service the database."""
+        """The name of the service for people: a URL, or the database of the embedded one."""
         database: str | None = self._offered('database')
         if database is not None:
             return database
@@ -151,7 +151,7 @@ class Client:
         return url._replace(netloc=url.netloc.rpartition('@')[2], query='').geturl()
 
     def _offered(self, name: str) -> Any:
-        """What the way to authenticate can do beyond requests, to its own service."""
+        """Return an ability of the authentication plugin beyond requests, to its own service."""
         return None if self.endpoint_override else getattr(self.session.auth, name, None)
 
     def require(self, what: str, since: Microversion, until: Microversion | None = None) -> None:
@@ -290,7 +290,7 @@ class Client:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """What keystoneauth raises over a request ends here, as an error of this package.
+    """Turn the exceptions of keystoneauth over a request into errors of this package.
 
     The request must not raise for what the service itself answers (``raise_exc=False``).
 

@@ -1,4 +1,4 @@
-"""What others wrote, on a terminal or in a log: it is read, and steers nothing.
+"""Text of others, made safe for a terminal or a log: it steers nothing.
 
 A provider's name may hold what moves the cursor, renames the window or turns the direction of text.
 Whatever prints text for people passes it through here: tables, documents, progress, questions,

@@ -41,7 +41,7 @@ def repeated(read: Callable[[], T], max_retries: int) -> T:
 
 
 def asked_pause(lost: errors.Transient) -> float:
-    """How long the answer asks to wait until the next attempt, up to a limit; in seconds."""
+    """Return how long the answer asks to wait until the next attempt, up to a limit; in seconds."""
     from urllib3 import exceptions
     from urllib3.util import Retry
 

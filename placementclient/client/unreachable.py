@@ -1,4 +1,4 @@
-"""Why there is no connection, in a sentence: what urllib3 says of it is for those who write it."""
+"""The reason for a missing connection, in a sentence for operators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 200
 
 
 def sentence(failure: Exception) -> str:
-    """What has become of a connection.
+    """Return the sentence for a connection that failed.
 
     :param failure: what keystoneauth has raised over it; if there was none, it says itself
     """
@@ -48,7 +48,7 @@ def _chain(failure: BaseException) -> list[BaseException]:
 
 
 def _reason(first: BaseException) -> str:
-    """What the system says."""
+    """Return the system's own reason."""
     if isinstance(first, ssl.SSLCertVerificationError):
         return first.verify_message
     if isinstance(first, ssl.SSLError) and first.reason:

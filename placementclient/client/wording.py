@@ -23,7 +23,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def installing(extra: str) -> str:
-    """How to have what is not installed with the package alone; to be put after a colon."""
+    """Return the command that installs an extra; it follows a colon."""
     return (
         f'pip install "python-placementclient[{extra}]", or in a checkout pip install ".[{extra}]"'
     )

@@ -33,7 +33,7 @@ def uncollected() -> Iterator[None]:
 
 
 class Envelope(msgspec.Struct):
-    """What says of which kind a file is."""
+    """The members that tell the kind of a file."""
 
     format: Any = None
     version: Any = None
@@ -56,7 +56,7 @@ def kind_of(content: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """What a file holds, and how faults in it are told.
+    """The content of a file, and the words for faults in it.
 
     :param path: of the file
     :param content: all of it

@@ -54,7 +54,7 @@ class ConsumerRecord(msgspec.Struct, frozen=True):
 
 
 class SnapshotHeader(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What precedes the providers."""
+    """The members before the providers."""
 
     format: Literal['placementclient/snapshot']
     version: Literal[1]
@@ -94,7 +94,7 @@ def encode(snapshot: Snapshot) -> Iterator[bytes]:
 
 @uncollected()
 def decode(content: bytes, path: str) -> Snapshot:
-    """What :func:`encode` wrote, or any other JSON of the same content.
+    """Decode the output of :func:`encode`, or any other JSON of the same content.
 
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else

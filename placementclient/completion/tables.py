@@ -1,4 +1,4 @@
-"""What can be typed after what, read off the parsers of all commands."""
+"""Tables of completion, read off the parsers of all commands."""
 
 from __future__ import annotations
 

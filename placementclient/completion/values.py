@@ -100,11 +100,11 @@ class Kept:
         self._path = os.path.join(self._folder, f'{key.hexdigest()[:32]}.{kind}')
 
     def exists(self) -> bool:
-        """Whether there is something to print."""
+        """Return whether there is something to print."""
         return os.path.exists(self._path)
 
     def is_fresh(self) -> bool:
-        """Whether it need not be renewed."""
+        """Return whether it need not be renewed."""
         try:
             return 0 <= time.time() - os.stat(self._path).st_mtime < FRESH
         except OSError:
@@ -172,7 +172,7 @@ class Kept:
 
 
 def _ask(kind: str) -> list[str] | None:
-    """What the service has; None if it does not say."""
+    """Return the names that the service has; None without an answer."""
     import subprocess
 
     insecure = ['--insecure'] if os.environ.get('OS_INSECURE') else []

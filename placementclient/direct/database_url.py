@@ -36,7 +36,7 @@ def shown(url: str | URL) -> str:
 
 
 def reason(failure: Exception, url: str | URL | None) -> str:
-    """Why a database cannot be used, a phrase.
+    """Return the reason, a phrase, for a database that cannot be used.
 
     :param failure: what a library has raised
     :param url: what it was given, if anything was
@@ -57,7 +57,7 @@ def reason(failure: Exception, url: str | URL | None) -> str:
 
 
 def _secrets(url: str | URL | None) -> Iterator[str]:
-    """What of a URL nobody may read; all of it, if that cannot be told."""
+    """Return the secret parts of a URL; all of it, if they cannot be told."""
     if url is None:
         return
     try:

@@ -57,7 +57,7 @@ class PrivateModules:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        """What an import statement in the copy calls."""
+        """Import a module for an import statement in the copy."""
         if level:
             package = str((globals or {})['__package__'])
             name = util.resolve_name('.' * level + name, package)

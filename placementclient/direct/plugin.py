@@ -1,4 +1,4 @@
-"""What keystoneauth sees: the loader, the plugin, and the transport that it gives to sessions."""
+"""The plugin of keystoneauth: the loader, the plugin, and its transport."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
     @property
     def snapshot_reader(self) -> SnapshotReader:
-        """What reads the tables instead of the endpoints."""
+        """The reader of the tables, which stands for the endpoints."""
         return self._transport
 
     @contextlib.contextmanager
@@ -151,7 +151,7 @@ class Direct(plugin.FixedEndpointPlugin):
         self.close()
 
     def get_headers(self, session: Any) -> dict[str, str]:
-        """What makes the service trust the caller."""
+        """Return the headers for which the service trusts the caller."""
         return dict(self._headers)
 
     def get_endpoint(self, session: Any, *args: Any, **kwargs: Any) -> Any:
@@ -160,7 +160,7 @@ class Direct(plugin.FixedEndpointPlugin):
         return super().get_endpoint(session, *args, **kwargs)
 
     def get_endpoint_data(self, session: Any, **kwargs: Any) -> Any:
-        """What discovery finds at the service's URL."""
+        """Return the result of discovery at the service's URL."""
         self._mount(session)
         return super().get_endpoint_data(session, **kwargs)
 

@@ -34,7 +34,7 @@ class Tables:
         self._models, self._engine = models, engine
 
     def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
-        """What was there at one moment.
+        """Return the content of the tables at one moment.
 
         :param roots: the UUIDs of the roots of the trees; one that does not exist is passed over;
             ``None``: everything
@@ -134,7 +134,7 @@ class _TableReading:
         return result
 
     def _sets(self, model: Any, column: str, names: Mapping[int, str]) -> dict[int, frozenset[str]]:
-        """What a table of pairs adds to each provider."""
+        """Return the entries of a table of pairs for each provider."""
         found: dict[int, list[int]] = {}
         query = select(model.resource_provider_id, getattr(model, column))
         for provider, id in self._rows(self._of_trees(query, model)):
@@ -147,7 +147,7 @@ class _TableReading:
     def _allocations(
         self, classes: Mapping[int, str]
     ) -> tuple[dict[tuple[int, str], int], dict[int, dict[str, dict[str, int]]]]:
-        """What is used of each provider and class; and what each consumer holds, by its id.
+        """Return the usage of each provider and class, and the holdings of each consumer.
 
         What no consumer answers for is used all the same.
         """
@@ -173,7 +173,7 @@ class _TableReading:
         return used, held
 
     def _holders(self) -> Select[Any]:
-        """Who holds something of the trees, as allocations name them."""
+        """Return the consumers that hold something of the trees, by the ids of allocations."""
         return self._of_trees(select(self._models.Allocation.consumer_id), self._models.Allocation)
 
     def _consumers(

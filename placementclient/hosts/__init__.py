@@ -1,1 +1,1 @@
-"""What only hosts and Nova's database know, turned into assignments and additions."""
+"""Facts of hosts and of Nova's database, turned into assignments and additions."""

@@ -40,7 +40,7 @@ class _NewProvider:
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What the devices of all hosts come to.
+    """The result for the devices of all hosts.
 
     :param entries: the section ``additions`` of a specification
     :param misfits: what was left out, and whole trees that were
@@ -170,7 +170,8 @@ def _named_traits(asked: str) -> frozenset[str]:
 def _consumers(
     provider: _NewProvider, snapshot: Snapshot | None, root_uuid: str | None
 ) -> tuple[dict[str, int], list[Misfit]]:
-    """How many of the devices each instance has; instances that hold nothing are left out."""
+    """Return how many of the devices each instance has; instances that hold nothing are left
+    out."""
     counted = Counter(device.instance_uuid for device in provider.devices if device.instance_uuid)
     # Of each instance the first.
     devices = {device.instance_uuid: device for device in reversed(provider.devices)}

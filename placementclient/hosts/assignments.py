@@ -58,7 +58,7 @@ class Misfit:
 
 @dataclass(slots=True)
 class Assignments:
-    """What facts come to."""
+    """The result for the facts of hosts."""
 
     rows: list[Assigned] = field(default_factory=list)
     misfits: list[Misfit] = field(default_factory=list)
@@ -70,7 +70,7 @@ def of_mediated_devices(
     classes: Mapping[str, str] | None = None,
     default: str = VGPU,
 ) -> Assignments:
-    """Which server uses which physical GPU.
+    """Return the physical GPU of each server.
 
     :param hosts: their facts
     :param snapshot: to compare with what is allocated; without it nothing is compared
@@ -97,7 +97,7 @@ def of_mediated_devices(
 
 
 def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> Assignments:
-    """Which server is bound to which NUMA cell.
+    """Return the NUMA cell that each server is bound to.
 
     :param hosts: their facts
     :param snapshot: tells which classes a server holds; without it VCPU and MEMORY_MB are meant

@@ -1,4 +1,4 @@
-"""Which PCI devices Nova manages, and as what: ``[pci] device_spec``, matched as Nova does it."""
+"""The PCI devices that Nova manages: ``[pci] device_spec``, matched as Nova does it."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class DeviceSpec:
 
     @property
     def is_single(self) -> bool:
-        """Whether it names one address."""
+        """Return whether it names one address."""
         return not self.is_pattern and ANY not in self.address
 
     def matches(self, device: Device, physical: frozenset[str]) -> bool:
-        """Whether it is about a device.
+        """Return whether it is about a device.
 
         :param physical: the addresses of the physical functions of the host; an entry that names
             one is about its virtual functions too
@@ -89,13 +89,13 @@ class DeviceSpec:
         return all(p in (ANY, part) for p, part in zip(self.address, address, strict=True))
 
     def is_true(self, tag: str) -> bool:
-        """Whether a tag is set and means yes."""
+        """Return whether a tag is set and means yes."""
         return str(self.tags.get(tag, '')).strip().lower() in _TRUE
 
 
 @lru_cache(1 << 16)
 def _begins(part: str, pattern: str) -> bool:
-    """Whether a part of an address begins as a regular expression says; most parts recur."""
+    """Return whether a part of an address begins as a regular expression says; most parts recur."""
     return re.match(pattern, part) is not None
 
 

@@ -142,7 +142,7 @@ def _from_batch(text: str, path: str) -> Records:
 
 
 def _unescaped(cell: str) -> str:
-    """What ``mysql --batch`` meant: NULL is nothing, a backslash escapes."""
+    """Return the value of a field of ``mysql --batch``: NULL is None, a backslash escapes."""
     if cell == 'NULL':
         return ''
     return re.sub(r'\\(.)', lambda match: _ESCAPES.get(match[1], match[1]), cell)

@@ -1,4 +1,4 @@
-"""What was collected on one host, as values."""
+"""The facts of one host, as values."""
 
 from __future__ import annotations
 

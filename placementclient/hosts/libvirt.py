@@ -1,4 +1,4 @@
-"""What virsh and mdevctl print, read: domains, node devices, capabilities, mediated devices."""
+"""The output of virsh and mdevctl, read: domains, devices, capabilities, mdevs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MDEVCTL = msgspec.json.Decoder(list[dict[str, list[dict[str, _MdevRecord]]]])
 
 
 def hostname(content: bytes, path: str) -> str:
-    """What ``virsh hostname`` printed.
+    """Read the output of ``virsh hostname``.
 
     :raises errors.BadFile: if it is no name
     """
@@ -42,7 +42,7 @@ def hostname(content: bytes, path: str) -> str:
 
 
 def domain(content: bytes, path: str) -> Domain:
-    """What ``virsh dumpxml`` printed.
+    """Read the output of ``virsh dumpxml``.
 
     :raises errors.BadFile: if it is no domain
     """
@@ -62,7 +62,7 @@ def domain(content: bytes, path: str) -> Domain:
 
 
 def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
-    """What ``virsh nodedev-dumpxml`` printed; ``None`` if it is another kind of device.
+    """Read the output of ``virsh nodedev-dumpxml``; ``None`` for another kind of device.
 
     :raises errors.BadFile: if it is no node device
     """
@@ -84,7 +84,7 @@ def mediated_device(content: bytes, path: str) -> MediatedDevice | None:
 
 
 def mdevctl(content: bytes, path: str) -> Iterator[MediatedDevice]:
-    """What ``mdevctl list --dumpjson`` printed: devices by the address of their parent.
+    """Read the output of ``mdevctl list --dumpjson``: devices by the address of the parent.
 
     :raises errors.BadFile: if it is something else
     """

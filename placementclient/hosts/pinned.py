@@ -1,4 +1,4 @@
-"""Which servers have CPUs of their own, by their flavors and images in the compute API."""
+"""Servers with CPUs of their own, by their flavors and images in the compute API."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a snapshot tells: room, faults, differences. Nothing here does I/O."""
+"""Answers from a snapshot: room, faults, differences. Nothing here does I/O."""

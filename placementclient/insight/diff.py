@@ -1,4 +1,4 @@
-"""What differs between two snapshots."""
+"""The differences between two snapshots."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Difference:
 
     @property
     def change(self) -> str:
-        """What happened to it."""
+        """The kind of the difference."""
         if self.before is None:
             return 'added'
         return 'removed' if self.after is None else 'changed'
 
 
 def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
-    """What has to happen to one snapshot so that it is the other: providers, then consumers."""
+    """Return the steps from one snapshot to the other: providers, then consumers."""
     names = _names(before, after)
     yield from _between(
         'provider',
@@ -59,7 +59,7 @@ def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
 
 
 def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:
-    """What each provider is called, by UUID: its last name, with the UUID where two have had it."""
+    """Return the last name of each provider, with the UUID where two have had it."""
     names = {uuid: state.name for uuid, state in (before.providers | after.providers).items()}
     counts = Counter(names.values())
     return {uuid: name if counts[name] == 1 else f'{name} ({uuid})' for uuid, name in names.items()}

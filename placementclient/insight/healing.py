@@ -1,4 +1,4 @@
-"""What servers should hold that hold nothing, and to whom it should belong."""
+"""The allocations that servers without any should hold, and their owners."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from placementclient.nova.resource_request import devices, resources
 
 
 class HealState(enum.StrEnum):
-    """Where a heal is."""
+    """The state of a heal."""
 
     PLANNED = 'would heal'
     LEFT_ALONE = 'left alone'
@@ -83,7 +83,7 @@ def disowned(
 
 
 def under_way(server: ServerDetail, migrating: Collection[str]) -> str:
-    """Why a server is left alone; empty if nothing is done with it.
+    """Return the reason to leave a server alone; empty if nothing is done with it.
 
     :param migrating: as of :func:`missing`
     """
@@ -125,7 +125,7 @@ def _judged(snapshot: Snapshot, server: ServerDetail, node: str) -> Heal:
 
 
 def _elsewhere(snapshot: Snapshot, host: ProviderState, resource_class: str) -> str:
-    """Why it is not known that a class is held on the host itself."""
+    """Return the reason why the host itself may not be the provider of a class."""
     having = [
         state
         for state in snapshot.tree(host.provider.root_uuid)

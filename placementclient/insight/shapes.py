@@ -22,7 +22,7 @@ Flavors = Callable[[str | None], Sequence[Flavor]]
 
 @dataclass(frozen=True, slots=True)
 class ServerShape:
-    """What each of some servers asks for.
+    """The request of each of some servers.
 
     :param flavor: ``None``: the others say it
     """

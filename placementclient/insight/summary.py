@@ -1,4 +1,4 @@
-"""What a snapshot has, in numbers."""
+"""The content of a snapshot, in numbers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from placementclient.model.snapshots import Snapshot
 
 
 class Absent(NamedTuple):
-    """What no provider of a snapshot has.
+    """A name that no provider of a snapshot has.
 
     :param sentence: says it, with what was probably meant
     :param is_sound: whether it is a name that every service knows, or the UUID of an aggregate

@@ -1,1 +1,1 @@
-"""How both programs find the commands and load them only when they run."""
+"""Discovery of the commands by both programs; each is loaded only when it runs."""

@@ -1,4 +1,4 @@
-"""What to do where osc-placement is installed beside this package.
+"""Coexistence with an installed osc-placement.
 
 Both have commands of the same names, and OpenStackClient loads both: which of two it runs would
 depend on the order of a folder listing. So ours take precedence, and a line says so.
@@ -17,7 +17,8 @@ NOTICE = (
 
 
 def is_needed() -> bool:
-    """Whether OpenStackClient has loaded its plugin too, as it does with all before it asks them.
+    """Return whether OpenStackClient has loaded its plugin too, as it does with all before it asks
+    them.
 
     That one has the same global option, and adds it itself.
     """

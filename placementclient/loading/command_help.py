@@ -23,7 +23,7 @@ def subject(command: str) -> str:
 
 
 def lines(commands: Mapping[str, Any], beginning: str = '') -> Iterator[str]:
-    """What ``--help`` says of the commands, by subject.
+    """Return the lines of ``--help`` about the commands, by subject.
 
     :param commands: their entry points by their names
     :param beginning: only those whose names begin so
@@ -64,7 +64,7 @@ def _docstring(point: EntryPoint) -> str:
 
 @functools.cache
 def _bodies(module: str) -> dict[str, CodeType]:
-    """What is compiled of the classes and functions of a module, by their names."""
+    """Return the compiled classes and functions of a module, by their names."""
     spec = util.find_spec(module)
     code = spec.loader.get_code(module) if spec and spec.loader else None  # type: ignore[attr-defined]
     constants = code.co_consts if code else ()

@@ -15,7 +15,7 @@ from placementclient.loading.entry_points import COMMANDS
 
 
 class CommandFactory:
-    """What stands for the class of a command until one is made, or something is asked of it.
+    """The stand-in for a command's class until one is made, or something is asked of it.
 
     :param point: where the class is found
     """
@@ -31,7 +31,7 @@ class CommandFactory:
 
 
 class _EntryPoint(metadata.EntryPoint):
-    """Where a command is found, loaded later than it is asked for."""
+    """The entry point of a command, loaded later than it is asked for."""
 
     def load(self) -> CommandFactory:
         return CommandFactory(metadata.EntryPoint(self.name, self.value, self.group))

@@ -36,7 +36,7 @@ class FormatterEntry:
 
 
 class Formatters:
-    """What cliff asks for the formatters of a command.
+    """The formatters of a command, as cliff asks for them.
 
     :param group: the group of their entry points
     """
@@ -45,7 +45,7 @@ class Formatters:
         self._formatters = {point.name: FormatterEntry(point) for point in of(group)}
 
     def names(self) -> list[str]:
-        """What ``-f`` can be given."""
+        """Return the values that ``-f`` takes."""
         return list(self._formatters)
 
     def __getitem__(self, name: str) -> Any:

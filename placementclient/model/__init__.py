@@ -1,1 +1,1 @@
-"""What Placement knows, as values. Nothing here does I/O."""
+"""The objects of Placement, as values. Nothing here does I/O."""

@@ -37,13 +37,13 @@ class Consumer:
     provider_generations: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def amount(self, provider_uuid: str, resource_class: str) -> int:
-        """How much of a class it holds on a provider; 0 where it holds nothing."""
+        """Return how much of a class it holds on a provider; 0 where it holds nothing."""
         return self.allocations.get(provider_uuid, {}).get(resource_class, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What one consumer holds on one provider."""
+    """The resources that one consumer holds on one provider."""
 
     consumer_uuid: str
     resources: Resources
@@ -70,7 +70,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSummary:
-    """What a candidate's provider has and what of it is used.
+    """The capacity and usage of a candidate's provider.
 
     :param resources: ``{resource class: (used, capacity)}``
     :param traits: from microversion 1.17
@@ -96,7 +96,7 @@ class ProviderSummary:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a project uses, of consumers of one type.
+    """The usage of a project by consumers of one type.
 
     :param consumer_type: from microversion 1.38; ``None`` below
     :param consumer_count: from microversion 1.38; ``None`` below

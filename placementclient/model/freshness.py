@@ -8,7 +8,7 @@ T = TypeVar('T')
 
 
 class Read(NamedTuple, Generic[T]):
-    """What the service answered.
+    """A value that the service answered.
 
     :param generation: of the provider at that moment: a write that was decided on this value
         carries it, so that it fails where somebody else came first

@@ -1,4 +1,4 @@
-"""Where what a file holds came from."""
+"""The origin of the content of a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """When and where a cloud was read, and by what.
+    """The time, the service and the program of a reading.
 
     :param captured_at: the time when reading began, UTC, as ISO 8601
     :param service: the URL of the service; of the embedded one the database, without a password

@@ -1,4 +1,4 @@
-"""What the runs of a plan come to: how trees ended, where they are, what deviates from the plan."""
+"""The results of the runs of a plan: ends and states of trees, deviations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from placementclient.client.errors import ExitStatus
 
 
 class State(enum.StrEnum):
-    """How a tree ended."""
+    """The end of a tree."""
 
     APPLIED = 'applied'
     ALREADY_APPLIED = 'already applied'
@@ -28,7 +28,7 @@ _UNDONE = frozenset({State.LEFT_ALONE, State.FAILED})
 
 @dataclass(frozen=True, slots=True)
 class TreeResult:
-    """How one tree ended.
+    """The end of one tree, with its reason.
 
     :param reason: why it is not done, or what else there is to know; without its full stop
     :param error: what was raised, where something was
@@ -42,18 +42,19 @@ class TreeResult:
 
     @property
     def is_done(self) -> bool:
-        """Whether the tree is where the run was to bring it."""
+        """Return whether the tree is where the run was to bring it."""
         return self.state is not State.NOT_STARTED and self.state not in _UNDONE
 
     @property
     def differs(self) -> bool:
-        """Whether what is there is not what was expected, rather than that something failed."""
+        """Return whether what is there is not what was expected, rather than that something
+        failed."""
         return self.state is State.LEFT_ALONE or isinstance(self.error, errors.Differs)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended.
+    """The end of a run.
 
     :param trees: in the order of the plan
     :param stopped: what ended the run before its time: then trees that were not started may be
@@ -89,7 +90,7 @@ class Outcome:
 
 
 class Verdict(enum.StrEnum):
-    """How bad a difference from a plan is."""
+    """The severity of a difference from a plan."""
 
     #: The plan is still to be applied.
     PENDING = 'pending'
@@ -119,12 +120,12 @@ class Deviation:
 
     @property
     def is_damage(self) -> bool:
-        """Whether the reshape is not complete or not right."""
+        """Return whether the reshape is not complete or not right."""
         return self.verdict is Verdict.DAMAGED
 
 
 class Status(enum.StrEnum):
-    """Where a tree is."""
+    """The state of a tree."""
 
     PENDING = 'pending'
     APPLIED = 'applied'
@@ -134,7 +135,7 @@ class Status(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TreeStatus:
-    """Where one tree is.
+    """The state of one tree, with its reason.
 
     :param reason: why it differs; without its full stop
     :param is_left_alone: whether it differs because it was left alone when the plan was applied
@@ -149,7 +150,7 @@ class TreeStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What the real service said to a plan.
+    """The answer of the real service to a plan.
 
     :param applied: how the trees ended
     :param differences: between the plan and what became of it

@@ -10,7 +10,7 @@ from placementclient.client.wording import suggestion
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name stands for every provider whose name matches it."""
+    """Return whether a name stands for every provider whose name matches it."""
     return any(character in name for character in '*?[')
 
 

@@ -16,7 +16,7 @@ _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text is a UUID as Placement writes them, with its hyphens."""
+    """Return whether a text is a UUID as Placement writes them, with its hyphens."""
     return _UUID.fullmatch(text) is not None
 
 

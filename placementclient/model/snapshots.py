@@ -46,11 +46,12 @@ class ProviderState:
         return self.name if is_plain and not is_uuid(self.name) else self.uuid
 
     def used(self, resource_class: str) -> int:
-        """How much of a class is used."""
+        """Return how much of a class is used."""
         return self.usages.get(resource_class, 0)
 
     def free(self, resource_class: str) -> int:
-        """How much of a class that it has can still be allocated; below 0 if it has too little."""
+        """Return how much of a class that it has can still be allocated; below 0 if it has too
+        little."""
         return self.inventories[resource_class].capacity - self.used(resource_class)
 
 
@@ -157,7 +158,7 @@ class Snapshot:
         return self._consumers_on.get(provider_uuid, [])
 
     def unlisted(self, provider_uuid: str) -> Resources:
-        """What is used of a provider beyond what its consumers hold: from before there were any."""
+        """Return the usage of a provider beyond the holdings of its consumers."""
         left = dict(self.providers[provider_uuid].usages)
         for consumer in self.consumers_on(provider_uuid):
             for name, amount in consumer.allocations[provider_uuid].items():
@@ -166,7 +167,7 @@ class Snapshot:
 
 
 class SnapshotReader(Protocol):
-    """What reads many trees at once, all of them as they were at one moment."""
+    """A reader of many trees at once, as they were at one moment."""
 
     def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
         """Some trees, or everything.

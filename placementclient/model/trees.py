@@ -64,7 +64,7 @@ def fault(providers: Iterable[Provider]) -> str | None:
 def reach(
     sharers: Iterable[tuple[str, str, Iterable[str]]], roots_in: Mapping[str, Iterable[str]]
 ) -> dict[str, list[str]]:
-    """Which sharing providers serve each tree from another one, by the UUID of its root.
+    """Return the sharing providers that serve each tree, by the UUID of its root.
 
     A sharing provider serves every tree of which any provider is in one of its aggregates.
 

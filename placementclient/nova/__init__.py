@@ -1,1 +1,1 @@
-"""What Nova knows of the consumers: records of its API, and the service that answers them."""
+"""The consumers as Nova has them: records of its API, and the service that answers."""

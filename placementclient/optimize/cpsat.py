@@ -11,7 +11,7 @@ from placementclient.client.wording import installing
 
 
 class Solved(NamedTuple):
-    """How a search ended.
+    """The end of a search.
 
     :param status: one of CP-SAT's: ``OPTIMAL``, ``FEASIBLE``, ``INFEASIBLE`` or ``UNKNOWN``
     :param solver: has the values of the variables, if there are any
@@ -24,7 +24,7 @@ class Solved(NamedTuple):
 
     @property
     def found(self) -> bool:
-        """Whether there is a solution."""
+        """Return whether there is a solution."""
         return self.status in ('OPTIMAL', 'FEASIBLE')
 
 

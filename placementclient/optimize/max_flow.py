@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """What makes room in a source: a user's share there, which can be drawn elsewhere."""
+    """A step that makes room in a source: a user's share, which can be drawn elsewhere."""
 
     source: int
     user: int

@@ -1,4 +1,4 @@
-"""Who goes where in one tree: states the assignment problem, has it solved, labels the result."""
+"""The assignment of one tree: states the problem, has it solved, labels the result."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
 def assignment_of(
     target_state: TargetState, consumer_items: Sequence[ConsumerItem], found: Sequence[ItemDecision]
 ) -> Assignment:
-    """What the search has found, in the words of a plan, labelled."""
+    """Return the result of the search in the words of a plan, labelled."""
     assignment = Assignment([], [], [], [])
     for item, decision in zip(consumer_items, found, strict=True):
         is_open = item.known is None and not decision.forced
@@ -151,7 +151,7 @@ def assignment_of(
 
 
 def _has_choice(item: ConsumerItem, decision: ItemDecision, position: int) -> bool:
-    """Whether one class of an item that is not forced may itself go to several places.
+    """Return whether one class of an item that is not forced may itself go to several places.
 
     :param position: of the class
     """

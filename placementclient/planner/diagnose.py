@@ -1,4 +1,4 @@
-"""Why there is no assignment: the smallest reason that has a name, with its figures."""
+"""The reason for a missing assignment: the smallest one that has a name, with figures."""
 
 from __future__ import annotations
 

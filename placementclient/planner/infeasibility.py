@@ -1,4 +1,4 @@
-"""Why a tree cannot be planned, as facts; and how far the planning of one tree got."""
+"""The reasons why a tree cannot be planned, and the state of its search."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class _Maker:
 
     @property
     def overlay(self) -> SnapshotOverlay:
-        """What there is, with what the trees that are planned make of it."""
+        """The snapshot with the changes of the trees that are planned."""
         return self._planner.overlay
 
     def select(self, roots: Sequence[ProviderState]) -> None:

@@ -53,7 +53,7 @@ class SharedConsumers:
         return self._concerned[root] & self._rejudged
 
     def _spans(self, overlay: SnapshotOverlay, consumer: Consumer) -> bool:
-        """Whether several of the trees that are planned may write a consumer, or bar it."""
+        """Return whether several of the trees that are planned may write a consumer, or bar it."""
         if consumer.uuid in self._added:
             return True
         is_one = len(consumer.allocations) == 1
@@ -61,7 +61,8 @@ class SharedConsumers:
 
 
 def is_judged_by_order(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> bool:
-    """Whether some consumer can only be written in one tree as long as another one is as it was."""
+    """Return whether some consumer can only be written in one tree as long as another one is as it
+    was."""
     written = {
         where.provider_uuid: target_state.root.uuid
         for target_state in target_states
@@ -120,7 +121,7 @@ def _written(overlay: SnapshotOverlay, target_state: TargetState) -> list[Consum
 
 
 def _is_stuck(overlay: SnapshotOverlay, consumer: Consumer) -> bool:
-    """Whether a consumer holds an amount against the units.
+    """Return whether a consumer holds an amount against the units.
 
     The service would not write it again, until the tree goes first in which that changes.
     """

@@ -40,7 +40,7 @@ MAX_PERMUTED = 4
 
 
 class TreeAssignment(NamedTuple):
-    """Where everything of one tree goes."""
+    """The assignment of one tree."""
 
     target_state: TargetState
     assignment: Assignment
@@ -73,7 +73,7 @@ def shared_by(target_state: TargetState) -> frozenset[str]:
 
 
 def has_choice(target_state: TargetState) -> bool:
-    """Whether some amount of a tree has several places to go to."""
+    """Return whether some amount of a tree has several places to go to."""
     return any(len(places) > 1 for places in target_state.places.values())
 
 

@@ -41,7 +41,7 @@ _NO_ORDER = 'the trees that share targets fit together, but no order of them was
 
 @dataclass(slots=True)
 class TreeOutcome:
-    """What came of a tree: its plan, with the assignment behind it, or why there is none.
+    """The result for a tree: its plan and assignment, or the reasons against one.
 
     :param doubt: why it is not proved that unproved rows have nowhere else to go, if time is not
         the reason
@@ -114,7 +114,7 @@ class TreeGroups:
         self._consumers.roots = frozenset(roots)
 
     def takes(self, target_state: TargetState) -> bool:
-        """Whether a tree is planned by :meth:`plan`; it is kept until then."""
+        """Return whether a tree is planned by :meth:`plan`; it is kept until then."""
         root = target_state.root.uuid
         stuck = self._consumers.add(self._planner.overlay, target_state)
         shared = shared_targets.shared_by(target_state) | stuck
@@ -247,7 +247,7 @@ class TreeGroups:
         return self._doubted(roots, UNDECIDABLE(roots[-1].name, _NO_ORDER))
 
     def _concerns_others(self, outcome: TreeOutcome) -> bool:
-        """Whether a tree has a choice that other trees may depend on."""
+        """Return whether a tree has a choice that other trees may depend on."""
         assignment, overlay = outcome.assignment, self._planner.overlay
         if assignment is None:
             return False
@@ -302,7 +302,7 @@ class TreeGroups:
 
 
 def _open_cause(refusal: Refused) -> Cause | None:
-    """Why it is not known whether there is a plan; ``None``: there is none."""
+    """Return the reason why it is open whether there is a plan; ``None``: there is none."""
     causes = refusal.causes
     if all(cause.kind in OPEN for cause in causes):
         return causes[0]

@@ -1,4 +1,4 @@
-"""What an operator should know before a tree is reshaped."""
+"""Warnings for an operator before a tree is reshaped."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Objection:
     leaks: bool = False
 
     def is_refused(self, *, force: bool) -> bool:
-        """Whether nothing overrules the objection."""
+        """Return whether nothing overrules the objection."""
         return self.is_migration or not force
 
     def shown(self, *, force: bool) -> str:

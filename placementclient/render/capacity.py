@@ -30,7 +30,7 @@ _FITS = Columns(
 
 
 def lines(found: Iterable[TotalsLine], by: str) -> Output:
-    """What there is, by tree, aggregate or class."""
+    """Return the capacity by tree, aggregate or class."""
     columns = Columns(Column('resource_class'))
     if by != 'class':
         columns = Columns(Column(by, attrgetter('name'))) + columns
@@ -40,13 +40,13 @@ def lines(found: Iterable[TotalsLine], by: str) -> Output:
 
 
 def fits(found: Iterable[Fits], by: str) -> Output:
-    """How many servers fit, by tree, aggregate or class."""
+    """Return how many servers fit, by tree, aggregate or class."""
     columns = Columns(Column(_SUBJECT[by], attrgetter('name'))) + _FITS
     return columns.rows(found)
 
 
 def flavors(found: Iterable[tuple[Flavor, Sequence[Fits]]], by: str) -> Output:
-    """How many servers of each flavor fit, by tree, aggregate or class."""
+    """Return how many servers of each flavor fit, by tree, aggregate or class."""
     tables = [(flavor.name, fits(items, by)) for flavor, items in found]
     heading = ('flavor', _SUBJECT[by], *_FITS.rows([])[0])
     return heading, [(name, *row) for name, (_, rows) in tables for row in rows]

@@ -86,7 +86,7 @@ def _field(name: str) -> Column:
 
 
 def by_consumer(holdings: Iterable[Holding]) -> dict[str, dict[str, Any]]:
-    """Who holds what, as the service says it; the consumers' generations where it gives them."""
+    """Return the holdings by consumer as the service says them, with generations if given."""
     return {
         holding.consumer_uuid: {'resources': dict(holding.resources)}
         | (
@@ -132,7 +132,7 @@ def _claimed(names: Mapping[str, str]) -> Columns:
 
 
 def relocated(consumer: Consumer, names: Mapping[str, str], version: Microversion) -> Output:
-    """What a consumer holds, with the names of the providers.
+    """Return the holdings of a consumer, with the names of the providers.
 
     :param names: by UUID
     """
@@ -164,7 +164,7 @@ def _used_of_capacity(item: Any) -> str:
 
 
 def usage_by_type(usages: Iterable[Usage]) -> Output:
-    """What the consumers of each type use, class by class."""
+    """Return the usage of the consumers of each type, class by class."""
     rows = [
         (usage.consumer_type, usage.consumer_count, name, amount)
         for usage in usages

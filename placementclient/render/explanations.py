@@ -1,4 +1,4 @@
-"""Why a request has no candidates, as text and as data."""
+"""The reasons for missing candidates, as text and as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is raised, as a person reads it."""
+"""Exceptions as a person reads them."""
 
 from __future__ import annotations
 

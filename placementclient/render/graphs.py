@@ -35,7 +35,7 @@ class Node:
     serves: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
-        """What is written on it."""
+        """Return the lines of text on a node."""
         yield unbroken(self.state.name)
         for name, inventory in sorted(self.state.inventories.items()):
             yield f'{name} {self.state.used(name)}/{inventory.capacity}'

@@ -76,7 +76,7 @@ _OF_INVENTORIES: Sequence[tuple[str, str, Sequence[str], Callable[[ProviderState
 
 
 class LastReading(NamedTuple):
-    """What was read last of the service, if anything was.
+    """The last reading of the service, if there was one.
 
     :param is_up: whether the last successful reading is younger than three intervals
     :param read_at: when it was read last with success, in seconds since 1970
@@ -89,7 +89,7 @@ class LastReading(NamedTuple):
 
 
 class OtherServices(NamedTuple):
-    """What other services know of those who use the capacity, as far as they were asked.
+    """The answers of other services about users of the capacity.
 
     :param aggregates: the host aggregates
     :param projects: the names of the projects, by ID
@@ -158,7 +158,7 @@ def capacity(
 
 
 def reading(found: LastReading) -> list[Metric]:
-    """How good the figures are."""
+    """Return the metrics about the quality of the figures."""
     return [
         _family(
             'openstack_placement_up',

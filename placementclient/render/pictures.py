@@ -50,7 +50,7 @@ _STYLE = """\
 
 @dataclass(slots=True)
 class _Card:
-    """Where a provider is drawn; ``y`` is the top."""
+    """The position of a provider in the picture; ``y`` is the top."""
 
     node: Node
     width: float
@@ -147,14 +147,14 @@ def _bands(roots: Sequence[_Card], below: Mapping[str, list[_Card]]) -> list[Seq
 
 
 def _breadth(card: _Card, below: Mapping[str, list[_Card]]) -> float:
-    """How wide a provider is with all below it."""
+    """Return the width of a provider with all below it."""
     children = below.get(card.node.state.uuid, [])
     beside = max((_breadth(child, below) for child in children), default=-_BETWEEN_COLUMNS)
     return card.width + _BETWEEN_COLUMNS + beside
 
 
 def _extent(card: _Card, below: Mapping[str, list[_Card]]) -> float:
-    """How high a provider is with all below it."""
+    """Return the height of a provider with all below it."""
     children = below.get(card.node.state.uuid, [])
     stacked = sum(_extent(child, below) + _GAP for child in children) - _GAP
     return max(card.height, stacked)

@@ -57,7 +57,7 @@ def _side(snapshot: Snapshot) -> Iterator[str]:
 
 
 def summary(plan: Plan) -> dict[str, int]:
-    """How much a plan moves, and how sure its rows are."""
+    """Return how much a plan moves, and how sure its rows are."""
     labels = Counter(row.label for tree in plan.trees for row in tree.rows)
     return {
         'trees': len(plan.trees),
@@ -90,7 +90,7 @@ def lines(plan: Plan) -> Iterator[str]:
 
 
 def warnings(plan: Plan) -> Iterator[str]:
-    """What an operator should know, with its tree; what is equal for several trees once."""
+    """Return the warnings of a plan with their trees; equal ones of several trees once."""
     return grouped(
         (tree.root_provider_name, warning.message)
         for tree in plan.trees

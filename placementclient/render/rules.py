@@ -1,4 +1,4 @@
-"""What came of rules: rows, sentences, and JUnit's XML for a pipeline."""
+"""The results of rules: rows, sentences, and JUnit's XML for a pipeline."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(checked: Sequence[Checked]) -> Output:
 
 
 def nothing(checked: Sequence[Checked]) -> str:
-    """What was looked at, where every rule holds."""
+    """Return the extent of a check in which every rule holds."""
     return f'Every rule holds, of {counted(len(checked), "rule")}'
 
 

@@ -1,4 +1,4 @@
-"""How the trees of a reshape have fared, as rows."""
+"""The ends of the trees of a run, as rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TREES = ('tree', 'state', 'reason')
 
 
 def outcome(run: Outcome) -> Output:
-    """How each tree of a run has ended."""
+    """Return the end of each tree of a run."""
     return _TREES, [(tree.root_provider_name, tree.state.value, tree.reason) for tree in run.trees]
 
 
 def ending(run: Outcome) -> str:
-    """What ended a run before its time, how far it came, and what to do."""
+    """Return the sentence for a run that stopped: the reason, the progress, the next step."""
     done = sum(tree.is_done for tree in run.trees)
     return (
         f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done; the same command goes '
@@ -32,7 +32,7 @@ def ending(run: Outcome) -> str:
 def planning_anew(
     plan: Plan | ChangePlan, path: str, trees: Iterable[str], new_path: str, program: str
 ) -> str:
-    """What to type to plan trees anew that were left alone: of the plan's own specification.
+    """Return the command that plans the trees again that were left alone.
 
     :param path: the file of the plan
     :param trees: the names of their roots
@@ -54,7 +54,7 @@ def planning_anew(
 
 
 def statuses(trees: Iterable[TreeStatus]) -> Output:
-    """Where each tree is."""
+    """Return the state of each tree."""
     return _TREES, [(tree.root_provider_name, tree.status.value, tree.reason) for tree in trees]
 
 

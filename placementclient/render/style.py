@@ -1,4 +1,4 @@
-"""How text looks: colours and bars for a terminal, nothing of it for a pipe."""
+"""The look of text: colours and bars for a terminal, plain text for a pipe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EIGHTHS = ' ▏▎▍▌▋▊▉'
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a text may use.
+    """The colours and characters that a text may use.
 
     :param bars: whether usage is drawn too, one class to a line
     :param colours: whether escape sequences are understood
@@ -32,7 +32,7 @@ class Style:
         return f'\x1b[{_CODES[colour]}m{text}\x1b[0m' if self.colours and text else text
 
     def bar(self, used: int, capacity: int) -> str:
-        """What part of the capacity is used, as a bar of a fixed width."""
+        """Return a bar of a fixed width for the used part of the capacity."""
         eighths = round(part(used, capacity) * _CELLS * 8)
         if used and not eighths:
             eighths = 1
@@ -52,7 +52,7 @@ def painted(line: str) -> str:
 
 
 def part(used: int, capacity: int) -> float:
-    """How much of the capacity is used, from 0 to 1; more than all of it counts as all."""
+    """Return how much of the capacity is used, from 0 to 1; more than all of it counts as all."""
     if capacity <= 0:
         return 1.0 if used else 0.0
     return min(used / capacity, 1.0)

@@ -83,7 +83,7 @@ def data(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
 
 
 def remarks(inventory: Inventory) -> Iterator[str]:
-    """What of an inventory makes its capacity another number than its total."""
+    """Return the fields of an inventory that make its capacity differ from its total."""
     if inventory.reserved:
         yield f'{inventory.reserved} reserved'
     if inventory.allocation_ratio != 1:

@@ -1,4 +1,4 @@
-"""What is there of a tree against its plan: each difference, and how bad it is."""
+"""The differences of a tree from its plan, with their severity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _Providers = Mapping[str, LiveProvider]
 
 
 def has_happened(tree: TreePlan, snapshot: Snapshot) -> bool:
-    """Whether a reshape has been carried out, wholly or in part, whatever others changed since.
+    """Return whether a reshape has been carried out, wholly or in part, whatever others changed
+    since.
 
     :param snapshot: at least the providers that the plan names
     """
@@ -61,7 +62,7 @@ def have_moved(tree: TreePlan, providers: _Providers) -> bool:
 
 
 def before_apply(tree: TreePlan, providers: _Providers) -> Iterator[Deviation]:
-    """What others have changed of what a plan starts from that is not applied."""
+    """Return changes of others to the values that an unapplied plan starts from."""
     for change in tree.providers:
         if change.is_created or change.root_provider_uuid != tree.root_provider_uuid:
             continue
@@ -80,7 +81,7 @@ def before_apply(tree: TreePlan, providers: _Providers) -> Iterator[Deviation]:
 
 
 def of_tree_state(tree_state: TreeState) -> list[Deviation]:
-    """What a look at the providers of a plan tells, right after the reshape."""
+    """Return the differences in the providers of a plan, right after the reshape."""
     result = list(of_inventories(tree_state.tree, tree_state.providers, is_fresh=True))
     names = {change.uuid: change.name for change in tree_state.tree.providers}
     for consumer in tree_state.tree.consumers:
@@ -97,7 +98,7 @@ def of_tree_state(tree_state: TreeState) -> list[Deviation]:
 
 
 def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
-    """What is different in a snapshot of all trees that a plan of one tree concerns."""
+    """Return the differences in a snapshot of all trees that a plan of one tree concerns."""
     yield from of_inventories(tree, live_state.tree_state_of(tree, snapshot).providers)
     for change in tree.providers:
         if change.uuid in snapshot.providers:
@@ -126,7 +127,7 @@ def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
 def of_inventories(
     tree: TreePlan, providers: _Providers, *, is_fresh: bool = False
 ) -> Iterator[Deviation]:
-    """What is different in the inventories of the providers of a plan.
+    """Return the differences in the inventories of the providers of a plan.
 
     :param is_fresh: whether the reshape was granted just now, so that nobody had the time to change
         anything
@@ -163,7 +164,7 @@ def of_inventories(
 
 
 def _is_undone(change: ProviderChange, name: str, there: Inventory | None) -> bool:
-    """Whether an inventory is where the plan took it off, or is not where the plan put it."""
+    """Return whether an inventory is where the plan took it off, or not where it put it."""
     after = change.after.inventories.get(name)
     before = change.content_before.inventories.get(name)
     return (there is None) != (after is None) or there == before
@@ -199,7 +200,7 @@ def _inventory(
 
 
 def _difference(there: Inventory | None, planned: Inventory | None) -> str:
-    """What differs, in figures."""
+    """Return the difference in figures."""
     if there is None or planned is None:
         return 'it is not there' if there is None else 'it should not be there'
     fields, wanted = there.as_fields(), planned.as_fields()
@@ -276,7 +277,7 @@ def _sums(allocations: Allocations) -> Counter[str]:
 
 
 def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:
-    """Whether it still holds something that the plan took off a provider."""
+    """Return whether it still holds something that the plan took off a provider."""
     return any(
         name in held.get(uuid, {})
         for uuid, resources in consumer.before.items()

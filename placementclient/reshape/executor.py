@@ -134,7 +134,7 @@ def _end_those_done(run: ReshapeRun, queue: TreeQueue[TreePlan], done: State, wo
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a look at a tree has shown, before anything is written.
+    """The result of a look at a tree, before anything is written.
 
     :param is_there: whether its root exists
     :param is_as_planned: whether nothing has happened since the plan was made

@@ -1,4 +1,4 @@
-"""What is there of a tree, against what its plan says."""
+"""The live state of a tree, against its plan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_RETRIES = 4
 
 
 class Phase(enum.Enum):
-    """Which side of the reshape a tree is on."""
+    """The side of the reshape that a tree is on."""
 
     BEFORE = 'before'
     AFTER = 'after'
@@ -41,11 +41,11 @@ class LiveProvider:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no inventory and nobody holds anything of it."""
+        """Return whether it has no inventory and nobody holds anything of it."""
         return not self.inventories and not self.holdings
 
     def held(self, consumer_uuid: str) -> Resources:
-        """What a consumer holds here."""
+        """Return the holdings of a consumer here."""
         holding = self.holdings.get(consumer_uuid)
         return holding.resources if holding else {}
 
@@ -80,7 +80,8 @@ class TreeState:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether the reshape has not happened, though others may have changed what it starts from.
+        """Return whether the reshape has not happened, though others may have changed what it
+        starts from.
 
         The providers that the plan makes have something as soon as it has happened.
         """
@@ -106,7 +107,7 @@ class TreeState:
 
 
 def moves(tree: TreePlan) -> bool:
-    """Whether a plan changes more than traits and aggregates."""
+    """Return whether a plan changes more than traits and aggregates."""
     return any(change.changed_classes for change in tree.providers)
 
 
@@ -132,7 +133,7 @@ def roots_of(tree: TreePlan) -> list[str]:
 
 
 def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
-    """Whether nothing has happened since the plan was made, but that allocations were freed.
+    """Return whether nothing has happened since the plan was made, but that allocations were freed.
 
     These move no generation of a provider. The reshaper finds it out by the consumer's.
     """
@@ -155,7 +156,7 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
 
 
 def phase_of(client: Client, tree: TreePlan) -> Phase:
-    """Which side of its reshape a tree is on, with as few requests as tell that."""
+    """Return the side of its reshape that a tree is on, with as few requests as possible."""
     listed = listing(client, roots_of(tree))
     made = {change.uuid for change in tree.created()}
     if made and made <= listed.keys():
@@ -230,7 +231,7 @@ def _provider(change: ProviderChange) -> Provider:
 def read_provider(
     client: Client, provider: Provider, *, holdings: bool = True
 ) -> LiveProvider | None:
-    """What a provider has, and who holds what of it; ``None`` if it does not exist any more.
+    """Read a provider and its consumers; ``None`` if it does not exist any more.
 
     :raises UnstableRead: if it does not hold still
     """

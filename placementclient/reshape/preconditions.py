@@ -1,4 +1,4 @@
-"""What the requests for a tree are decided on: what was read, or answered to the last write."""
+"""The conditions of requests for a tree: values read, or answered to the last write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LeftAlone(errors.Differs):
 
 @dataclass(slots=True)
 class Preconditions:
-    """What the next requests for a tree are decided on.
+    """The conditions of the next requests for a tree.
 
     :param generations: of the providers, as they were read, or answered to the last write
     :param traits: of the providers of which they were read
@@ -68,7 +68,7 @@ def _onto(
 
 
 def as_planned(tree: TreePlan) -> Preconditions:
-    """What a plan is carried out on where nothing has happened since."""
+    """Return the conditions of a plan where nothing has happened since."""
     result = Preconditions()
     for change in tree.providers:
         if change.before is not None and change.before.generation is not None:
@@ -100,7 +100,7 @@ def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
 
 
 def is_as_read(tree_state: TreeState) -> bool:
-    """Whether a plan starts from the very values that are there, generations left aside."""
+    """Return whether a plan starts from the very values that are there, generations left aside."""
     tree, known = tree_state.tree, tree_state.consumers
     for change in tree.providers:
         if change.is_created:
@@ -130,7 +130,7 @@ def _is_owned_as_planned(there: Consumer | None, planned: ConsumerChange) -> boo
 
 
 def found(client: Client, tree_state: TreeState) -> Preconditions | str:
-    """What the plan can be carried out on, if nothing that matters to it has changed.
+    """Return the conditions for the plan, if nothing that matters to it has changed.
 
     :return: otherwise what has changed, a sentence without its full stop
     :raises LeftAlone: if it is something that no other plan could take into account
@@ -205,7 +205,8 @@ def _shrinking_classes(change: ProviderChange) -> set[str]:
 
 
 def _newcomer(tree: TreePlan, change: ProviderChange, live_provider: LiveProvider) -> str | None:
-    """Whether a class that moves away is held by somebody in a way that the plan does not know.
+    """Return whether a class that moves away is held by somebody in a way that the plan does not
+    know.
 
     Those whose allocations are to change are looked at elsewhere.
     """
@@ -276,7 +277,7 @@ def _read_sets(client: Client, tree_state: TreeState, result: Preconditions) -> 
 
 
 def for_traits(client: Client, provider_uuid: str) -> Preconditions:
-    """What the traits of a provider are set on: those that it has now."""
+    """Return the conditions to set the traits of a provider: those that it has now."""
     there = trait.list_of_provider(client, provider_uuid)
     return Preconditions(
         _generations(provider_uuid, there), {provider_uuid: frozenset(there.value)}
@@ -284,7 +285,7 @@ def for_traits(client: Client, provider_uuid: str) -> Preconditions:
 
 
 def for_aggregates(client: Client, provider_uuid: str) -> Preconditions:
-    """What the aggregates of a provider are set on: those that it is in now."""
+    """Return the conditions to set the aggregates of a provider: those of today."""
     there = aggregate.list(client, provider_uuid)
     return Preconditions(
         _generations(provider_uuid, there), aggregates={provider_uuid: frozenset(there.value)}

@@ -163,7 +163,7 @@ def _stand_in(uuid: str, consumer: Consumer, known: ProviderState | None) -> Pro
 
 
 def _differences(before: Snapshot, after: Snapshot) -> Iterator[Deviation]:
-    """What is not as it was, but for generations."""
+    """Return the differences from the state before, generations left aside."""
     for kind, was, now in (
         ('provider', before.providers, after.providers),
         ('consumer', before.consumers, after.consumers),

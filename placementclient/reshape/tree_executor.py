@@ -49,12 +49,12 @@ _PASSING = (
 
 
 class VerificationFailed(errors.Differs):
-    """What is there after a reshape was granted is not what was sent."""
+    """After a reshape was granted, the state differs from the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReshapeRun:
-    """What the trees of one run share."""
+    """The objects that the trees of one run share."""
 
     client: Client
     plan: Plan
@@ -206,7 +206,7 @@ class TreeExecutor:
         )
 
     def _complete(self, operations: Iterable[Operation]) -> TreeResult:
-        """What comes after the reshape: the traits that go, and a look at what has become of it.
+        """Do the part after the reshape: traits that go, and the verification.
 
         :param operations: what may be left to do; the reshape itself is passed over
         """

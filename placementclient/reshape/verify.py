@@ -1,4 +1,4 @@
-"""What has become of a plan: live state against it."""
+"""The verification of a plan: live state against it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def status(
     journal_path: str | None = None,
     workers: int = 1,
 ) -> list[TreeStatus]:
-    """Where each tree is, with as few requests as tell that; none for each consumer.
+    """Return the state of each tree, with few requests and none for each consumer.
 
     :param trees: names or UUIDs of roots; none: all
     :param journal_path: tells a tree that was rolled back, or left alone, from one that was never
@@ -113,7 +113,7 @@ def status(
 
 
 def _left_alone(tree: TreePlan, record: Record, found: Status, obstacle: str) -> TreeStatus:
-    """Where a tree is that was left alone; why that was, as far as it is still so.
+    """Return the state of a tree that was left alone, and the reason if it still holds.
 
     :param obstacle: why it would be now; empty if it would not
     """
@@ -128,7 +128,7 @@ def _left_alone(tree: TreePlan, record: Record, found: Status, obstacle: str) ->
 
 
 def _obstacle(client: Client, tree: TreePlan) -> str:
-    """Why the plan of a tree cannot be carried out as it is, now; empty if it can."""
+    """Return the reason why the plan of a tree cannot be carried out now, or nothing."""
     listed = live_state.listing(client, live_state.roots_of(tree))
     try:
         found = preconditions.found(client, live_state.read_tree_state(client, tree, listed))

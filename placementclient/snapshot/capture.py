@@ -300,7 +300,7 @@ def _lean(consumer: Consumer) -> Consumer:
 def _unlisted(
     states: Iterable[ProviderState], consumers: Iterable[Consumer]
 ) -> Iterator[tuple[str, Counter[str]]]:
-    """What of each provider is used without a consumer that says so."""
+    """Return the usage of each provider that no consumer accounts for."""
     listed: dict[str, Counter[str]] = {}
     for consumer in consumers:
         for uuid, resources in consumer.allocations.items():

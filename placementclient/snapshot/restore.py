@@ -52,7 +52,7 @@ class Unrestorable(errors.PlacementError):
 
 
 class Altered(errors.PlacementError):
-    """What is there of the snapshot is not what a restore of it leaves.
+    """The service is not as a restore of the snapshot leaves it.
 
     :param names: of the providers, and the UUIDs of consumers
     """

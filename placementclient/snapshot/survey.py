@@ -62,7 +62,7 @@ def survey(
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who shares, and with whom.
+    """The sharing providers, and the trees that they serve.
 
     :param providers: the sharing providers by UUID, by name
     :param reach: the UUIDs of those that serve each tree from another one, by that of its root

@@ -29,7 +29,7 @@ class Inquiry:
         self._left = ASKED
 
     def offer(self, request: CandidateRequest) -> Offer | None:
-        """What there is for a request; None, if it has been asked for often enough."""
+        """Return the answer to a request; None, if it has been asked often enough."""
         if not self._left:
             return None
         self._left -= 1
@@ -55,7 +55,7 @@ class ServiceIndex:
 
     @property
     def reach(self) -> Mapping[str, Collection[str]]:
-        """Which of them serve each tree from another one, by the UUID of its root."""
+        """Return the sharing providers that serve each tree, by the UUID of its root."""
         return self._sharing.reach
 
     def matching(self, asked: Filter) -> Collection[str]:

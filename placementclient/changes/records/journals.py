@@ -53,7 +53,7 @@ class JournalEntry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, 
 
 
 class JournalContent(NamedTuple):
-    """What a journal says.
+    """The content of a journal.
 
     :param entries: the first line's first; none, if not even that was written
     :param is_torn: whether its last line is not whole: what is written next begins a new one
@@ -77,7 +77,8 @@ class _JournalLine(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether it looks like the beginning of a line, where there is no checksum to tell."""
+        """Return whether it looks like the beginning of a line, where there is no checksum to
+        tell."""
         return not self.is_sealed and not self.text.endswith(b'}')
 
 
@@ -93,7 +94,7 @@ def encode(entry: JournalEntry[Any]) -> bytes:
 
 @uncollected()
 def decode(content: bytes, path: str, revision: Any = dict[str, Any]) -> JournalContent:
-    """What lines of :func:`encode` say. Lines of before, which have no checksum, are read too.
+    """Decode the lines of :func:`encode`, and those of before, which have no checksum.
 
     :param path: the file that the content came from, for the error
     :param revision: the type of the record of a tree that was planned again

@@ -22,7 +22,7 @@ from placementclient.codec.encoding import encoded
 
 
 def record(operation: Operation) -> dict[str, Any]:
-    """What an operation does; the states are with the providers and consumers of the plan."""
+    """Return the record of an operation; its states are with those of the plan."""
     match operation:
         case EnsureClass(name):
             return {'operation': 'ensure-class', 'name': name}

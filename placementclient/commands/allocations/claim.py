@@ -147,7 +147,7 @@ class ClaimAllocation(base.Lister):
     def _claimed_before(
         self, consumer: Consumer, summaries: dict[str, ProviderSummary]
     ) -> Candidate:
-        """What a consumer holds, as the candidate that it was; its hosts may be full by now.
+        """Return the holdings of a consumer as a candidate; its hosts may be full by now.
 
         :param summaries: of the candidates that there are; those of its providers are added
         """
@@ -171,7 +171,7 @@ class ClaimAllocation(base.Lister):
 def _is_claimed(
     consumer: Consumer, request: CandidateRequest, parsed_args: argparse.Namespace
 ) -> bool:
-    """Whether a consumer holds as much of each class as is asked for, for the same owner."""
+    """Return whether a consumer holds as much of each class as is asked for, for the same owner."""
     wanted: Counter[str] = Counter(request.common.resources)
     for group in request.groups.values():
         wanted.update(group.resources)

@@ -118,7 +118,7 @@ class HealAllocation(Changing):
         return records.flavors_by_id(files.read_document(path), path) if path else {}
 
     def _is_current(self, flavors: dict[str, Flavor], server: ServerDetail) -> bool:
-        """Whether Nova still has a server, and as it was listed."""
+        """Return whether Nova still has a server, and as it was listed."""
         from placementclient.nova import records, service
 
         found = service.server(self.client, server.uuid)

@@ -116,7 +116,8 @@ class MoveAllocation(_Relocation):
     def _is_made(
         self, consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
     ) -> bool:
-        """Whether a move was made, by this run or, as far as that can be told, by one before.
+        """Return whether a move was made, by this run or, as far as that can be told, by one
+        before.
 
         The service does not know what a consumer held once. But what it holds on a third provider,
         or what the source has no inventory of, did not come from there.
@@ -204,7 +205,7 @@ class TransferAllocation(_Relocation):
 def _is_moved(
     consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
 ) -> bool:
-    """Whether a consumer holds nothing of that on one provider any more, but on the other."""
+    """Return whether a consumer holds none of it on one provider any more, but on the other."""
     held = consumer.allocations.get(source_uuid, {})
     there = consumer.allocations.get(target_uuid, {})
     if classes:

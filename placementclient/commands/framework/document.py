@@ -63,4 +63,4 @@ class DocumentCommand(base.ShowOne):
 
     @abc.abstractmethod
     def text(self, parsed_args: argparse.Namespace) -> Text:
-        """What to print."""
+        """Return the text to print."""

@@ -14,7 +14,7 @@ from placementclient.client.http import Change
 
 
 def sentence(change: Change) -> str:
-    """What is known of a change that was sent."""
+    """Return the sentence about a change that was sent."""
     if change.is_done:
         return f'the last change, {change.request}, was done'
     return f'whether {change.request} was done is not known'

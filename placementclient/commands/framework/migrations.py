@@ -1,4 +1,4 @@
-"""What commands are told of the migrations of servers."""
+"""The option for the migrations of servers."""
 
 from __future__ import annotations
 

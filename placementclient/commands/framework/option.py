@@ -52,13 +52,13 @@ class Option:
             action.required = False
 
     def is_given(self, parsed_args: argparse.Namespace) -> bool:
-        """Whether the operator gave it."""
+        """Return whether the operator gave it."""
         value = getattr(parsed_args, self.dest)
         # By identity where 0 is meant: it equals False.
         return value is not False and value not in (None, [], self.settings.get('default'))
 
     def is_required(self, version: Microversion) -> bool:
-        """Whether the service cannot do without it at a microversion."""
+        """Return whether the service cannot do without it at a microversion."""
         return (self.required_since is not None and version >= self.required_since) or (
             self.required_until is not None and version <= self.required_until
         )
@@ -121,7 +121,7 @@ def workers(what: str) -> Option:
 
 
 def _number_of_workers(text: str) -> int:
-    """What the option says: a worker mostly waits for the service's answers.
+    """Return the number of workers of the option: a worker mostly waits for answers.
 
     :raises argparse.ArgumentTypeError: if it is neither a number nor auto
     """

@@ -1,4 +1,4 @@
-"""What is told of long work while it goes on: on stderr, never on stdout."""
+"""Progress of long work: on stderr, never on stdout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placementclient.client.printable import printable
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is to be called with a line for each part that has ended.
+    """A function to call with a line for each part that has ended.
 
     :param tell: shows the line
     :param expect: to be called with the number of parts, as soon as it is known
@@ -28,7 +28,7 @@ class Progress:
 
 @contextlib.contextmanager
 def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[Progress]:
-    """What long work tells how far it is.
+    """Show the progress of long work.
 
     With ``-v`` the lines are printed. Without it there is a bar, where stderr is a terminal.
 

@@ -32,7 +32,7 @@ OPTIONS = (
 
 
 def are_given(parsed_args: argparse.Namespace) -> bool:
-    """Whether some options select resource providers."""
+    """Return whether some options select resource providers."""
     return any(each.is_given(parsed_args) for each in OPTIONS)
 
 

@@ -26,7 +26,7 @@ WATCH = Option(
 
 
 class _WatchedOutput(NamedTuple):
-    """What one run of the command has printed.
+    """The output of one run of the command.
 
     :param said: what it would have written on stderr
     """
@@ -37,7 +37,7 @@ class _WatchedOutput(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Whether there was nothing to read from, and not only nothing to be read."""
+        """Return whether there was nothing to read from, and not only nothing to be read."""
         return self.status not in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS)
 
 
@@ -96,7 +96,7 @@ def _now() -> str:
 
 
 def _is_drawable(stdout: Any) -> bool:
-    """Whether there is a terminal that can be drawn on."""
+    """Return whether there is a terminal that can be drawn on."""
     return stdout.isatty() and os.environ.get('TERM') not in (None, '', 'dumb', 'unknown')
 
 

@@ -144,7 +144,7 @@ class ExportCapacity(base.Command):
         return metrics.capacity(snapshot, found, around, parsed_args.assume)
 
     def _around(self, parsed_args: argparse.Namespace, snapshot: Snapshot) -> OtherServices:
-        """What was asked of other services, or is in files of their answers."""
+        """Return the answers of other services, asked or read from files."""
         from placementclient.nova import records, service
         from placementclient.render.metrics import OtherServices
 

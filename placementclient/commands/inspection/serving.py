@@ -218,7 +218,7 @@ def address(text: str) -> tuple[str, int]:
 
 
 class PageSource(Protocol):
-    """Where the page comes from."""
+    """The source of the page."""
 
     def page(self) -> bytes:
         """Return the page as it is now; called in another thread."""

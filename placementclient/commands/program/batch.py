@@ -147,7 +147,7 @@ def _ended(command: CommandLine, running: Future[Any]) -> BatchLine:
 
 
 def _told_apart(printed: str) -> str:
-    """What a command prints, with a space before what looks like the head of a command.
+    """Return the output of a command, with a space before lines that look like a head.
 
     A name may have a line end in it.
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def still_up(hosts: Sequence[str]) -> str:
-    """What a nova-compute that is up means for a reshape, and what to do.
+    """Return the sentence about a nova-compute that is up, and the next step.
 
     :param hosts: as :func:`computes_up` has them
     """

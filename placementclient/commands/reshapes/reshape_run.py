@@ -36,7 +36,7 @@ OTHER_SERVICE = Option(
 
 
 def _journal(parsed_args: argparse.Namespace) -> str:
-    """Where it is noted what was done for a plan.
+    """Return the path of the journal of a plan.
 
     :raises errors.UsageError: if the plan has no place
     """
@@ -72,7 +72,7 @@ def _beside(path: str) -> str:
 
 
 def _made(plan: AnyPlan, here: str) -> str:
-    """When a plan was read, and of which service, where that is another one than this."""
+    """Return the time when a plan was read, and the service where that is another one."""
     origin = plan.origin
     if origin is None or origin.captured_at is None or origin.service is None:
         return ''
@@ -102,7 +102,7 @@ class _RunCommand(_OfPlan):
             )
 
     def output(self, outcome: Outcome) -> Output:
-        """How all trees have ended; the exit status follows from it."""
+        """Return the ends of all trees; the exit status follows from them."""
         from placementclient.render import runs
 
         self.exit_status = outcome.exit_status

@@ -40,7 +40,7 @@ class _Trees(DocumentCommand):
     auth_required = False
 
     def style(self) -> Style:
-        """What the output can show."""
+        """The abilities of the output."""
         from placementclient.render.style import Style
 
         terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'

@@ -1,1 +1,1 @@
-"""What an audit looks for: a small function for each fault, and the list of all checks."""
+"""The checks of an audit: a small function for each fault, and the list of all."""

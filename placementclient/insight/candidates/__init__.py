@@ -1,1 +1,1 @@
-"""Why a request has candidates or none, and what would be enough."""
+"""Candidates of a request, and the changes that would give it some."""

@@ -19,7 +19,7 @@ Possible = Callable[[frozenset[T]], bool]
 
 
 class Steps:
-    """How many sets may still be tried.
+    """The number of sets that may still be tried.
 
     :ivar is_cut: whether more would have been tried
     """
@@ -29,7 +29,7 @@ class Steps:
         self.is_cut = False
 
     def take(self) -> bool:
-        """Whether one more may be tried, which then counts."""
+        """Return whether one more may be tried, which then counts."""
         self._left -= 1
         self.is_cut = self.is_cut or self._left < 0
         return not self.is_cut

@@ -1,4 +1,4 @@
-"""Why there are no candidates for a request, and what would be enough.
+"""The reasons for a request without candidates, and the changes that would be enough.
 
 The answers are worked out on what is known of the providers. Where the service can be asked, what
 is said to be enough is asked of it.
@@ -65,7 +65,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why there are no candidates; or that there are some.
+    """The reasons why there are no candidates; or that there are some.
 
     :param offer: what there is for the request as it stands; no trees, where it cannot be met
     :param trees: how many trees there are
@@ -88,7 +88,7 @@ class Explanation:
 
     @property
     def is_met(self) -> bool:
-        """Whether there are candidates."""
+        """Return whether there are candidates."""
         return self.offer.trees > 0
 
 
@@ -154,7 +154,7 @@ class _RequestDiagnosis:
         )
 
     def _granted(self, kept: frozenset[Requirement]) -> bool:
-        """Whether the service has candidates for these, where it can be asked that."""
+        """Return whether the service has candidates for these, where it can be asked that."""
         relaxed = restricted(self._request, [each for each in self._wanted if each in kept])
         offer = self._ask(relaxed) if self._ask and relaxed else None
         return self._matcher.possible(kept) if offer is None else offer.trees > 0
@@ -162,7 +162,7 @@ class _RequestDiagnosis:
     def _nearest(
         self, hosts: int, relieved: Collection[str] = ()
     ) -> dict[str, frozenset[Requirement]]:
-        """What the trees lack that lack the least, the nearest first.
+        """Return the shortages of the trees that lack the least, the nearest first.
 
         :param relieved: those that come before others that lack as much
         """
@@ -204,7 +204,7 @@ class _RequestDiagnosis:
         return self._all
 
     def _greedily_lacking(self, root: str, rest: Sequence[Requirement]) -> frozenset[Requirement]:
-        """What a tree has to be spared of these, if it satisfies the first ones that it can."""
+        """Return the requirements that a tree lacks, if it satisfies the first ones that it can."""
         kept: list[Requirement] = []
         for each in rest:
             if self._matcher.satisfies(root, frozenset([*kept, each])):
@@ -262,7 +262,7 @@ class _RequestDiagnosis:
         lowered: Mapping[Requirement, int],
         kept: frozenset[Requirement],
     ) -> Relaxation | None:
-        """What there is for a relaxed request: of the service, where it can be asked."""
+        """Return the candidates of a relaxed request: of the service, where it can be asked."""
         order = [*self._wanted, *(replace(each, amount=n) for each, n in lowered.items())]
         relaxed = restricted(self._request, [each for each in order if each in kept])
         if relaxed is None:

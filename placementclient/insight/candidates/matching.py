@@ -1,4 +1,4 @@
-"""Which trees satisfy some requirements, going by which providers satisfy each of them.
+"""The trees that satisfy some requirements, by the providers that satisfy each of them.
 
 Placement's own rules: a group with a suffix is served by one provider, the group without one by
 any providers of the tree, which have the required traits between them; an aggregate of the root
@@ -56,7 +56,7 @@ class Matcher:
         }
 
     def who(self, requirement: Requirement) -> frozenset[str]:
-        """Who satisfies a requirement of single providers; of what is forbidden, who has it."""
+        """Return the providers of a requirement; of a forbidden one, those that have it."""
         if requirement not in self._matches:
             asked = requirement.filter()
             assert asked is not None
@@ -64,7 +64,7 @@ class Matcher:
         return self._matches[requirement]
 
     def possible(self, kept: frozenset[Requirement]) -> bool:
-        """Whether any tree satisfies these."""
+        """Return whether any tree satisfies these."""
         return any(self.satisfies(root, kept) for root in self._plausible(kept))
 
     def satisfying(self, kept: frozenset[Requirement]) -> set[str]:
@@ -83,7 +83,7 @@ class Matcher:
         return frozenset.intersection(*known) if known else self.trees
 
     def satisfies(self, root: str, kept: frozenset[Requirement]) -> bool:
-        """Whether a tree satisfies these; with other amounts, where they have others."""
+        """Return whether a tree satisfies these; with other amounts, where they have others."""
         search = self._search(root, kept)
         return search is not None and search.succeeds()
 
@@ -105,16 +105,16 @@ class Matcher:
         return [r for r in kept if r.kind is Kind.TRAIT and not r.group]
 
     def is_complete(self, kept: frozenset[Requirement]) -> bool:
-        """Whether all resources of the common group are still asked for."""
+        """Return whether all resources of the common group are still asked for."""
         asked = {r.value for r in kept if r.kind is Kind.RESOURCE and not r.group}
         return bool(asked) and len(asked) == len(self._common)
 
     def pool(self, root: str) -> Sequence[str]:
-        """Who can serve something for a tree."""
+        """Return the providers that can serve something for a tree."""
         return self._pool[root]
 
     def _suits(self, root: str, requirement: Requirement) -> bool:
-        """Whether a tree as a whole does not rule a requirement out."""
+        """Return whether a tree as a whole does not rule a requirement out."""
         if requirement.kind is Kind.ROOT_TRAIT:
             return root in self.who(requirement)
         if requirement.kind is Kind.NOT_ROOT_TRAIT:
@@ -157,7 +157,7 @@ class Matcher:
             yield _Slot('', fit, {})
 
     def _is_served(self, uuid: str, requirement: Requirement, root: str | None = None) -> bool:
-        """Whether a provider satisfies a requirement.
+        """Return whether a provider satisfies a requirement.
 
         :param root: that of the tree, for the common group, whose aggregates count too
         """
@@ -189,7 +189,7 @@ class _Matching:
         self._chosen: list[str] = []
 
     def succeeds(self) -> bool:
-        """Whether there is one."""
+        """Return whether there is one."""
         depth = len(self._chosen)
         if depth == len(self._slots):
             return self._is_shaped()
@@ -215,7 +215,7 @@ class _Matching:
         return {uuid: on for uuid, on in held.items() if on}
 
     def _has_room(self) -> bool:
-        """Whether the provider chosen last can serve all that it was chosen for."""
+        """Return whether the provider chosen last can serve all that it was chosen for."""
         last = self._chosen[-1]
         serving = [
             slot for slot, uuid in zip(self._slots, self._chosen, strict=False) if uuid == last
@@ -232,7 +232,7 @@ class _Matching:
         return True
 
     def _is_shaped(self) -> bool:
-        """Whether traits and subtrees are right, once everything is chosen."""
+        """Return whether traits and subtrees are right, once everything is chosen."""
         pairs = list(zip(self._slots, self._chosen, strict=True))
         if self._all_used:
             used = {uuid for slot, uuid in pairs if not slot.group}

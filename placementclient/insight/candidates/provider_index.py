@@ -13,7 +13,7 @@ from placementclient.model.snapshots import ProviderState
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What there is for a request for candidates.
+    """The candidates and summaries for a request.
 
     :param trees: on how many trees there are some
     :param is_cut: whether there may be more, as only so many candidates were asked for
@@ -36,7 +36,7 @@ class ProviderIndex(Protocol):
 
     @property
     def reach(self) -> Mapping[str, Collection[str]]:
-        """Which sharing providers serve each tree from outside, by the UUID of its root."""
+        """Return the sharing providers that serve each tree, by the UUID of its root."""
 
     def matching(self, asked: Filter) -> Collection[str]:
         """The UUIDs of the providers that a filter lets through."""

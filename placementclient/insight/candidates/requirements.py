@@ -10,7 +10,7 @@ from placementclient.model.requests import CandidateRequest, Filter
 
 
 class Kind(enum.Enum):
-    """What is required."""
+    """The kind of a requirement."""
 
     RESOURCE = 'resource'
     TRAIT = 'trait'
@@ -64,7 +64,7 @@ class Requirement:
         return f'{text} (group {self.group})' if self.group else text
 
     def filter(self) -> Filter | None:
-        """What single providers can be asked for; None for what is about several of them.
+        """Return the filter for single providers; None for a requirement about several of them.
 
         What is forbidden is asked for as if it were required: who has it is who is out.
         """

@@ -1,4 +1,4 @@
-"""What a tree lacks of a requirement, as facts."""
+"""The shortages of a tree for a requirement, as facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placementclient.model.snapshots import ProviderState
 
 
 class Reason(enum.Enum):
-    """What is missing."""
+    """The kind of thing that is missing."""
 
     INVENTORY = 'inventory'
     FREE = 'free'
@@ -38,7 +38,7 @@ _BY_KIND = {
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Why a tree does not satisfy a requirement.
+    """A reason why a tree does not satisfy a requirement.
 
     :param provider: the name of the one that comes nearest, for a resource
     :param amount: what that one has: free, or its limit, by the reason
@@ -58,7 +58,7 @@ def shortages(
     providers: Sequence[ProviderState],
     wanted: Sequence[Requirement] = (),
 ) -> Iterator[Shortage]:
-    """Why a tree does not satisfy a requirement.
+    """Return the reasons why a tree does not satisfy a requirement.
 
     :param joint: where it would, were it not for others: these together are too much
     :param providers: those that can serve the tree
@@ -81,7 +81,7 @@ def shortages(
 def _of_resource(
     requirement: Requirement, providers: Sequence[ProviderState], traits: Sequence[set[str]]
 ) -> Iterator[Shortage]:
-    """What the provider lacks that comes nearest."""
+    """Return the shortage of the provider that comes nearest."""
 
     def distance(pair: tuple[ProviderState, list[tuple[Reason, int]]]) -> tuple[int, int, int, str]:
         state, short = pair

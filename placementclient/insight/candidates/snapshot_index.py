@@ -10,7 +10,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 class SnapshotIndex:
-    """What can be asked about the providers of a snapshot."""
+    """An index of the providers of a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._states = snapshot.providers

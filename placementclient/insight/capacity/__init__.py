@@ -1,1 +1,1 @@
-"""How much there is, how much is used, and how many servers of a shape still fit."""
+"""Capacity, usage, and the number of servers of a shape that still fit."""

@@ -19,7 +19,7 @@ EFFORT = 60.0
 
 
 class Use(NamedTuple):
-    """What a choice takes of something.
+    """The amount that a choice takes of something.
 
     :param stock: what of
     :param most: how much of it one server may take in all of its parts; ``None``: as much as is
@@ -31,7 +31,7 @@ class Use(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What one part of a server can come from.
+    """A source for one part of a server.
 
     :param provider: its UUID, or whatever stands for several that are alike
     :param traits: which of the traits that the parts must have between them, by number
@@ -43,7 +43,7 @@ class Choice(NamedTuple):
 
 
 class SiteDemand(NamedTuple):
-    """What the servers at one site can be made of.
+    """The choices of the servers at one site.
 
     :param limit: the most that can be there
     :param choices: by the label of the part
@@ -54,7 +54,7 @@ class SiteDemand(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What the parts of a server owe each other.
+    """The conditions between the parts of a server.
 
     :param apart: the labels of parts that come from different providers
     :param covering: the labels of those that have the traits between them
@@ -67,7 +67,7 @@ class Rules(NamedTuple):
 
 
 def most(demands: Sequence[SiteDemand], stock: Mapping[tuple[str, str], int], rules: Rules) -> int:
-    """How many servers fit on all sites together.
+    """Return how many servers fit on all sites together.
 
     :param stock: how much there is of what the choices use
     :raises errors.PlacementError: if OR-tools is not installed, or has no answer in time

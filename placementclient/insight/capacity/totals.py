@@ -1,4 +1,4 @@
-"""How much there is, how much is used, and what could still be granted."""
+"""Capacity, usage, and the room that could still be granted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = '(all)'
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What some providers have of a class.
+    """The amounts of a class that some providers have.
 
     :param capacity: what can be allocated in all
     :param free: what can still be allocated; a provider that is over its capacity has nothing, and
@@ -61,7 +61,7 @@ class TotalsLine:
 
 
 def slots(state: ProviderState, resource_class: str, amount: int) -> int:
-    """How many allocations of an amount a provider still grants."""
+    """Return how many allocations of an amount a provider still grants."""
     inventory = state.inventories.get(resource_class)
     if inventory is None or not inventory.admits(amount):
         return 0

@@ -1,4 +1,4 @@
-"""What a rule expects of hosts or providers, and where it is not so."""
+"""The expectations of a rule about hosts or providers, and the places where they fail."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Comparison:
         return f'{self.sign} {self.number:g}{self.unit and f" {self.unit}"}'
 
     def holds(self, found: float) -> bool:
-        """Whether a number is as it is expected."""
+        """Return whether a number is as it is expected."""
         return _OPERATORS[self.sign](found, self.number)
 
     @classmethod
@@ -97,7 +97,7 @@ class Comparison:
 
 
 class Expectation(Protocol):
-    """What is expected of all that a rule selects."""
+    """An expectation about everything that a rule selects."""
 
     def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         """Return each place where it is not so."""

@@ -1,1 +1,1 @@
-"""What a plan is: operations, state changes, and the invariants that every plan keeps."""
+"""Plans: operations, state changes, and the invariants that every plan keeps."""

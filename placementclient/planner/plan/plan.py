@@ -30,7 +30,7 @@ from placementclient.planner.spec.values import Spec
 
 
 class Label(enum.StrEnum):
-    """Why a row goes where it goes."""
+    """The reason why a row goes to its place."""
 
     MAPPED = 'mapped'
     FORCED = 'forced'
@@ -119,7 +119,7 @@ class TreePlan:
         return (change for change in self.providers if change.is_created)
 
     def operations(self) -> tuple[Operation, ...]:
-        """What leads from before to after, in the order of execution.
+        """Return the operations from before to after, in the order of execution.
 
         Children are made empty, and get their traits and aggregates. Then all inventories and
         allocations move at once. Traits that are taken off a provider go last, so that at no
@@ -139,7 +139,7 @@ class TreePlan:
         )
 
     def inverse(self) -> tuple[Operation, ...]:
-        """What leads from after to before, in the order of execution."""
+        """Return the operations from after to before, in the order of execution."""
         created = {change.uuid for change in self.created()}
         return tuple(
             inverse

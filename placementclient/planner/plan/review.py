@@ -11,7 +11,7 @@ from placementclient.planner.plan.plan import Label, Notice, PlannedRow, TreePla
 
 
 def differences(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
-    """What a new plan would do that nobody has agreed to; each a sentence without its full stop.
+    """Return the effects of a new plan that nobody has agreed to, as sentences.
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
     """
@@ -56,7 +56,7 @@ def _rows(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
 
 
 def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
-    """What becomes of the classes that a plan changes, by provider and class; ``None``: nothing.
+    """Return the classes that a plan changes, by provider and class; ``None``: it goes.
 
     Providers go by their names: a child may have been made by somebody else. Of a provider of
     another tree only the growth counts, as other trees' plans change it too.
@@ -93,7 +93,7 @@ def _holding(row: PlannedRow) -> tuple[str, str, str]:
 
 
 def _places(tree: TreePlan) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
-    """Where each consumer gets what it has of a class on a provider: providers and classes."""
+    """Return the targets of each consumer's holdings: providers and classes."""
     result: dict[tuple[str, str, str], set[tuple[str, str]]] = {}
     for row in tree.rows:
         place = (row.to_provider or '', row.to_resource_class)
@@ -102,7 +102,8 @@ def _places(tree: TreePlan) -> dict[tuple[str, str, str], set[tuple[str, str]]]:
 
 
 def _covers(known: Notice, warning: Notice) -> bool:
-    """Whether a warning says no more than one that is known; lists of consumers may be shorter."""
+    """Return whether a warning says no more than one that is known; lists of consumers may be
+    shorter."""
     return known.kind == warning.kind and all(
         set(fact) <= set(known.facts.get(name, ()))
         if isinstance(fact, list | tuple)

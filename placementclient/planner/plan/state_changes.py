@@ -1,4 +1,4 @@
-"""What a plan changes: providers and consumers, before and after."""
+"""The changes of a plan: providers and consumers, before and after."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from placementclient.model.inventories import Inventory
 
 @dataclass(frozen=True, slots=True)
 class ProviderContent:
-    """What a provider has, who uses it left aside.
+    """The content of a provider without its consumers.
 
     :param generation: the one that was read; ``None`` where it is not known, as for a state that
         is still to come: generations are never predicted
@@ -45,12 +45,12 @@ class ProviderChange:
 
     @property
     def is_created(self) -> bool:
-        """Whether the plan makes this provider."""
+        """Return whether the plan makes this provider."""
         return self.before is None
 
     @property
     def content_before(self) -> ProviderContent:
-        """What it has before: nothing, if it is to be created."""
+        """The content before: nothing, if the provider is to be created."""
         return self.before if self.before is not None else _NOTHING
 
     @property

@@ -28,14 +28,14 @@ T = TypeVar('T')
 
 
 class PlanOptions(msgspec.Struct, frozen=True):
-    """How it was planned."""
+    """The options of the planning."""
 
     allow_inferred: bool
     skip_infeasible: bool
 
 
 class PlanHeader(msgspec.Struct, Generic[S], frozen=True, omit_defaults=True, kw_only=True):
-    """What precedes the trees."""
+    """The members before the trees."""
 
     format: Literal['placementclient/reshape-plan']
     version: Literal[1]
@@ -67,7 +67,7 @@ def encode(plan: Plan) -> Iterator[bytes]:
 
 @uncollected()
 def decode(content: bytes, path: str) -> Plan:
-    """What :func:`encode` wrote, or any other JSON of the same content.
+    """Decode the output of :func:`encode`, or any other JSON of the same content.
 
     :param path: the file that the content came from, for the error
     :raises errors.BadFile: if it is something else, or was edited
@@ -90,7 +90,7 @@ def decode(content: bytes, path: str) -> Plan:
 
 
 def identity(plan: Plan) -> str:
-    """What tells a plan from every other: the digest that its file has, or would have."""
+    """Return the digest that tells a plan from every other."""
     return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
 
 
@@ -134,7 +134,7 @@ def _is_whole(content: bytes, digest: str, plan: Plan) -> bool:
 
 
 def _lines_of_before(content: bytes) -> Iterator[bytes]:
-    """What the digest was made of when the inverse was stored too and the keys were sorted."""
+    """Return the text of the digest when the inverse was stored too and keys were sorted."""
     members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
     trees = msgspec.json.decode(members.pop('trees'), type=list[msgspec.Raw])
     del members['digest']

@@ -19,7 +19,7 @@ Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
 
 
 class SelectionRecord(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Which trees to work on: those that meet every condition that is given."""
+    """The trees to work on: those that meet every condition that is given."""
 
     name: tuple[Name, ...] = ()
     uuid: tuple[Name, ...] = ()

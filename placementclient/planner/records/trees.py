@@ -68,7 +68,7 @@ _USAGES: msgspec.json.Decoder[Resources] = msgspec.json.Decoder(Resources)
 
 
 class _Once(dict[K, V]):
-    """What was made of each key, which is made once."""
+    """The values made of keys, each made once."""
 
     def __init__(self, make: Callable[[K], V]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What nothing else decides: exact integer programming with OR-tools' CP-SAT."""
+"""Exact integer programming with OR-tools' CP-SAT, for problems that nothing else decides."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Budget:
 
 
 class _Share(NamedTuple):
-    """What of an item that may be divided goes to an option: variables for how much, and if any."""
+    """The part of a divisible item that goes to an option: variables for its amount."""
 
     amount: Any
     used: Any

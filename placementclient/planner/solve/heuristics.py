@@ -58,7 +58,7 @@ def _by_weight(problem: Problem) -> list[int]:
 
 
 def _weight(problem: Problem, group: int) -> float:
-    """How much of the place that suits it best an item takes."""
+    """Return how much of the place that suits it best an item takes."""
     return min(
         max(amount / max(problem.bins[where].free, 1) for where, amount, _, _ in demands)
         for demands in problem.groups[group].item.options
@@ -166,7 +166,7 @@ class _PartialSolution:
             users.sort()
 
     def can_change(self, index: int, option: int) -> bool:
-        """Whether some item of a group that goes elsewhere could take this option."""
+        """Return whether some item of a group that goes elsewhere could take this option."""
         return any(self._fits_after(index, option, used) for used in self._used[index])
 
     def _occupy(self, index: int, item: ItemPlacement) -> None:
@@ -203,7 +203,7 @@ class _PartialSolution:
                     yield other, used
 
     def _moves_away(self, index: int, used: int, wanted: Sequence[Demand]) -> bool:
-        """Whether a whole item can take another option, and what is wanted then has room."""
+        """Return whether a whole item can take another option, and what is wanted then has room."""
         options = self._options(index)
         self._add(options[used], 1)
         moves = False

@@ -7,7 +7,8 @@ from placementclient.planner.solve.problem import Decision, ItemGroup, ItemPlace
 
 
 def applies(problem: Problem) -> bool:
-    """Whether all items are whole, of one class, of one size, and independent of each other."""
+    """Return whether all items are whole, of one class, of one size, and independent of each
+    other."""
     sizes = {
         demand.amount
         for group in problem.groups

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Demand(NamedTuple):
-    """What an option demands of a bin.
+    """The demand of an option on a bin.
 
     :param bin: its index
     :param amount: in units of its class
@@ -51,11 +51,11 @@ class Bin:
     step_size: int
 
     def admits(self, amount: int) -> bool:
-        """Whether one allocation may have this amount, as far as the units go."""
+        """Return whether one allocation may have this amount, as far as the units go."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
     def takes(self, demand: Demand) -> bool:
-        """Whether the units admit a demand of an item that is the only one of its owner."""
+        """Return whether the units admit a demand of an item that is the only one of its owner."""
         return demand.stays or self.admits(demand.amount + demand.held)
 
     def largest_part(self, most: int, held: int) -> int:
@@ -66,7 +66,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Item:
-    """What has to be placed: as a whole by one option, or divided over several.
+    """An amount to place: as a whole by one option, or divided over several.
 
     :param options: the demands of each option, in the order of preference; whether an option is to
         stay, its first demand says
@@ -85,7 +85,7 @@ class Item:
 
     @property
     def size(self) -> int:
-        """How much of an item that may be divided there is."""
+        """Return how much of an item that may be divided there is."""
         return self.options[0][0].amount
 
 
@@ -137,7 +137,7 @@ class Problem:
 
 @dataclass(slots=True)
 class Decision:
-    """How a problem is solved, and what else would have been possible.
+    """The solution of a problem, and the other possibilities.
 
     :param placements: of each group, one for each of its items
     :param possible: of each group, the options that some solution uses
@@ -160,7 +160,7 @@ class Decision:
                     self.fixed[index] = False
 
     def is_open(self, problem: Problem) -> bool:
-        """Whether something is neither known to be possible nor proved not to be."""
+        """Return whether something is neither known to be possible nor proved not to be."""
         return any(
             len(possible) < len(group.item.options) or (group.item.divisible and fixed)
             for group, possible, fixed in zip(

@@ -1,4 +1,4 @@
-"""Who goes where, exactly: what is impossible, what is forced, what is open.
+"""The exact search: impossible, forced, and open rows.
 
 What has one possible option is placed first. What is left falls into parts that have nothing in
 common; of each, items of one size are a flow, and :mod:`.heuristics` decides what people meet every
@@ -33,7 +33,7 @@ CORE_TIMEOUT = 5.0
 
 
 class SearchVerdict(enum.Enum):
-    """What else can be said of a problem than how it is solved."""
+    """The result of a search beside a solution."""
 
     IMPOSSIBLE = 'impossible'
     UNDETERMINED = 'undetermined'
@@ -41,7 +41,7 @@ class SearchVerdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ItemDecision:
-    """What is known of one item.
+    """The knowledge about one item.
 
     :param placement: the amounts by option
     :param possible: every option that some solution is known to use, in the order of preference
@@ -173,7 +173,7 @@ class _Search:
         return [demand.bin for demand in demands]
 
     def _may(self, item: Item, option: Sequence[Demand]) -> bool:
-        """Whether an option is possible as far as this item alone goes."""
+        """Return whether an option is possible as far as this item alone goes."""
         if item.divisible and not self._fits(option):
             ((where, size, held, _),) = option
             bin_ = self._bins[where]

@@ -1,4 +1,4 @@
-"""What is known of who holds what: rows of a CSV, JSON or YAML file."""
+"""Known assignments: rows of a CSV, JSON or YAML file."""
 
 from __future__ import annotations
 

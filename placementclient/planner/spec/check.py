@@ -38,7 +38,7 @@ def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator
 
 
 def is_known(name: str) -> bool:
-    """Whether a name is one of the standard resource classes or traits."""
+    """Return whether a name is one of the standard resource classes or traits."""
     return name in STANDARDS or name in os_traits.get_traits()
 
 
@@ -143,8 +143,7 @@ def _additions(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:
 
 
 class _Hints:
-    """What providers were probably meant, for the first unknown names: of a large cloud each costs
-    a tenth of a second."""
+    """Suggestions for the first unknown names: in a large cloud each costs a tenth of a second."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._names = [state.name for state in snapshot.providers.values()]

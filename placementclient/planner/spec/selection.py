@@ -38,7 +38,7 @@ def faults(
 
 
 def _is_part(snapshot: Snapshot, trees: Collection[str]) -> bool:
-    """Whether a snapshot has nothing but some trees, and what shares with them."""
+    """Return whether a snapshot has nothing but some trees, and what shares with them."""
     states = map(snapshot.find, trees)
     asked = {state.provider.root_uuid for state in states if state is not None}
     return all(root.uuid in asked or SHARING_TRAIT in root.traits for root in snapshot.roots())
@@ -123,5 +123,5 @@ def _name(root: Provider | None) -> str:
 
 
 def _is_like(uuid: str, other: str) -> bool:
-    """Whether UUIDs agree at their beginning or at their end, which people get right."""
+    """Return whether UUIDs agree at their beginning or at their end, which people get right."""
     return uuid[:8] == other[:8] or uuid[-12:] == other[-12:]

@@ -1,4 +1,4 @@
-"""What a specification says, as values: moves, providers, additions, and which trees."""
+"""The values of a specification: moves, providers, additions, selection of trees."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACEHOLDER = re.compile(r'\{(\w*)\}')
 
 @dataclass(frozen=True, slots=True)
 class TreeSelection:
-    """Which trees to work on: those that meet every condition that is given.
+    """The trees to work on: those that meet every condition that is given.
 
     :param names: patterns; the root's name matches one of them
     :param uuids: the root has one of them
@@ -74,11 +74,11 @@ class Move:
 
     @property
     def moves_anything(self) -> bool:
-        """Whether it names a class or a trait."""
+        """Return whether it names a class or a trait."""
         return bool(self.resources or self.traits)
 
     def name_at_target(self, resource_class: str) -> str:
-        """What a class of the source is called on the target."""
+        """Return the name of a class of the source on the target."""
         return self.renamed.get(resource_class, resource_class)
 
 
@@ -129,7 +129,7 @@ class Spec:
 
     @functools.cached_property
     def index(self) -> SpecIndex:
-        """What it says of which providers; made once."""
+        """The entries by the providers that they are about; made once."""
         return SpecIndex(self)
 
     @functools.cached_property
@@ -147,12 +147,12 @@ def filled(template: str, **names: str) -> str:
 
 
 def has_placeholder(template: str) -> bool:
-    """Whether a text has a placeholder to fill."""
+    """Return whether a text has a placeholder to fill."""
     return PLACEHOLDER.search(template) is not None
 
 
 class TreeScope(NamedTuple):
-    """What of a specification is about one tree, as indexes into its lists, in their order."""
+    """The parts of a specification about one tree, as indexes into its lists, in order."""
 
     moves: tuple[int, ...]
     providers: tuple[int, ...]
@@ -183,7 +183,7 @@ class SpecIndex:
         self._additions = _Entries(spec.additions)
 
     def scope(self, root: str, names: Collection[str]) -> TreeScope:
-        """What is about one tree.
+        """Return the parts about one tree.
 
         :param root: the name of its root
         :param names: names and UUIDs of all its providers
@@ -245,12 +245,12 @@ class _Entries:
 
 
 def _readings(name_or_uuid: str) -> set[str]:
-    """What a text may mean: a name, or a UUID in capitals."""
+    """Return the meanings of a text: a name, or a UUID in capitals."""
     return {name_or_uuid, normalized(name_or_uuid)}
 
 
 class SpecNames:
-    """What a specification names, and so allows to change.
+    """The names in a specification, which it so allows to change.
 
     :ivar renamed: the name of each class that moves, at its source and at its target
     :ivar moved: these names

@@ -1,4 +1,4 @@
-"""What consumers get that Placement never had, and lose again on the way back."""
+"""Additions: allocations that Placement never had, removed on the way back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from placementclient.planner.target.target_state import TargetState, Where
 
 
 def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Cause]:
-    """Why the service would refuse the additions: it judges capacity, and all that is written."""
+    """Return the reasons of the service against the additions: capacity, and all it writes."""
     tree = target_state.root.name
     needs: dict[Where, int] = {}
     for consumer_uuid in {**target_state.added, **target_state.removed}:
@@ -44,7 +44,7 @@ def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Ca
 def _kept(
     overlay: SnapshotOverlay, target_state: TargetState, consumer: Consumer
 ) -> Iterator[Cause]:
-    """What a consumer keeps of which nothing may move; of others, the search sees to it."""
+    """Return the holdings of a consumer of which nothing may move."""
     held = {
         Where(provider_uuid, name): amount
         for provider_uuid, resources in consumer.allocations.items()
@@ -73,7 +73,7 @@ def _may_differ(
     where: Where,
     held: Mapping[Where, int],
 ) -> bool:
-    """Whether an order of several trees may make right what a consumer has at a place.
+    """Return whether an order of several trees may make right what a consumer has at a place.
 
     :param root_uuid: of the tree in which the consumer is written
     :param held: all that it holds

@@ -1,4 +1,4 @@
-"""Who goes where in one tree: what its consumers hold becomes items, its inventories bins."""
+"""The assignment problem of one tree: holdings become items, inventories become bins."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Transfer(NamedTuple):
 
 @dataclass(slots=True)
 class Assignment:
-    """Where everything of a tree goes.
+    """The place of everything in a tree.
 
     :param rows: labelled, by source, consumer and class
     :param transfers: of each row, whence and whither
@@ -173,7 +173,7 @@ class AssignmentProblem:
                     )
 
     def static(self, where: Where) -> int:
-        """What is used at a place by those that stay out of it, in units of the class."""
+        """Return the usage of a place by consumers that stay out of it, in units of the class."""
         state = self._overlay.state(where.provider_uuid)
         if state is None:
             return 0
@@ -199,7 +199,7 @@ class AssignmentProblem:
         return number
 
     def held(self, consumer: Consumer, where: Where) -> int:
-        """What a consumer has at a place and keeps there, in units of the class."""
+        """Return the amount that a consumer keeps at a place, in units of the class."""
         held = consumer.amount(*where)
         if where in self._target_state.limited:
             return held - self._target_state.limited[where].get(consumer.uuid, 0)
@@ -208,7 +208,7 @@ class AssignmentProblem:
     def _amounts(
         self, consumer: Consumer, source: TargetProvider, names: Sequence[str]
     ) -> dict[str, int]:
-        """What a consumer holds on a source that may move, by class."""
+        """Return the holdings of a consumer on a source that may move, by class."""
         held = consumer.allocations.get(source.uuid, {})
         amounts = {name: held[name] for name in names if held.get(name)}
         for name in amounts:
@@ -220,8 +220,8 @@ class AssignmentProblem:
     def _open_choices(
         self, source: TargetProvider, names: tuple[str, ...]
     ) -> tuple[tuple[Place, ...], ...]:
-        """How all of some classes can go to one provider, under any name that they have there,
-        where no row says it.
+        """Return the options for some classes that go to one provider together, under any name
+        there, where no row decides it.
         """
         if not names:
             return ()
@@ -271,7 +271,7 @@ class AssignmentProblem:
         return Item(tuple(options), consumer_item.divisible)
 
     def _tolerated(self, where: Where) -> int:
-        """What stays on a source may stay over-committed, no more than it was: units of it."""
+        """Return the over-commitment that may stay on a source, in units of the class."""
         if where not in self._target_state.places:
             return 0
         if where in self._target_state.overcommitted:
@@ -283,7 +283,7 @@ class AssignmentProblem:
         return max(0, usage - before.inventories[where.resource_class].capacity)
 
     def _refused(self, own: Sequence[int]) -> Iterator[infeasibility.Cause]:
-        """What a consumer keeps against the units: the service refuses to write it again."""
+        """Return the holdings against the units: the service refuses to write them again."""
         tree = self._target_state.root.name
         consumer = self.consumer_items[own[0]].consumer
         root = self.consumer_items[own[0]].source.root_provider_uuid
@@ -322,8 +322,8 @@ class AssignmentProblem:
         *,
         is_written: bool,
     ) -> None:
-        """Where a consumer keeps what the units refuse, nothing of it moves, unless what comes to
-        it makes that right.
+        """Let nothing move of a consumer that keeps an amount against the units, unless its new
+        amounts make that right.
 
         :param is_written: whether it is written even if nothing of it moves
         """
@@ -395,7 +395,7 @@ class AssignmentProblem:
             self._add_up(items, own)
 
     def _may_stay(self, item: Item) -> bool:
-        """Whether what stays of an item stays within the units, even if they are judged."""
+        """Return whether what stays of an item stays within the units, even if they are judged."""
         return all(
             self.bins[demand.bin].admits(demand.amount + demand.held)
             for option in item.options

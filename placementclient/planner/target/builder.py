@@ -63,7 +63,7 @@ class _Builder:
         self._providers.put_parents_first()
 
     def _state_providers(self) -> None:
-        """What the specification says of providers by name, whether anything moves there or not."""
+        """Apply the entries about providers by name, with moves to them or without."""
         for name in self._providers.entries:
             if not has_placeholder(name):
                 self._providers.provide(name)
@@ -83,7 +83,7 @@ class _Builder:
             self._lead(index, source, taken)
 
     def _explicit(self, moves: list[tuple[int, ProviderState]]) -> dict[Where, int]:
-        """What moves with a figure take of each source and class; ``all`` is what they leave."""
+        """Return the amounts that moves with a figure take of each source and class."""
         taken: dict[Where, int] = {}
         for index, source in moves:
             for name, amount in self._spec.moves[index].resources.items():
@@ -167,12 +167,12 @@ class _Builder:
 
 
 def _rest(inventory: Inventory, where: Where, taken: dict[Where, int]) -> int:
-    """What the moves with a figure leave of a class; whoever asks first takes it."""
+    """Return the amount of a class that moves with a figure leave; the first to ask takes it."""
     amount = max(inventory.total - taken[where], 0)
     taken[where] += amount
     return amount
 
 
 def _keys(move: int, *keys: str) -> tuple[str | int, ...]:
-    """What leads to a part of a move in the specification."""
+    """Return the way to a part of a move in the specification."""
     return 'moves', move, *keys

@@ -99,7 +99,7 @@ def _give_to_targets(target_state: TargetState, moved: Mapping[Where, Inventory]
 
 
 def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int) -> None:
-    """What a target is stated to reserve, its sources need not reserve any more.
+    """Let sources reserve no more than their targets leave them to.
 
     :param amount: units that the target reserves more than it did
     """
@@ -113,7 +113,7 @@ def _release(target_state: TargetState, flows: list[InventoryFlow], amount: int)
 
 
 def _state_rest(target_state: TargetState) -> Iterator[Cause]:
-    """What the specification says of inventories that nothing is moved into."""
+    """Apply the stated inventories that nothing is moved into."""
     for target in target_state.providers.values():
         before = target.before.inventories if target.before else {}
         for name, stated in target.stated.items():

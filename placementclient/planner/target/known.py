@@ -1,4 +1,4 @@
-"""What is known of who goes where: assignment rows, matched with what the consumers hold."""
+"""Known assignments of a tree: rows, matched with the holdings of consumers."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class KnownAssignments:
     def faults(
         self, overlay: SnapshotOverlay, *, partial: bool, left_out: Sequence[str] = ()
     ) -> Iterator[errors.BadFile]:
-        """What is wrong with the rows that were of no use in any tree.
+        """Return the faults of rows that were of no use in any tree.
 
         :param partial: whether only some of the trees that the specification selects are planned,
             so that rows may be about others
@@ -211,7 +211,7 @@ def _not_a_target(row: AssignmentRow, targets: Iterable[str]) -> str:
 
 
 def _parts(uuid: str) -> tuple[str, str]:
-    """What a person gets right of a UUID, at its beginning or at its end."""
+    """Return the parts of a UUID that people get right: its beginning and its end."""
     return uuid[:8], uuid[-12:]
 
 
@@ -250,6 +250,6 @@ def rows_by_key(tree: TreePlan, *, backwards: bool) -> dict[HoldingKey, list[Pla
 
 
 def held(overlay: SnapshotOverlay, key: HoldingKey) -> int:
-    """How much that is now, in units of the class; 0 too where the consumer is gone."""
+    """Return how much that is now, in units of the class; 0 too where the consumer is gone."""
     consumer = overlay.snapshot.consumers.get(key.consumer_uuid)
     return consumer.amount(*key.where) if consumer else 0

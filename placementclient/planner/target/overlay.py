@@ -15,7 +15,7 @@ from placementclient.planner.target.target_state import TargetState
 
 
 class SnapshotOverlay:
-    """What there is when a tree's turn comes.
+    """The state of the cloud when a tree's turn comes.
 
     Trees are planned one after the other. For each, the providers and consumers are what those
     before it have made of them: it may change them too, and the service judges all that a consumer
@@ -105,7 +105,7 @@ class SnapshotOverlay:
         )
 
     def _is_judged_anew(self, provider_uuid: str, resources: Resources) -> bool:
-        """Whether plans change which of some amounts the units of a provider admit."""
+        """Return whether plans change which of some amounts the units of a provider admit."""
         before = self.snapshot.providers[provider_uuid].inventories
         return _differ(before, self._states[provider_uuid].inventories, resources)
 
@@ -177,7 +177,7 @@ class SnapshotOverlay:
 def _differ(
     before: Mapping[str, Inventory], after: Mapping[str, Inventory], resources: Resources
 ) -> bool:
-    """Whether the units of two states of a provider admit different ones of some amounts."""
+    """Return whether the units of two states of a provider admit different ones of some amounts."""
     for name, amount in resources.items():
         was, now = before.get(name), after.get(name)
         if was and now and was.admits(amount) != now.admits(amount):

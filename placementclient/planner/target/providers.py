@@ -83,7 +83,7 @@ class TargetProviders:
                 self.indexes[key], self.entries[key] = index, entry
 
     def _is_of_tree(self, name: str, planned: Collection[str] | None) -> bool:
-        """Whether a provider may be in this tree, or is one that shares with it.
+        """Return whether a provider may be in this tree, or is one that shares with it.
 
         Planning again sees but one tree, not which providers are in the others.
         """
@@ -93,7 +93,7 @@ class TargetProviders:
         return there.uuid in self._members or SHARING_TRAIT in there.traits
 
     def _is_below_other(self, name: str, parents: Mapping[str, str]) -> bool:
-        """Whether a provider is to be made below one that another tree has.
+        """Return whether a provider is to be made below one that another tree has.
 
         :param parents: of the providers that no move leads to
         """
@@ -122,7 +122,8 @@ class TargetProviders:
         return there.uuid if there else name
 
     def _is_first(self, key: str, entry: ProviderSpec, *keys: str | int) -> bool:
-        """Whether no entry before is about the same provider, in another spelling; refuse it else.
+        """Return whether no entry before is about the same provider, in another spelling; refuse
+        it else.
 
         :param key: the provider's
         :param keys: what leads to the entry's name in the specification
@@ -211,7 +212,7 @@ class TargetProviders:
     def _entry(
         self, name: str, there: ProviderState | None, source: ProviderState | None
     ) -> ProviderSpec | None:
-        """What the specification says of a provider, by its UUID or its name."""
+        """Return the entry of the specification about a provider, by its UUID or its name."""
         key = there.uuid if there else name
         found = [self.entries[key]] if key in self.entries else []
         if source is not None:

@@ -1,4 +1,4 @@
-"""What a specification makes of one tree's providers: inventories, traits, and possible places.
+"""The state of one tree's providers by a specification: inventories, traits, places.
 
 Consumers come later, in :mod:`placementclient.planner.target.assignment`.
 """
@@ -24,7 +24,7 @@ class Where(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an amount may go: a provider, and a class at it.
+    """A place for an amount: a provider, and a class at it.
 
     :param provider: its name
     :param resource_class: what the class is called there
@@ -143,7 +143,7 @@ class TargetState:
     barred: dict[tuple[str, str], Cause] = field(default_factory=dict)
 
     def may_move(self, where: Where, consumer_uuid: str) -> bool:
-        """Whether something that a consumer has at a place may move."""
+        """Return whether something that a consumer has at a place may move."""
         if where in self.limited:
             return bool(self.limited[where].get(consumer_uuid))
         return where in self.places
@@ -165,7 +165,7 @@ class TargetState:
 
 
 def content_of(state: ProviderState) -> ProviderContent:
-    """What a provider has, as a plan holds it."""
+    """Return the content of a provider, as a plan holds it."""
     return ProviderContent(
         state.provider.generation, state.inventories, state.traits, state.aggregates
     )

@@ -1,4 +1,4 @@
-"""What a tree that was applied shall be on the way back, and who goes where."""
+"""The way back of a tree that was applied: its target, and the known rows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _Layout:
         self.causes.append(BAD_ROW(self._tree.root_provider_name, reason))
 
     def _tolerate(self) -> None:
-        """What was over-committed before, and gets nothing back, may be so again."""
+        """Let a place be over-committed again, if it was before and gets nothing back."""
         reached = {
             place.where
             for places in self.target_state.places.values()
@@ -167,7 +167,7 @@ class _Layout:
     def _inventories(
         self, change: ProviderChange, state: ProviderState
     ) -> Iterator[tuple[str, Inventory]]:
-        """What the plan changed as it was before, all else as it is."""
+        """Return the inventories that the plan changed, as they were before."""
         before, after = change.content_before.inventories, change.after.inventories
         for name in sorted(before.keys() | after.keys() | state.inventories.keys()):
             was, planned, now = before.get(name), after.get(name), state.inventories.get(name)
@@ -247,7 +247,7 @@ class _Layout:
                     yield key, [KnownAmount(stays[0], now)]
 
     def _kept(self) -> dict[HoldingKey, int]:
-        """What the rows of the plan leave where it was."""
+        """Return the holdings that the rows of the plan leave in place."""
         uuids = {change.name: change.uuid for change in self._tree.providers}
         kept: dict[HoldingKey, int] = {}
         for row in self._tree.rows:

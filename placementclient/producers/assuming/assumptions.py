@@ -1,4 +1,4 @@
-"""What a file assumes: a list of changes to a snapshot, with the line and column of each."""
+"""A file of assumptions: changes to a snapshot, each with its line and column."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ Assumption = ProviderEdit | NewHosts | HostsGone | NewServers | AfterPlan
 
 
 class Sources(NamedTuple):
-    """What reads the files that an assumption names.
+    """The readers of files that an assumption names.
 
     :param plan: reads a plan, given its path
     """

@@ -13,7 +13,7 @@ from placementclient.planner.plan.plan import TreePlan
 
 
 class Sides(NamedTuple):
-    """What a plan changes of a tree, before and after."""
+    """The parts of a tree that a plan changes, before and after."""
 
     before: Snapshot
     after: Snapshot

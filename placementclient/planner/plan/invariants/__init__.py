@@ -99,7 +99,7 @@ def _faults_of_roots(plan: Plan) -> Iterator[str]:
 
 
 def _is_selected(tree: TreePlan, selection: TreeSelection) -> bool:
-    """Whether a tree meets the conditions, as far as the plan tells."""
+    """Return whether a tree meets the conditions, as far as the plan tells."""
     name, uuid = tree.root_provider_name, tree.root_provider_uuid
     patterns = selection.names
     if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):

@@ -87,7 +87,7 @@ def _added(
 
 
 def _is_addition(subject: Subject, change: ProviderChange, row: PlannedRow) -> bool:
-    """Whether an addition gives a consumer this amount of this provider."""
+    """Return whether an addition gives a consumer this amount of this provider."""
     root = subject.tree.root_provider_name
     return any(
         filled(addition.name, root=root) in (change.name, change.uuid)

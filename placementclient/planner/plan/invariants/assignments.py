@@ -47,7 +47,7 @@ def faults(plan: Plan, subjects: Iterable[Subject]) -> Iterator[str]:
 
 
 def _of_moves(subject: Subject, consumer_uuid: str) -> Iterator[_KnownHolding]:
-    """What the moves of the specification know of a consumer."""
+    """Return the amounts of a consumer that the moves of the specification know."""
     for move in subject.moves.values():
         for name, amount in move.consumers.get(consumer_uuid, {}).items():
             for source in subject.sources(move):

@@ -11,7 +11,7 @@ from placementclient.planner.plan.plan import InventoryMove
 
 
 class _Expected(NamedTuple):
-    """What the specification moves of one class from one source.
+    """The amount of one class that the specification moves from one source.
 
     :param amount: ``None``: all, or what other moves leave
     :param is_exact: whether it names the source, which is no pattern
@@ -26,7 +26,7 @@ _Way = tuple[str, str, str, str]
 
 
 def faults(subject: Subject) -> Iterator[str]:
-    """What moves is what the specification moves; nothing of it is left out."""
+    """Hold the moves to those of the specification; nothing of it is left out."""
     if subject.backwards:
         # The way back is planned from what is there: it has rows, and no moves.
         return
@@ -48,7 +48,7 @@ def faults(subject: Subject) -> Iterator[str]:
 
 
 def _expected(subject: Subject) -> dict[_Way, list[_Expected]]:
-    """What the specification moves in this tree."""
+    """Return the moves of the specification in this tree."""
     result: dict[_Way, list[_Expected]] = {}
     for move in subject.moves.values():
         is_exact = not is_pattern(move.source)

@@ -56,7 +56,7 @@ class Subject:
                 self._entries.setdefault(uuid, []).append(entry)
 
     def entries_of(self, change: ProviderChange) -> Sequence[ProviderSpec]:
-        """What the specification says of a provider."""
+        """Return the entries of the specification about a provider."""
         return self._entries.get(change.uuid, ())
 
     def named(self, template: str, source: ProviderChange | None = None) -> str:
@@ -98,7 +98,7 @@ class Subject:
 
 
 def amounts_of(allocations: Allocations) -> Amounts:
-    """What a consumer holds, by provider and class."""
+    """Return the holdings of a consumer, by provider and class."""
     return {
         (provider_uuid, name): amount
         for provider_uuid, resources in allocations.items()
