@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from placementclient.insight.audit.texts import Explanation, explanation
 from placementclient.insight.audit.findings import Check
+from placementclient.insight.audit.texts import Explanation, explanation
 from placementclient.render.columns import Column, Columns, Output
 
 #: The headings of the fields after the first.
