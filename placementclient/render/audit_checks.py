@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from placementclient.insight.audit.findings import Check
 from placementclient.insight.audit.texts import Explanation, explanation
@@ -21,6 +22,10 @@ def _plain(text: str) -> str:
     return text.replace('``', '')
 
 
+def _field(name: str, check: Check) -> str:
+    return _plain(getattr(explanation(check.find), name))
+
+
 def _needs(check: Check) -> str:
     return ', '.join(f'--{name}' for name in check.needs)
 
@@ -30,10 +35,7 @@ _CHECK = Columns(
     Column('id'),
     Column('severity', lambda check: check.severity.value),
     Column('needs', lambda check: list(check.needs)),
-    *(
-        Column(name, lambda check, name=name: _plain(getattr(explanation(check.find), name)))
-        for name in Explanation._fields
-    ),
+    *(Column(name, partial(_field, name)) for name in Explanation._fields),
 )
 
 

@@ -96,7 +96,7 @@ def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[
     if not is_free or cloud.snapshot.consumers_on(root.uuid):
         return
     server = (cloud.servers or {}).get(node.instance_uuid or '')
-    evidence = {'holds': [], 'instance_uuid': node.instance_uuid}
+    evidence: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
     if server is None:
         reason = (
             'no server is known to be on it: if it is not one of Nova, put it in maintenance, or '

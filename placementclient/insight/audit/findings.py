@@ -52,13 +52,17 @@ class Fault:
 class Check:
     """One kind of fault.
 
-    :param looks_at: what it compares, a clause for the documentation
+    :param find: the function that finds it; its docstring is the text of the documentation, in the
+        form of :mod:`placementclient.insight.audit.texts`
+    :param needs: the lists of other services that it cannot do without, by the option for each
+    :param gap: says why the lists that are there are not enough; empty if they are
     """
 
     id: str
     severity: Severity
-    looks_at: str
     find: Callable[[Cloud], Iterable[Fault]]
+    needs: tuple[str, ...] = ()
+    gap: Callable[[Cloud], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

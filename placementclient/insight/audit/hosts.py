@@ -76,14 +76,14 @@ def inventory_drift(cloud: Cloud) -> Iterator[Fault]:
 
     The totals of a tree are compared with ``vcpus``, ``memory_mb`` and ``local_gb``, which know no
     ratio and include what is reserved. What is reserved is compared on hosts without any server:
-    there Nova counts nothing else as used. Nova's API tells no ratios, so they are not compared.
-    An inventory that is reserved as a whole is left alone: operators do so on purpose.
+    there Nova counts nothing else as used. Nova's API tells no ratios, so they are not compared. An
+    inventory that is reserved as a whole is left alone: operators do so on purpose.
 
     Why it matters: Placement promises more than the host has, or less.
 
-    Safe to fix: nova-compute overwrites what you set, so find the cause in its log first. Less
-    than what is in use makes the host over capacity. From compute API 2.88 on the list has no
-    amounts, and the check is left out.
+    Safe to fix: nova-compute overwrites what you set, so find the cause in its log first. Less than
+    what is in use makes the host over capacity. From compute API 2.88 on the list has no amounts,
+    and the check is left out.
 
     Look yourself: ``openstack --os-compute-api-version 2.87 hypervisor show HOST`` and ``openstack
     resource provider inventory list HOST``
@@ -122,6 +122,14 @@ def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) ->
         tree = cloud.topology.trees[cloud.root_of(root)]
         return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
     return any(name in state.inventories for state in cloud.topology.reached(root.uuid))
+
+
+def without_amounts(cloud: Cloud) -> str:
+    """Say why the hypervisors cannot be compared; empty if they can."""
+    known = cloud.answers.hypervisors
+    if not known or any(hypervisor.totals for hypervisor in known):
+        return ''
+    return 'the hypervisors have no amounts: list them at compute API 2.87 or below'
 
 
 def _drift(

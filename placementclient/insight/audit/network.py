@@ -19,9 +19,9 @@ _REBIND = (
 def port_resources(cloud: Cloud) -> Iterator[Fault]:
     """A port of a server asks for bandwidth or packets that the server does not hold.
 
-    The check adds up what all bound ports of a server ask for, and compares it with what the
-    server holds; and it looks for the provider that Neutron has noted for each port. Servers that
-    are under way are passed over, and those that hold nothing at all are ``without-allocations``.
+    The check adds up what all bound ports of a server ask for, and compares it with what the server
+    holds; and it looks for the provider that Neutron has noted for each port. Servers that are
+    under way are passed over, and those that hold nothing at all are ``without-allocations``.
 
     Why it matters: Placement promises the same bandwidth to others. It happens where a QoS policy
     with a minimum bandwidth or packet rate was set on a port that was in use.

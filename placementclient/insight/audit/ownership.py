@@ -25,10 +25,9 @@ def is_incomplete(consumer: Consumer) -> bool:
 def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
     """A consumer belongs to Placement's placeholder project or user.
 
-    It has its allocations from before consumers had owners (API 1.8, Ocata), and
-    ``placement-manage db online_data_migrations`` has given it
-    ``00000000-0000-0000-0000-000000000000``. Where ``[placement]incomplete_consumer_project_id``
-    is set to another ID, nothing is found.
+    It has its allocations from before consumers had owners (API 1.8, Ocata), and ``placement-manage
+    db online_data_migrations`` has given it ``00000000-0000-0000-0000-000000000000``. Where
+    ``[placement]incomplete_consumer_project_id`` is set to another ID, nothing is found.
 
     Why it matters: what it holds counts for no project, so quotas by usage and unified limits let
     its project have more.
