@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.nova import host_records
 
