@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from placementclient.insight.audit.findings import Check
-from placementclient.insight.audit.texts import Explanation, explanation
+from placementclient.insight.audit.texts import LABELS, Explanation
 from placementclient.render.columns import Column, Columns, Output
 
-#: The headings of the fields after the first.
-_HEADINGS = Explanation(
-    '', 'Why it matters', 'Is the fix safe?', 'How to look yourself', 'Example of the evidence'
-)
+#: What begins the paragraph of a field.
+_LABELS = {field: f'{label}: ' for label, field in LABELS.items()}
+_LITERAL = re.compile('``(.+?)``')
+#: The longest line of the page, in characters.
 _WIDTH = 100
-_INDENT = '  '
 
 
 def _plain(text: str) -> str:
-    return text.replace('``', '')
+    """A text without markup: commands are in quotes, and stand out so."""
+    return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)
 
 
 def _field(name: str, check: Check) -> str:
-    return _plain(getattr(explanation(check.find), name))
-
-
-def _needs(check: Check) -> str:
-    return ', '.join(f'--{name}' for name in check.needs)
+    text = getattr(check.text, name)
+    return text.strip('`') if name == 'example' else _plain(text)
 
 
 #: Items are checks.
@@ -39,43 +38,40 @@ _CHECK = Columns(
 )
 
 
+#: The names of the columns of :func:`rows`.
+COLUMNS = _CHECK.names
+
+
 def rows(checks: Iterable[Check]) -> Output:
     """The texts as data: a row for each check."""
     return _CHECK.rows(checks)
 
 
-def lines(check: Check, width: int) -> Iterator[str]:
+def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
     """The text about a check, for a terminal.
 
+    :param row: its cells by column
     :param width: the longest line, in characters
     """
-    text = explanation(check.find)
-    needs = f', needs {_needs(check)}' if check.needs else ''
-    yield f'{check.id} ({check.severity.value}{needs})'
-    for heading, paragraph in zip(_HEADINGS, text, strict=True):
-        yield ''
-        indent = _INDENT if heading else ''
-        if heading:
-            yield f'{heading}:'
-        yield from textwrap.wrap(
-            _plain(paragraph), width, initial_indent=indent, subsequent_indent=indent,
-            break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
+    needs = ', '.join((row['severity'], *(f'needs --{name}' for name in row['needs'])))
+    yield f'{row["id"]} ({needs})'
+    for name in Explanation._fields:
+        if row[name]:
+            yield ''
+            text = f'{_LABELS.get(name, "")}{row[name]}'
+            yield from textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def sections(checks: Iterable[Check]) -> Iterator[str]:
     """The section of the documentation about each check, as reStructuredText."""
     for check in checks:
-        text = explanation(check.find)
         needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
-        paragraph = [
-            f'*{check.severity.value.capitalize()}.*{needs} {text.finds}',
-            *(
-                f'**{heading}** {each}'
-                for heading, each in zip(_HEADINGS[1:], text[1:], strict=True)
-            ),
-        ]
-        yield '\n\n'.join((f'{check.id}\n{"-" * len(check.id)}', *map(_filled, paragraph)))
+        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.text.summary}']
+        for name, text in zip(Explanation._fields[1:], check.text[1:], strict=True):
+            if text:
+                label = _LABELS.get(name, '').strip()
+                paragraphs.append(f'**{label}** {text}' if label else text)
+        yield '\n\n'.join((f'{check.id}\n{"-" * len(check.id)}', *map(_filled, paragraphs)))
 
 
 def _literal(names: Iterable[str]) -> str:

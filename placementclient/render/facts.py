@@ -45,10 +45,15 @@ def text(value: Any) -> str:
     if value is None:
         return ''
     if isinstance(value, Mapping):
-        return ', '.join(f'{key} {_inner(item)}' for key, item in value.items())
+        return ', '.join(_fact(key, item) for key, item in value.items())
     if isinstance(value, list | tuple):
         return ', '.join(map(_inner, value))
     return str(value)
+
+
+def _fact(key: str, value: Any) -> str:
+    """``used 9``, or ``no type`` for what has no value."""
+    return f'no {key}' if value is None or value in ([], {}) else f'{key} {_inner(value)}'
 
 
 def _inner(value: Any) -> str:

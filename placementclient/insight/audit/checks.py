@@ -50,22 +50,23 @@ CHECKS = (
     Check('wrong-host', _ERROR, servers.wrong_host, _SERVERS),
     Check('wrong-amount', _ERROR, servers.wrong_amount, _SERVERS),
     Check('foreign-owner', _WARNING, servers.foreign_owner, _SERVERS),
-    Check('port-resources', _ERROR, network.port_resources, ('ports',)),
+    Check('port-resources', _ERROR, network.port_resources, ('ports',), _BOTH),
     Check('doubled-host', _ERROR, providers.doubled_host),
-    Check('disabled-mismatch', _WARNING, hosts.disabled_mismatch, ('services',)),
+    Check('disabled-mismatch', _WARNING, hosts.disabled_mismatch, ('services',), ('hypervisors',)),
     Check(
-        'inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',), hosts.without_amounts
+        'inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',),
+        gap=hosts.without_amounts,
     ),
-    Check('ironic-node', _ERROR, baremetal.ironic_node, ('nodes',)),
+    Check('ironic-node', _ERROR, baremetal.ironic_node, ('nodes',), _BOTH),
     Check('flavor-unplaceable', _WARNING, flavors.flavor_unplaceable, ('flavors',)),
-    Check('limit-missing', _ERROR, limits.limit_missing, ('limits',)),
+    Check('limit-missing', _ERROR, limits.limit_missing, ('limits',), ('flavors',)),
     Check('sharing-without-aggregate', _WARNING, providers.sharing_without_aggregate),
     Check('sharing-alone', _WARNING, providers.sharing_alone),
     Check('aggregate-of-one', _INFO, providers.aggregate_of_one),
     Check('misnamed-child', _WARNING, providers.misnamed_child),
-    Check('wide-tree', _WARNING, providers.wide_tree),
+    Check('wide-tree', _WARNING, providers.wide_tree, (), ('flavors',)),
     Check('owner-missing', _WARNING, providers.owner_missing),
-)
+)  # fmt: skip
 
 
 class Audit(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.texts import Explanation, explanation
 from placementclient.model.repairs import Remedy, Repair
 
 
@@ -55,6 +56,7 @@ class Check:
     :param find: the function that finds it; its docstring is the text of the documentation, in the
         form of :mod:`placementclient.insight.audit.texts`
     :param needs: the lists of other services that it cannot do without, by the option for each
+    :param also: the lists that it looks at where they are there
     :param gap: says why the lists that are there are not enough; empty if they are
     """
 
@@ -62,7 +64,13 @@ class Check:
     severity: Severity
     find: Callable[[Cloud], Iterable[Fault]]
     needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     gap: Callable[[Cloud], str] | None = None
+
+    @property
+    def text(self) -> Explanation:
+        """What an operator should know of it."""
+        return explanation(self.find)
 
 
 @dataclass(frozen=True, slots=True)

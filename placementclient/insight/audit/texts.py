@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 #: What begins each paragraph after the first ones, and the field that it is.
-_LABELS = {
+LABELS = {
     'Why it matters': 'matters',
     'Safe to fix': 'fix',
     'Look yourself': 'look',
@@ -18,14 +18,16 @@ _LABELS = {
 class Explanation(NamedTuple):
     """What an operator should know of a check; commands and names are in double backquotes.
 
-    :param finds: what it finds, and what it leaves alone
+    :param summary: what it finds, a sentence
+    :param details: what it compares, and what it leaves alone; may be empty
     :param matters: why it matters
     :param fix: whether the fix is safe
     :param look: how to see it without this command
     :param example: the evidence of a finding
     """
 
-    finds: str
+    summary: str
+    details: str
     matters: str
     fix: str
     look: str
@@ -37,12 +39,13 @@ def explanation(find: Callable[..., Any]) -> Explanation:
 
     :param find: the function that makes it
     """
-    fields: dict[str, list[str]] = {'finds': []}
-    for paragraph in (inspect.getdoc(find) or '').split('\n\n'):
+    summary, *paragraphs = (inspect.getdoc(find) or '').split('\n\n')
+    fields = dict.fromkeys(Explanation._fields, '') | {'summary': ' '.join(summary.split())}
+    for paragraph in paragraphs:
         text = ' '.join(paragraph.split())
         label, colon, rest = text.partition(': ')
-        if colon and label in _LABELS:
-            fields[_LABELS[label]] = [rest]
+        if colon and label in LABELS:
+            fields[LABELS[label]] = rest
         else:
-            fields['finds'].append(text)
-    return Explanation(**{name: ' '.join(texts) for name, texts in fields.items()})
+            fields['details'] = f'{fields["details"]} {text}'.strip()
+    return Explanation(**fields)
