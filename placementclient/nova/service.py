@@ -65,6 +65,10 @@ class NoCompute(errors.PlacementError):
     """The session reaches no such service, or that does not answer as it should."""
 
 
+class NoCatalog(NoCompute):
+    """The session has no catalog, so that it reaches no other service at all."""
+
+
 class Refused(NoCompute):
     """The service answers, but not this request."""
 
@@ -198,7 +202,7 @@ def _pages(client: Client, path: str, key: str, service: _Service = _NOVA) -> li
     """The records of all pages."""
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
-        raise NoCompute(f'{service.name} cannot be asked: the session has no catalog')
+        raise NoCatalog(f'{service.name} cannot be asked: the session has no catalog')
     records: list[Any] = []
     page, asked, last = path, set[str](), None
     while page not in asked and len(asked) < MOST_PAGES:

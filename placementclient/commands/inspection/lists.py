@@ -33,6 +33,7 @@ OPTIONS = (
     _list('nodes', 'bare metal nodes with details', IRONIC),
     _list('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
 )
+_NO_CATALOG = 'The session has no catalog, so that no other service can be asked'
 #: Every audit needs these: without them nobody knows who should hold what.
 _ALWAYS = ('servers', 'migrations')
 
@@ -91,10 +92,11 @@ def read(
         except (service.NoCompute, errors.BadFile) as reason:
             if given[name]:
                 raise
-            failures[name] = str(reason)
+            is_general = isinstance(reason, service.NoCatalog)
+            failures[name] = _NO_CATALOG if is_general else str(reason)
             if not isinstance(reason, service.Refused | errors.BadFile):
                 # It would be waited for again for each of its lists.
-                silent[source.service] = str(reason)
+                silent[source.service] = failures[name]
     return Lists(known, failures)
 
 

@@ -72,7 +72,9 @@ class ReportProvider(base.Command):
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         found = checks.audit(cloud)
-        for line in (*findings.left_out(found, failures), *findings.remarks(found)):
+        # The page has the checks that were left out.
+        left_out = findings.left_out(found, failures) if failures else ()
+        for line in (*left_out, *findings.remarks(found)):
             self.log.warning(line)
         report = Report(
             cloud,

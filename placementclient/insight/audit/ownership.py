@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
-from placementclient.model.consumers import UNKNOWN_TYPE, Consumer
+from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.repairs import HealServer
 
 #: What Placement gives consumers from before they had owners, unless it is configured otherwise:
 #: ``[placement]incomplete_consumer_project_id`` and ``incomplete_consumer_user_id``.
 PLACEHOLDER = '00000000-0000-0000-0000-000000000000'
-#: So many of them are named.
-_SHOWN = 5
+_LEFT = 'the service that owns the consumer sets its type with the next write'
 
 
 def is_incomplete(consumer: Consumer) -> bool:
@@ -58,25 +57,26 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
 
 
 def consumer_untyped(cloud: Cloud) -> Iterator[Fault]:
-    """Some consumers have no type, while others have one.
+    """A consumer has no type, while most of the others have one.
 
-    One finding tells how many. Nova sends no types (up to 34), so a cloud in which no consumer has
-    one is as it should be, and nothing is said.
+    Nova sends no types (up to 34). Where half of the consumers or more have none, that is as it
+    should be, and nothing is said.
 
-    Why it matters: usages by type (``openstack resource usage show --consumer-type``) leave these
-    out, and a tool that looks for servers by type ``INSTANCE`` does not find them.
+    Why it matters: usages by type (``openstack resource usage show --consumer-type INSTANCE``)
+    leave it out, and it cannot be told from a migration.
 
     Safe to fix: a type changes nothing else, but Placement sets it only together with all
-    allocations of the consumer. Leave it to the service that owns the consumer.
+    allocations of the consumer. Leave it to the service that owns the consumer: its next write
+    sets the type.
 
-    Look yourself: ``openstack resource usage show PROJECT --consumer-type unknown``
+    Look yourself: ``openstack resource provider allocation show CONSUMER`` with API version 1.38
 
-    Example: ``consumers 12, of 40``
+    Example: ``no type, typed 39, of 40``
     """
     every = cloud.snapshot.consumers
-    untyped = sorted(uuid for uuid, consumer in every.items() if consumer.type is None)
-    if untyped and len(untyped) < len(every):
-        roots = {root for uuid in untyped for root in cloud.roots_of(every[uuid])}
-        evidence = {'consumers': len(untyped), 'of': len(every), 'first': untyped[:_SHOWN]}
-        reason = 'the service that owns a consumer sets its type with its next write'
-        yield Fault(UNKNOWN_TYPE, tuple(sorted(roots)), evidence, None, reason)
+    untyped = [consumer for _, consumer in sorted(every.items()) if consumer.type is None]
+    if 2 * len(untyped) < len(every):
+        counts = {'typed': len(every) - len(untyped), 'of': len(every)}
+        for consumer in untyped:
+            roots = tuple(cloud.roots_of(consumer))
+            yield Fault(consumer.uuid, roots, {'type': None, **counts}, None, _LEFT)
