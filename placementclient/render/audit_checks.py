@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -53,8 +53,8 @@ def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
     :param row: its cells by column
     :param width: the longest line, in characters
     """
-    needs = ', '.join((row['severity'], *(f'needs --{name}' for name in row['needs'])))
-    yield f'{row["id"]} ({needs})'
+    needs = ' and '.join(f'--{name}' for name in row['needs'])
+    yield f'{row["id"]} ({row["severity"]}{needs and ", needs "}{needs})'
     for name in Explanation._fields:
         if row[name]:
             yield ''
@@ -62,8 +62,13 @@ def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
             yield from textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def sections(checks: Iterable[Check]) -> Iterator[str]:
-    """The section of the documentation about each check, as reStructuredText."""
+def sections(checks: Sequence[Check]) -> Iterator[str]:
+    """The part of the documentation about checks, as reStructuredText: a table, and the texts."""
+    cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.text.summary) for c in checks)
+    rows = (('id', 'severity', 'finds'), *cells)
+    lines = (f'   {"- " if n else "* - "}{cell}' for row in rows for n, cell in enumerate(row))
+    table = '\n'.join(line.replace('   - ', '     - ', 1) for line in lines)
+    yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
     for check in checks:
         needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
         paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.text.summary}']
@@ -71,7 +76,8 @@ def sections(checks: Iterable[Check]) -> Iterator[str]:
             if text:
                 label = _LABELS.get(name, '').strip()
                 paragraphs.append(f'**{label}** {text}' if label else text)
-        yield '\n\n'.join((f'{check.id}\n{"-" * len(check.id)}', *map(_filled, paragraphs)))
+        heading = f'.. _audit-{check.id}:\n\n{check.id}\n{"-" * len(check.id)}'
+        yield '\n\n'.join((heading, *map(_filled, paragraphs)))
 
 
 def _literal(names: Iterable[str]) -> str:

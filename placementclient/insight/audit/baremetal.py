@@ -30,7 +30,7 @@ def ironic_node(cloud: Cloud) -> Iterator[Fault]:
     A node is available, and somebody has an allocation on it, or it is reserved. A node is active,
     and nobody has an allocation on it, and it is not reserved. Or its inventory is of another
     resource class than the node's. Left alone are nodes that Ironic works on or has locked, and
-    those that a server is just being built on; nodes in maintenance, retired, or without power
+    those that a server is just being built on. Nodes in maintenance, retired, or without power
     control are reserved as they should be.
 
     Why it matters: a node that is available and held or reserved gets no server, though it is idle.

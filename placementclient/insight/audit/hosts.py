@@ -75,9 +75,9 @@ def inventory_drift(cloud: Cloud) -> Iterator[Fault]:
     """The inventory of VCPU, MEMORY_MB or DISK_GB is not what the hypervisor says.
 
     The totals of a tree are compared with ``vcpus``, ``memory_mb`` and ``local_gb``, which know no
-    ratio and include what is reserved. What is reserved is compared on hosts without any server:
-    there Nova counts nothing else as used. Nova's API tells no ratios, so they are not compared. An
-    inventory that is reserved as a whole is left alone: operators do so on purpose.
+    ratio and include what is reserved. The reserved amounts are compared on hosts without any
+    server: there Nova counts nothing else as used. Nova's API tells no ratios, so they are not
+    compared. An inventory that is reserved as a whole is left alone: operators do so on purpose.
 
     Why it matters: Placement promises more than the host has, or less.
 

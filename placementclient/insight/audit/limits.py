@@ -37,7 +37,7 @@ def limit_missing(cloud: Cloud) -> Iterator[Fault]:
     Look yourself: ``openstack registered limit list --service nova``; ``nova-manage limits
     migrate_to_unified_limits`` registers those of the old quotas
 
-    Example: ``class:PCPU: flavors (m1.pinned)``
+    Example: ``flavors (m1.pinned), registered (class:MEMORY_MB, class:VCPU, servers)``
     """
     limits = cloud.answers.limits
     if limits is None or not any(n == _SERVERS or n.startswith(_PREFIX) for n in limits):

@@ -20,7 +20,7 @@ def port_resources(cloud: Cloud) -> Iterator[Fault]:
     """A port of a server asks for bandwidth or packets that the server does not hold.
 
     The check adds up what all bound ports of a server ask for, and compares it with what the server
-    holds; and it looks for the provider that Neutron has noted for each port. Servers that are
+    holds. It also looks at the provider that Neutron has noted for each port. Servers that are
     under way are passed over, and those that hold nothing at all are ``without-allocations``.
 
     Why it matters: Placement promises the same bandwidth to others. It happens where a QoS policy

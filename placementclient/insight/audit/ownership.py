@@ -25,8 +25,8 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
     """A consumer belongs to Placement's placeholder project or user.
 
     It has its allocations from before consumers had owners (API 1.8, Ocata), and ``placement-manage
-    db online_data_migrations`` has given it ``00000000-0000-0000-0000-000000000000``. Where
-    ``[placement]incomplete_consumer_project_id`` is set to another ID, nothing is found.
+    db online_data_migrations`` has given it ``00000000-0000-0000-0000-000000000000``. Nothing is
+    found if ``[placement]incomplete_consumer_project_id`` is set to another ID.
 
     Why it matters: what it holds counts for no project, so quotas by usage and unified limits let
     its project have more.
@@ -59,15 +59,15 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
 def consumer_untyped(cloud: Cloud) -> Iterator[Fault]:
     """A consumer has no type, while most of the others have one.
 
-    Nova sends no types (up to 34). Where half of the consumers or more have none, that is as it
-    should be, and nothing is said.
+    Nova sends no types (up to 34). If half of the consumers or more have none, that is as it should
+    be, and nothing is said.
 
     Why it matters: usages by type (``openstack resource usage show --consumer-type INSTANCE``)
     leave it out, and it cannot be told from a migration.
 
     Safe to fix: a type changes nothing else, but Placement sets it only together with all
-    allocations of the consumer. Leave it to the service that owns the consumer: its next write
-    sets the type.
+    allocations of the consumer. Leave it to the service that owns the consumer: its next write sets
+    the type.
 
     Look yourself: ``openstack resource provider allocation show CONSUMER`` with API version 1.38
 

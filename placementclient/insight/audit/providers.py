@@ -167,10 +167,10 @@ def wide_tree(cloud: Cloud) -> Iterator[Fault]:
 
     Safe to fix: the options harm nothing. In ``placement.conf`` set
     ``[placement]max_allocation_candidates`` to 1000 or less and
-    ``[placement]allocation_candidates_generation_strategy`` to ``breadth-first``. Where servers ask
-    for more than 4 of the class, also set ``[workarounds]optimize_for_wide_provider_trees`` to
-    true, if your release has it. ``[scheduler]max_placement_results`` in ``nova.conf`` only
-    shortens the answer.
+    ``[placement]allocation_candidates_generation_strategy`` to ``breadth-first``. If servers ask
+    for more than 4 of the class, also set ``[workarounds]optimize_for_wide_provider_trees`` to true
+    (newer releases of Placement have it). ``[scheduler]max_placement_results`` in ``nova.conf``
+    only shortens the answer.
 
     Look yourself: ``openstack resource provider list --in-tree HOST --resource CLASS=1``
 

@@ -119,12 +119,12 @@ def wrong_host(cloud: Cloud) -> Iterator[Fault]:
 def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
     """A server holds another amount of a class on its host than its flavor says.
 
-    CPUs are compared together, shared or dedicated. What ports, devices and images take is in no
-    flavor, and is not compared.
+    CPUs are compared together, shared or dedicated. No flavor tells what ports, devices and images
+    take, so that is not compared.
 
     Why it matters: the host is fuller or emptier than Placement believes.
 
-    Safe to fix: not by itself. Nova writes the allocation anew with the next resize or migration;
+    Safe to fix: not by itself. The next resize or migration makes Nova write the allocation again.
     ``allocation set`` does it by hand.
 
     Look yourself: ``openstack server show SERVER -c flavor`` and ``openstack resource provider
