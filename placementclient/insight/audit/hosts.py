@@ -41,8 +41,12 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``host compute07, service enabled, trait COMPUTE_STATUS_DISABLED``
     """
+    nodes: dict[str | None, list[Hypervisor]] = {}
+    for hypervisor in cloud.answers.hypervisors or ():
+        nodes.setdefault(hypervisor.host, []).append(hypervisor)
     for service in cloud.answers.services or ():
-        for root in _roots(cloud, service) if service.is_up else ():
+        own = nodes.get(service.host, ())
+        for root in _roots(cloud, service, own) if service.is_up else ():
             has_trait = DISABLED in root.traits
             if service.is_enabled is None or has_trait is not service.is_enabled:
                 continue
@@ -57,9 +61,11 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Fault]:
             yield Fault(root.name, (root.uuid,), evidence, remedy, _LATER)
 
 
-def _roots(cloud: Cloud, service: ComputeService) -> list[ProviderState]:
-    """The roots of the compute nodes of a nova-compute: one, or many with Ironic."""
-    own = [h for h in cloud.answers.hypervisors or () if h.host == service.host]
+def _roots(cloud: Cloud, service: ComputeService, own: Sequence[Hypervisor]) -> list[ProviderState]:
+    """The roots of the compute nodes of a nova-compute: one, or many with Ironic.
+
+    :param own: its nodes, as far as they are known
+    """
     if own:
         return [root for each in own if (root := _root(cloud, each))]
     return [cloud.snapshot.providers[uuid] for uuid in cloud.host_roots([service.host])]
