@@ -58,14 +58,19 @@ class Paragraphs(formatters.ListFormatter):
 class AuditProvider(Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
-    Exit status 3 means that there is anything but information. Audit needs the servers and
-    migrations of Nova to find leaked allocations: it asks the compute service, or reads files that
-    were made after the snapshot:
+    Exit status 3 means that there is anything but information. Audit compares Placement with what
+    Nova, Keystone, Ironic and Neutron say. It asks the services of the catalog, or reads the files
+    that you name, which have to be made after the snapshot:
 
       openstack server list --all-projects --long -f json > servers.json
       openstack server migration list -f json > migrations.json
+      openstack compute service list -f json > services.json
 
-    What GET /servers/detail answers has flavors too: with it audit tells what a server should hold.
+    The answers of the APIs are taken too. GET /servers/detail has flavors: with it audit tells what
+    a server should hold. A check without the list that it needs is left out, and named on stderr.
+
+    --explain prints what a check finds, why it matters, whether the fix is safe, and how to look
+    yourself. On a terminal each finding is a paragraph, elsewhere a row of a table.
 
     --fix carries out what is safe: nobody loses anything that it uses. It deletes nothing by a list
     of servers that does not look complete, and nothing that a migration holds. The column command
@@ -76,6 +81,7 @@ class AuditProvider(Changing):
     Example:
 
       openstack resource provider audit --servers servers.json --migrations migrations.json
+      openstack resource provider audit --explain orphan
     """
 
     auth_required = False
