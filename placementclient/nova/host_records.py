@@ -12,7 +12,7 @@ import msgspec
 
 from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.nova import schema
-from placementclient.nova.schema import Amount, OptionalText, Place, Text
+from placementclient.nova.schema import Amount, OptionalText, RecordPlace, Text
 
 #: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
 _POWERLESS = (None, 'error')
@@ -31,7 +31,7 @@ class _ServiceRecord(msgspec.Struct):
     forceddown: bool = False
 
 
-class _Service(msgspec.Struct):
+class _ServiceOfHypervisor(msgspec.Struct):
     host: OptionalText = None
 
 
@@ -39,7 +39,7 @@ class _HypervisorRecord(msgspec.Struct):
     id: Text | int | None = None
     hypervisorhostname: OptionalText = None
     hypervisortype: OptionalText = None
-    service: _Service | None = None
+    service: _ServiceOfHypervisor | None = None
     vcpus: Amount | None = None
     vcpusused: Amount | None = None
     memorymb: Amount | None = None
@@ -170,7 +170,7 @@ def nodes(document: Any, path: str) -> list[BaremetalNode]:
     """
     for each in schema.listed(document, 'nodes', path):
         if not {schema.normal(str(name)) for name in each} >= _NEEDED:
-            raise Place(path, 'nodes').error(
+            raise RecordPlace(path, 'nodes').error(
                 'has no resource classes or no power states: list nodes with --long, or GET '
                 '/v1/nodes/detail'
             )
@@ -200,7 +200,7 @@ def ports(document: Any, path: str) -> list[Port]:
     """
     raw = schema.listed(document, 'ports', path)
     if raw and not any('resource_request' in each for each in raw):
-        raise Place(path, 'ports').error(
+        raise RecordPlace(path, 'ports').error(
             'has no resource_request: an administrator is told it, if Neutron has the service '
             'plugin placement'
         )

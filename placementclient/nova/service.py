@@ -25,7 +25,7 @@ MOST_PAGES = 10_000
 _ID = re.compile(r'[\w-]+')
 
 
-class _Service(NamedTuple):
+class _CatalogService(NamedTuple):
     """A service of the catalog.
 
     :param name: its name, as people say it
@@ -50,11 +50,11 @@ class _Service(NamedTuple):
         return {'service_type': self.type, **versions}
 
 
-_NOVA = _Service('Nova', 'a compute', 'compute', microversion=_MICROVERSION)
-_KEYSTONE = _Service('Keystone', 'an identity', 'identity', '3')
+_NOVA = _CatalogService('Nova', 'a compute', 'compute', microversion=_MICROVERSION)
+_KEYSTONE = _CatalogService('Keystone', 'an identity', 'identity', '3')
 # Which release has retired nodes is not asked for: what is read is the same in all of them.
-_IRONIC = _Service('Ironic', 'a bare metal', 'baremetal', '1', 'latest')
-_NEUTRON = _Service('Neutron', 'a network', 'network', '2')
+_IRONIC = _CatalogService('Ironic', 'a bare metal', 'baremetal', '1', 'latest')
+_NEUTRON = _CatalogService('Neutron', 'a network', 'network', '2')
 #: What is read of a port.
 _OF_PORT = (
     'id', 'device_id', 'device_owner', 'binding:host_id', 'binding:profile', 'resource_request'
@@ -69,11 +69,11 @@ class NoCatalog(NoCompute):
     """The session has no catalog, so that it reaches no other service at all."""
 
 
-class Refused(NoCompute):
+class ServiceRefusal(NoCompute):
     """The service answers, but not this request."""
 
 
-class _Unknown(Refused):
+class _Unknown(ServiceRefusal):
     """The service does not know what it was asked for."""
 
 
@@ -198,7 +198,7 @@ def ports(client: Client) -> list[Any]:
     return _pages(client, f'/ports?{fields}', 'ports', _NEUTRON)
 
 
-def _pages(client: Client, path: str, key: str, service: _Service = _NOVA) -> list[Any]:
+def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
     """The records of all pages."""
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
@@ -233,7 +233,7 @@ def _following(body: Any, key: str) -> str | None:
     return str(following) if following else None
 
 
-def _page(client: Client, page: str, service: _Service) -> Any:
+def _page(client: Client, page: str, service: _CatalogService) -> Any:
     try:
         with translated():
             response = client.session.get(
@@ -251,7 +251,7 @@ def _page(client: Client, page: str, service: _Service) -> Any:
     except errors.PlacementError as failure:
         raise NoCompute(str(failure)) from None
     if response.status_code != 200:
-        refused = _Unknown if response.status_code in (400, 404) else Refused
+        refused = _Unknown if response.status_code in (400, 404) else ServiceRefusal
         raise refused(f'{response.reason} (HTTP {response.status_code})')
     if len(response.content) > LARGEST_PAGE:
         raise NoCompute(f'An answer has more than {LARGEST_PAGE} bytes')
@@ -261,5 +261,5 @@ def _page(client: Client, page: str, service: _Service) -> Any:
         raise NoCompute(_other(service)) from None
 
 
-def _other(service: _Service) -> str:
+def _other(service: _CatalogService) -> str:
     return f'What answers is not {service.kind} service'

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from placementclient.insight.audit.findings import Check
-from placementclient.insight.audit.texts import LABELS, Explanation
+from placementclient.insight.audit.texts import LABELS, CheckText
 from placementclient.render.columns import Column, Columns, Output
 
 #: What begins the paragraph of a field.
@@ -34,7 +34,7 @@ _CHECK = Columns(
     Column('id'),
     Column('severity', lambda check: check.severity.value),
     Column('needs', lambda check: list(check.needs)),
-    *(Column(name, partial(_field, name)) for name in Explanation._fields),
+    *(Column(name, partial(_field, name)) for name in CheckText._fields),
 )
 
 
@@ -55,7 +55,7 @@ def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
     """
     needs = ' and '.join(f'--{name}' for name in row['needs'])
     yield f'{row["id"]} ({row["severity"]}{needs and ", needs "}{needs})'
-    for name in Explanation._fields:
+    for name in CheckText._fields:
         if row[name]:
             yield ''
             text = f'{_LABELS.get(name, "")}{row[name]}'
@@ -72,7 +72,7 @@ def sections(checks: Sequence[Check]) -> Iterator[str]:
     for check in checks:
         needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
         paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.text.summary}']
-        for name, text in zip(Explanation._fields[1:], check.text[1:], strict=True):
+        for name, text in zip(CheckText._fields[1:], check.text[1:], strict=True):
             if text:
                 label = _LABELS.get(name, '').strip()
                 paragraphs.append(f'**{label}** {text}' if label else text)

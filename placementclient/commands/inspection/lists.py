@@ -94,7 +94,7 @@ def read(
                 raise
             is_general = isinstance(reason, service.NoCatalog)
             failures[name] = _NO_CATALOG if is_general else str(reason)
-            if not isinstance(reason, service.Refused | errors.BadFile):
+            if not isinstance(reason, service.ServiceRefusal | errors.BadFile):
                 # It would be waited for again for each of its lists.
                 silent[source.service] = failures[name]
     return Lists(known, failures)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.texts import Explanation, explanation
+from placementclient.insight.audit.texts import CheckText, explanation
 from placementclient.model.repairs import Remedy, Repair
 
 
@@ -68,7 +68,7 @@ class Check:
     gap: Callable[[Cloud], str] | None = None
 
     @property
-    def text(self) -> Explanation:
+    def text(self) -> CheckText:
         """What an operator should know of it."""
         return explanation(self.find)
 

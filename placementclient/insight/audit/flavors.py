@@ -50,7 +50,7 @@ def flavor_unplaceable(cloud: Cloud) -> Iterator[Fault]:
     """
     if not cloud.answers.flavors:
         return
-    names, hosts = Names.of(cloud.snapshot), _Hosts(cloud)
+    names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud)
     for flavor in cloud.answers.flavors:
         evidence = _ignored(flavor) or _unmet(hosts, names, flavor)
         if evidence:
@@ -63,7 +63,7 @@ def _ignored(flavor: Flavor) -> dict[str, Any]:
     return {'ignored': wrong} if wrong else {}
 
 
-def _unmet(hosts: _Hosts, names: Names, flavor: Flavor) -> dict[str, Any]:
+def _unmet(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
     request = _request(replace(flavor, disk=0), names)
     if not request.common.resources and not request.groups:
         return {}
@@ -83,7 +83,7 @@ def _request(flavor: Flavor, names: Names) -> CandidateRequest:
     return asked
 
 
-class _Hosts:
+class _EmptyHosts:
     """The trees of a cloud, empty, one of each kind."""
 
     def __init__(self, cloud: Cloud) -> None:

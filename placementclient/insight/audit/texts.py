@@ -15,8 +15,8 @@ LABELS = {
 }
 
 
-class Explanation(NamedTuple):
-    """What an operator should know of a check; commands and names are in double backquotes.
+class CheckText(NamedTuple):
+    """The text about a check; commands and names are in double backquotes.
 
     :param summary: what it finds, a sentence
     :param details: what it compares, and what it leaves alone; may be empty
@@ -34,13 +34,13 @@ class Explanation(NamedTuple):
     example: str
 
 
-def explanation(find: Callable[..., Any]) -> Explanation:
+def explanation(find: Callable[..., Any]) -> CheckText:
     """Return the explanation of a check.
 
     :param find: the function that makes it
     """
     summary, *paragraphs = (inspect.getdoc(find) or '').split('\n\n')
-    fields = dict.fromkeys(Explanation._fields, '') | {'summary': ' '.join(summary.split())}
+    fields = dict.fromkeys(CheckText._fields, '') | {'summary': ' '.join(summary.split())}
     for paragraph in paragraphs:
         text = ' '.join(paragraph.split())
         label, colon, rest = text.partition(': ')
@@ -48,4 +48,4 @@ def explanation(find: Callable[..., Any]) -> Explanation:
             fields[LABELS[label]] = rest
         else:
             fields['details'] = f'{fields["details"]} {text}'.strip()
-    return Explanation(**fields)
+    return CheckText(**fields)

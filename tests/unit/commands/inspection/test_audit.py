@@ -278,7 +278,9 @@ def test_a_service_that_is_away_is_asked_once(
 
     for what in ASKED:
         refused = what == 'nodes'
-        failure = compute.Refused('Forbidden (HTTP 403)') if refused else compute.NoCompute('away')
+        failure = (
+            compute.ServiceRefusal('Forbidden (HTTP 403)') if refused else compute.NoCompute('away')
+        )
         monkeypatch.setattr(compute, what, fail(what, failure))
     service.always({'resource_providers': []})
     assert placement('resource provider audit -f json') == Result(
@@ -294,7 +296,7 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(
     placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(client: Client) -> list[object]:
-        raise compute.Refused('Forbidden (HTTP 403)')
+        raise compute.ServiceRefusal('Forbidden (HTTP 403)')
 
     for what in ASKED:
         monkeypatch.setattr(compute, what, lambda client: [])
