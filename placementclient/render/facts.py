@@ -21,6 +21,16 @@ class Facts(columns.FormattableColumn[Any]):
         return self._value
 
 
+class Evidence(Facts):
+    """``{'type': None, 'used': 9}``, in a table ``no type, used 9``."""
+
+    def human_readable(self) -> str:
+        return ', '.join(
+            f'no {key}' if value is None or value in ([], {}) else f'{key} {_inner(value)}'
+            for key, value in self._value.items()
+        )
+
+
 class AmountFacts(Facts):
     """``{'VCPU': 4, 'VGPU': 1}``, in a table ``VCPU=4, VGPU=1``."""
 
@@ -45,15 +55,10 @@ def text(value: Any) -> str:
     if value is None:
         return ''
     if isinstance(value, Mapping):
-        return ', '.join(_fact(key, item) for key, item in value.items())
+        return ', '.join(f'{key} {_inner(item)}' for key, item in value.items())
     if isinstance(value, list | tuple):
         return ', '.join(map(_inner, value))
     return str(value)
-
-
-def _fact(key: str, value: Any) -> str:
-    """``used 9``, or ``no type`` for what has no value."""
-    return f'no {key}' if value is None or value in ([], {}) else f'{key} {_inner(value)}'
 
 
 def _inner(value: Any) -> str:

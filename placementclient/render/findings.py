@@ -14,14 +14,14 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.insight.audit.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts
+from placementclient.render.facts import Evidence
 from placementclient.render.repairs import Invocation, next_step
 
 _FINDING = Columns(
     Column('id'),
     Column('severity'),
     Column('subject', attrgetter('fault.subject')),
-    Column('evidence', lambda finding: Facts(finding.fault.evidence)),
+    Column('evidence', lambda finding: Evidence(finding.fault.evidence)),
 )
 #: Columns after those, and the one that ``--fix`` adds.
 _NEXT = ('command', 'reason')
