@@ -100,23 +100,27 @@ def inventory_drift(cloud: Cloud) -> Iterator[Fault]:
         root = _root(cloud, hypervisor)
         if root is None or (hypervisor.type or '').lower() == _IRONIC:
             continue
-        tree = cloud.topology.trees[cloud.root_of(root)]
-        is_empty = hypervisor.servers == 0 and not any(
-            cloud.snapshot.consumers_on(state.uuid) for state in tree if not is_sharing(state)
-        )
-        for name, said in sorted(hypervisor.totals.items()):
-            having = [state for state in tree if name in state.inventories]
-            inventories = [state.inventories[name] for state in having]
-            if inventories and all(each.reserved >= each.total for each in inventories):
-                continue
-            total = sum(each.total for each in inventories)
-            if total != said and not _is_explained(cloud, root, name, said - total):
-                yield _drift(root, having, name, 'total', total, said)
-            reserved, used = sum(each.reserved for each in inventories), hypervisor.used.get(name)
-            # Nova rounds MiB of disk down to GiB, and up for Placement.
-            same = (reserved, reserved - 1) if name == 'DISK_GB' else (reserved,)
-            if is_empty and having and used is not None and used not in same:
-                yield _drift(root, having, name, 'reserved', reserved, used)
+        yield from _compared(cloud, hypervisor, root)
+
+
+def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Fault]:
+    tree = cloud.topology.trees[cloud.root_of(root)]
+    is_empty = hypervisor.servers == 0 and not any(
+        cloud.snapshot.consumers_on(state.uuid) for state in tree if not is_sharing(state)
+    )
+    for name, said in sorted(hypervisor.totals.items()):
+        having = [state for state in tree if name in state.inventories]
+        inventories = [state.inventories[name] for state in having]
+        if inventories and all(each.reserved >= each.total for each in inventories):
+            continue
+        total = sum(each.total for each in inventories)
+        if total != said and not _is_explained(cloud, root, name, said - total):
+            yield _drift(root, having, name, 'total', total, said)
+        reserved, used = sum(each.reserved for each in inventories), hypervisor.used.get(name)
+        # Nova rounds MiB of disk down to GiB, and up for Placement.
+        same = (reserved, reserved - 1) if name == 'DISK_GB' else (reserved,)
+        if is_empty and having and used is not None and used not in same:
+            yield _drift(root, having, name, 'reserved', reserved, used)
 
 
 def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
