@@ -17,12 +17,14 @@ from keystoneauth1.session import Session
 
 from placementclient.client import http, microversion
 from placementclient.direct import Direct
+from placementclient.insight.audit.answers import Answers
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import fits, totals
 from placementclient.model.snapshots import Snapshot
-from placementclient.nova import records
+from placementclient.nova import host_records, records
 from placementclient.snapshot import capture
+from tests.functional import planted_services
 from tests.functional.bulk import Database
 from tests.functional.planted import planted
 
@@ -49,6 +51,7 @@ def main() -> None:
     parser.add_argument('--workers', type=int, default=2)
     arguments = parser.parse_args()
     clock, cloud = Clock(), planted(arguments.hosts)
+    planted_services.plant(cloud)
     with Direct.scratch() as service:
         client = http.Client(Session(auth=service), microversion.HIGHEST)
         database = Database(client)
@@ -63,6 +66,14 @@ def main() -> None:
             snapshot,
             records.servers(cloud.servers, 'planted'),
             records.migrations(cloud.migrations, 'planted'),
+            answers=Answers(
+                host_records.compute_services(cloud.lists['services'], 'planted'),
+                host_records.hypervisors(cloud.lists['hypervisors'], 'planted'),
+                records.flavors(cloud.lists['flavors'], 'planted'),
+                host_records.registered_limits(cloud.lists['limits'], 'planted'),
+                host_records.nodes(cloud.lists['nodes'], 'planted'),
+                host_records.ports(cloud.lists['ports'], 'planted'),
+            ),
         )
     ).findings
     clock.stop('audit')

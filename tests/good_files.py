@@ -14,9 +14,10 @@ from typing import Any
 from placementclient import files
 from placementclient.declaration import declared
 from placementclient.hosts import archive, device_spec, devices
-from placementclient.nova import records
+from placementclient.nova import host_records, records
 from placementclient.reshape import journal, storage
 from tests.unit.hosts.test_archive import FILES as FACTS
+from tests.unit.nova.test_host_records import HYPERVISOR, NODE, PORT
 from tests.unit.planner.records.test_plans import BEFORE, SPEC
 
 SERVER = '3c1b6b0e-2f0f-4f39-a8a9-6e0c1f2f3a10'
@@ -142,6 +143,20 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'migrations': (document_with(records.migrations), [of_json(MIGRATIONS)]),
     'aggregates': (document_with(records.aggregates), [of_json({'aggregates': AGGREGATES})]),
     'flavors': (document_with(records.flavors), [of_json({'flavors': [FLAVOR]})]),
+    'services': (
+        document_with(host_records.compute_services),
+        [of_json({'services': [{'id': 's', 'host': 'h', 'status': 'enabled', 'state': 'up'}]})],
+    ),
+    'hypervisors': (
+        document_with(host_records.hypervisors),
+        [of_json({'hypervisors': [HYPERVISOR]})],
+    ),
+    'limits': (
+        document_with(host_records.registered_limits),
+        [of_json({'registered_limits': [{'id': 'l', 'resource_name': 'class:VCPU'}]})],
+    ),
+    'nodes': (document_with(host_records.nodes), [of_json({'nodes': [NODE]})]),
+    'ports': (document_with(host_records.ports), [of_json({'ports': [PORT]})]),
     'devices': (
         text_with(devices.parse),
         [separated(','), separated('\t'), XML.encode(), of_json([DEVICE])],

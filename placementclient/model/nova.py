@@ -12,7 +12,9 @@ OWNER_PREFIX = 'OWNER_'
 OWNER_NOVA = 'OWNER_NOVA'
 #: Marks the root of a host that runs nova-compute.
 COMPUTE_NODE = 'COMPUTE_NODE'
-#: From so many siblings with one class on, allocation candidates multiply.
+#: Keeps the scheduler, since Train, from a host whose nova-compute an operator has disabled.
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+#: From so many providers of a tree with one class on, allocation candidates multiply.
 MANY_SIBLINGS = 8
 
 #: What the libvirt driver puts behind the root's name: for a device (or a virtual function) that

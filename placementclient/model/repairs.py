@@ -41,6 +41,14 @@ class FreeAllocations:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoveTrait:
+    """Take a trait from a provider."""
+
+    provider_name: str
+    trait: str
+
+
+@dataclass(frozen=True, slots=True)
 class AmendInventory:
     """Change some fields of the inventory of a class."""
 
@@ -89,5 +97,13 @@ class Administration(enum.Enum):
 #: What can be carried out at once, without anybody losing anything that it uses.
 Repair = AddTrait | LowerReserved | FreeAllocations
 #: What is left to the operator.
-Advice = AmendInventory | LeaveAggregate | Rename | HealServer | LookAtMigrations | Administration
+Advice = (
+    AmendInventory
+    | RemoveTrait
+    | LeaveAggregate
+    | Rename
+    | HealServer
+    | LookAtMigrations
+    | Administration
+)
 Remedy = Repair | Advice

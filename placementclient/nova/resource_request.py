@@ -17,13 +17,11 @@ import os_resource_classes
 from placementclient.client.wording import meant
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
-from placementclient.model.nova import OWNER_NOVA
+from placementclient.model.nova import DISABLED, OWNER_NOVA
 from placementclient.model.requests import CandidateRequest, Filter
 
 _EXTRA_SPEC = re.compile(r'(resources|trait)([a-zA-Z0-9_-]{1,64})?:(.*)')
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
-#: Since Train the scheduler passes over what an operator has disabled.
-_DISABLED = 'COMPUTE_STATUS_DISABLED'
 #: Extra specs that stand for a trait, by what they say.
 _TRAITS = {
     'hw:cpu_thread_policy': {'require': 'HW_CPU_HYPERTHREADING'},
@@ -115,7 +113,7 @@ def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
             *(['COMPUTE_ACCELERATORS'] if specs.get('accel:device_profile') else ()),
             *([OWNER_NOVA] if is_owned else ()),
         ),
-        root_forbidden=(_DISABLED,),
+        root_forbidden=(DISABLED,),
     )
 
 

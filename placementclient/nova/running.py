@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-import msgspec
-
+from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.nova import service
+from placementclient.model.services import ComputeService
+from placementclient.nova import host_records, service
 
 #: How long the answer is waited for, in seconds: in a maintenance window Nova may be down.
 TIMEOUT = 10.0
-
-
-class ComputeService(msgspec.Struct, frozen=True):
-    """A nova-compute.
-
-    :param host: the name of its host, short or with its domain
-    :param state: ``up`` or ``down``
-    """
-
-    host: str
-    state: str
 
 
 def computes(client: Client) -> list[ComputeService]:
@@ -32,9 +21,9 @@ def computes(client: Client) -> list[ComputeService]:
     asking = client.renewed()
     asking.max_retries, asking.timeout = 0, client.timeout or TIMEOUT
     try:
-        return msgspec.convert(service.compute_services(asking), list[ComputeService])
-    except msgspec.ValidationError as reason:
-        raise service.NoCompute(f'Nova lists services that are none: {reason}') from None
+        return host_records.compute_services(service.compute_services(asking), 'Nova')
+    except errors.BadFile as reason:
+        raise service.NoCompute(str(reason)) from None
 
 
 def up_on(roots: Collection[str], known: Iterable[ComputeService]) -> dict[str, str]:
@@ -45,7 +34,7 @@ def up_on(roots: Collection[str], known: Iterable[ComputeService]) -> dict[str, 
 
     :param roots: the names of the roots of trees
     """
-    by_host = {each.host: each.state == 'up' for each in known}
+    by_host = {each.host: each.is_up for each in known}
     by_label: dict[str, list[str]] = {}
     for host in by_host.keys() - set(roots):
         by_label.setdefault(_label(host), []).append(host)

@@ -1,10 +1,10 @@
-"""What the compute service of the catalog says of servers, and the identity one of projects."""
+"""Lists of the services that the catalog has beside Placement."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -23,15 +23,57 @@ LARGEST_PAGE = 1 << 28
 MOST_PAGES = 10_000
 #: What the ID of a project or a server may be made of.
 _ID = re.compile(r'[\w-]+')
-_COMPUTE = {'service_type': 'compute'}
-_IDENTITY = {'service_type': 'identity', 'min_version': '3', 'max_version': '3.latest'}
+
+
+class _CatalogService(NamedTuple):
+    """A service of the catalog.
+
+    :param name: its name, as people say it
+    :param kind: what it is, with an article
+    :param type: its type in the catalog
+    :param major: the version of its API; empty where the catalog names that
+    :param microversion: empty where it has none
+    """
+
+    name: str
+    kind: str
+    type: str
+    major: str = ''
+    microversion: str = ''
+
+    @property
+    def endpoint_filter(self) -> dict[str, str]:
+        """What selects it in the catalog."""
+        if not self.major:
+            return {'service_type': self.type}
+        versions = {'min_version': self.major, 'max_version': f'{self.major}.latest'}
+        return {'service_type': self.type, **versions}
+
+
+_NOVA = _CatalogService('Nova', 'a compute', 'compute', microversion=_MICROVERSION)
+_KEYSTONE = _CatalogService('Keystone', 'an identity', 'identity', '3')
+# Which release has retired nodes is not asked for: what is read is the same in all of them.
+_IRONIC = _CatalogService('Ironic', 'a bare metal', 'baremetal', '1', 'latest')
+_NEUTRON = _CatalogService('Neutron', 'a network', 'network', '2')
+#: What is read of a port.
+_OF_PORT = (
+    'id', 'device_id', 'device_owner', 'binding:host_id', 'binding:profile', 'resource_request'
+)  # fmt: skip
 
 
 class NoCompute(errors.PlacementError):
     """The session reaches no such service, or that does not answer as it should."""
 
 
-class _Unknown(NoCompute):
+class NoCatalog(NoCompute):
+    """The session has no catalog, so that it reaches no other service at all."""
+
+
+class ServiceRefusal(NoCompute):
+    """The service answers, but not this request."""
+
+
+class _Unknown(ServiceRefusal):
     """The service does not know what it was asked for."""
 
 
@@ -82,12 +124,25 @@ def compute_services(client: Client) -> list[Any]:
     return _pages(client, '/os-services?binary=nova-compute', 'services')
 
 
+def hypervisors(client: Client) -> list[Any]:
+    """All compute nodes, as ``GET /os-hypervisors/detail`` has them below compute API 2.88.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    return _pages(client, '/os-hypervisors/detail', 'hypervisors')
+
+
 def flavors(client: Client) -> list[Any]:
     """All flavors, those of single projects too, as ``GET /flavors/detail`` has them.
 
     :raises NoCompute: if there is nobody to ask
     """
-    return _pages(client, '/flavors/detail?is_public=None', 'flavors', _EXTRA_SPECS)
+    return _pages(
+        client,
+        '/flavors/detail?is_public=None',
+        'flavors',
+        _NOVA._replace(microversion=_EXTRA_SPECS),
+    )
 
 
 def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
@@ -115,51 +170,77 @@ def projects(client: Client) -> list[Any]:
 
     :raises NoCompute: if there is nobody to ask
     """
-    return _pages(client, '/projects', 'projects', None)
+    return _pages(client, '/projects', 'projects', _KEYSTONE)
 
 
-def _pages(
-    client: Client, path: str, key: str, microversion: str | None = _MICROVERSION
-) -> list[Any]:
-    """The records of all pages.
+def registered_limits(client: Client) -> list[Any]:
+    """The limits of all regions, as ``GET /v3/registered_limits`` has them.
 
-    :param microversion: of the compute service; ``None`` asks the identity service, which has none
+    :raises NoCompute: if there is nobody to ask
     """
+    return _pages(client, '/registered_limits', 'registered_limits', _KEYSTONE)
+
+
+def nodes(client: Client) -> list[Any]:
+    """All nodes, as ``GET /v1/nodes/detail`` of the bare metal service has them.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    return _pages(client, '/nodes/detail', 'nodes', _IRONIC)
+
+
+def ports(client: Client) -> list[Any]:
+    """All ports, as ``GET /v2.0/ports`` of the network service has them; some fields of each.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    fields = '&'.join(f'fields={name}' for name in _OF_PORT)
+    return _pages(client, f'/ports?{fields}', 'ports', _NEUTRON)
+
+
+def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
+    """The records of all pages."""
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
-        who = 'Nova' if microversion else 'Keystone'
-        raise NoCompute(f'{who} cannot be asked: the session has no catalog')
+        raise NoCatalog(f'{service.name} cannot be asked: the session has no catalog')
     records: list[Any] = []
     page, asked, last = path, set[str](), None
     while page not in asked and len(asked) < MOST_PAGES:
         asked.add(page)
-        body = _page(client, page, microversion)
+        body = _page(client, page, service)
         try:
             found = [body[key]] if isinstance(body[key], dict) else body[key]
             records += found
-            links = body.get(f'{key}_links', ())
-            following = [link['href'] for link in links if link['rel'] == 'next']
-            if not following:
+            following = _following(body, key)
+            if following is None:
                 return records
             # No more of the link than its query: nobody else is sent the token.
-            page = f'{urlsplit(path).path}?{urlsplit(following[0]).query}'
+            page = f'{urlsplit(path).path}?{urlsplit(following).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise NoCompute(_other(microversion)) from None
+            raise NoCompute(_other(service)) from None
         if not found or found == last:
             break
         last = found
     raise NoCompute(f'The list of {key} does not end: none of {len(asked)} pages is the last')
 
 
-def _page(client: Client, page: str, microversion: str | None) -> Any:
-    service = _COMPUTE if microversion else _IDENTITY
+def _following(body: Any, key: str) -> str | None:
+    """The link to the next page, as Nova and Neutron, Keystone, or Ironic write it."""
+    for link in body.get(f'{key}_links', ()):
+        if link['rel'] == 'next':
+            return str(link['href'])
+    following = body.get('links', {}).get('next') or body.get('next')
+    return str(following) if following else None
+
+
+def _page(client: Client, page: str, service: _CatalogService) -> Any:
     try:
         with translated():
             response = client.session.get(
                 page,
-                endpoint_filter={**client.endpoint_filter, **service},
-                microversion=microversion,
-                microversion_service_type='compute' if microversion else None,
+                endpoint_filter={**client.endpoint_filter, **service.endpoint_filter},
+                microversion=service.microversion or None,
+                microversion_service_type=service.type if service.microversion else None,
                 user_agent=USER_AGENT,
                 raise_exc=False,
                 connect_retries=client.max_retries,
@@ -170,15 +251,15 @@ def _page(client: Client, page: str, microversion: str | None) -> Any:
     except errors.PlacementError as failure:
         raise NoCompute(str(failure)) from None
     if response.status_code != 200:
-        refused = _Unknown if response.status_code in (400, 404) else NoCompute
+        refused = _Unknown if response.status_code in (400, 404) else ServiceRefusal
         raise refused(f'{response.reason} (HTTP {response.status_code})')
     if len(response.content) > LARGEST_PAGE:
         raise NoCompute(f'An answer has more than {LARGEST_PAGE} bytes')
     try:
         return msgspec.json.decode(response.content)
     except (ValueError, RecursionError):
-        raise NoCompute(_other(microversion)) from None
+        raise NoCompute(_other(service)) from None
 
 
-def _other(microversion: str | None) -> str:
-    return f'What answers is not {"a compute" if microversion else "an identity"} service'
+def _other(service: _CatalogService) -> str:
+    return f'What answers is not {service.kind} service'

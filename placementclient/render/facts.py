@@ -21,6 +21,16 @@ class Facts(columns.FormattableColumn[Any]):
         return self._value
 
 
+class Evidence(Facts):
+    """``{'type': None, 'used': 9}``, in a table ``no type, used 9``."""
+
+    def human_readable(self) -> str:
+        return ', '.join(
+            f'no {key}' if value is None or value in ([], {}) else f'{key} {_inner(value)}'
+            for key, value in self._value.items()
+        )
+
+
 class AmountFacts(Facts):
     """``{'VCPU': 4, 'VGPU': 1}``, in a table ``VCPU=4, VGPU=1``."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
+from types import MappingProxyType
+from typing import Any
 
 from placementclient.client.wording import counted, listed
 from placementclient.insight.audit.checks import Audit
@@ -11,17 +14,19 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.completeness import MissingRecords
 from placementclient.insight.audit.findings import Finding
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts
+from placementclient.render.facts import Evidence
 from placementclient.render.repairs import Invocation, next_step
 
 _FINDING = Columns(
     Column('id'),
     Column('severity'),
     Column('subject', attrgetter('fault.subject')),
-    Column('evidence', lambda finding: Facts(finding.fault.evidence)),
+    Column('evidence', lambda finding: Evidence(finding.fault.evidence)),
 )
 #: Columns after those, and the one that ``--fix`` adds.
 _NEXT = ('command', 'reason')
+#: What stands before the cells of these columns in a paragraph.
+_LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix': 'Fix: '}
 
 
 def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
@@ -33,21 +38,29 @@ def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
     trees = roots or cloud.topology.trees.keys()
     states = [state for root in trees for state in cloud.topology.trees[root]]
     held = {c.uuid for state in states for c in cloud.snapshot.consumers_on(state.uuid)}
-    found = (
+    return (
         f'Nothing found: {counted(checks, "check")} of {counted(len(trees), "tree")} with '
         f'{counted(len(states), "provider")} and {counted(len(held), "consumer")}'
     )
-    missing = unknown(cloud)
-    return f'{found}, without a list of {" and of ".join(missing)}' if missing else found
 
 
-def unknown(cloud: Cloud) -> list[str]:
-    """What nobody has listed."""
-    return [
-        what
-        for what, listed in (('servers', cloud.servers), ('migrations', cloud.migrations))
-        if listed is None
-    ]
+def left_out(audit: Audit, failures: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """Sentences on the checks that were not made.
+
+    :param failures: why a list could not be had of its service, by the option for it
+    """
+    by_failure: dict[str, list[str]] = {}
+    for name, reason in failures.items():
+        by_failure.setdefault(reason, []).append(f'--{name}')
+    for reason, options in by_failure.items():
+        yield f'{reason}. A file does instead: {", ".join(options)}'
+    by_reason: dict[str, list[str]] = {}
+    for id, lacking in audit.left_out.items():
+        said = ' and '.join(name if ' ' in name else f'--{name}' for name in lacking)
+        by_reason.setdefault(said, []).append(id)
+    if by_reason:
+        groups = (f'{", ".join(ids)} ({said})' for said, ids in by_reason.items())
+        yield f'Left out: {"; ".join(groups)}'
 
 
 def remarks(audit: Audit) -> Iterator[str]:
@@ -99,6 +112,29 @@ def rows(
     return (*names, *_NEXT, 'fix'), [
         (*row, *each, end) for row, each, end in zip(values, told, ends, strict=True)
     ]
+
+
+def paragraphs(names: Sequence[str], rows: Iterable[Sequence[Any]], width: int) -> Iterator[str]:
+    """The lines of findings as people read them, a paragraph for each.
+
+    :param names: those of the columns that were asked for
+    :param rows: their cells, as texts
+    :param width: of the terminal, in characters; a command is never broken
+    """
+    for number, cells in enumerate(rows):
+        row = dict(zip(names, cells, strict=True))
+        if number:
+            yield ''
+        yield ' '.join(str(row[name]) for name in ('severity', 'id', 'subject') if name in row)
+        for name, label in _LABELS.items():
+            text = str(row.get(name, ''))
+            if not text:
+                continue
+            yield from textwrap.wrap(
+                f'{label}{text}', len(text) + len(label) + 2 if name == 'command' else width,
+                initial_indent='  ', subsequent_indent='    ',
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
 
 
 def _left(reason: str) -> str:

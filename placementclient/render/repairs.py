@@ -16,11 +16,12 @@ from placementclient.model.repairs import (
     LeaveAggregate,
     LookAtMigrations,
     Remedy,
+    RemoveTrait,
     Rename,
 )
 
 #: What only the operator can decide; the command for it stands in the reason.
-_DECISIONS = (AmendInventory, LeaveAggregate, Rename)
+_DECISIONS = (AddTrait, AmendInventory, LeaveAggregate, RemoveTrait, Rename)
 
 _ASSUMED = 'found under --assume: audit the cloud as it is for what can be fixed now'
 _UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
@@ -97,6 +98,8 @@ def _line(remedy: Remedy | None, invocation: Invocation) -> str:
             return f'{prefix} allocation heal --server {server}{_options(invocation.heal)}'
         case AddTrait(_, provider, trait):
             return f'{prefix} trait add {shlex.quote(provider)} {trait}'
+        case RemoveTrait(provider, trait):
+            return f'{prefix} trait remove {shlex.quote(provider)} {trait}'
         case AmendInventory(provider, resource_class, fields):
             resources = ''.join(
                 f' --resource {resource_class}:{name}={n}' for name, n in fields.items()

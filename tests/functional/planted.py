@@ -32,6 +32,7 @@ def uuid_of(name: str) -> str:
 class Planted:
     """The cloud, what Nova says of it, and what is wrong with it.
 
+    :param lists: what the other services answer, by the option of audit
     :param expected: the id and the subject of every fault
     :param forgotten: consumers whose records have to be taken away once all is written
     """
@@ -40,6 +41,7 @@ class Planted:
     consumers: list[Consumer] = field(default_factory=list)
     servers: list[dict[str, Any]] = field(default_factory=list)
     migrations: list[dict[str, Any]] = field(default_factory=list)
+    lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     expected: list[tuple[str, str]] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
 
@@ -135,7 +137,7 @@ def _host(cloud: Planted, number: int) -> None:
         cloud.migration(f'{moving} back', server, f'compute{number - 1:04}', 'finished', 'resize')
         cloud.consumer(f'{moving} back', 'MIGRATION', **{f'compute{number - 1:04}': SERVER})
     elif number % 2:
-        kind = None if number % 3 else 'INSTANCE'
+        kind = 'INSTANCE' if number % 3 else None
         cloud.server(f'server{number}', name, kind, **{place: SERVER, pool: disk})
 
 
@@ -182,13 +184,13 @@ def _names(cloud: Planted) -> None:
     many = cloud.provider('many')
     for number in range(8):
         cloud.provider(f'many_{number}', {'VGPU': Inventory(4)}, parent=many)
-    cloud.expected.append(('many-siblings', 'many'))
+    cloud.expected.append(('wide-tree', 'many'))
     owner = cloud.provider('owner')
     cloud.provider('owner_gpu', {'VGPU': Inventory(4)}, parent=owner, traits=())
-    cloud.expected.append(('missing-owner', 'owner_gpu'))
+    cloud.expected.append(('owner-missing', 'owner_gpu'))
     cloud.provider('marked', traits=(OWNER, COMPUTE_NODE))
     cloud.provider('unmarked', traits=(COMPUTE_NODE,))
-    cloud.expected.append(('missing-owner', 'unmarked'))
+    cloud.expected.append(('owner-missing', 'unmarked'))
 
 
 def _sharing(cloud: Planted) -> None:

@@ -119,7 +119,7 @@ def _true_to_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
         return status
 
     def checked_output(self: Any, parsed_args: Any, names: Any, data: Any) -> int:
-        assert not self.prints or set(names) <= set(self.prints)
+        assert not self.prints or set(names) <= set(self.printed(parsed_args))
         return produce_output(self, parsed_args, names, data)
 
     monkeypatch.setattr(base._Placement, 'run', checked_run)

@@ -421,7 +421,8 @@ class Lister(_Table, command.Lister):
     ) -> int:
         """Print them; no empty table, unless it is asked for."""
         found = list(rows)
-        is_empty = not found and parsed_args.formatter == 'table' and not parsed_args.print_empty
+        is_for_people = parsed_args.formatter in ('table', 'text')
+        is_empty = not found and is_for_people and not parsed_args.print_empty
         if is_empty and self.says_nothing(parsed_args):
             self._check_columns(parsed_args.columns, self.printed(parsed_args) or names)
             self.log.warning(self.nothing)

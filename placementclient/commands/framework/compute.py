@@ -1,4 +1,4 @@
-"""What the compute service says, or the identity service: its own answer, or a file of it."""
+"""Lists of other services: what each answers itself, or a file of that."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.commands.framework.base import _Placement
 
-#: Stand for the compute service and the identity service, where a file is expected.
-NOVA, KEYSTONE = 'nova', 'keystone'
-_NAMES = {NOVA: 'the compute service', KEYSTONE: 'the identity service'}
+#: Stand for a service of the catalog, where a file is expected.
+NOVA, KEYSTONE, IRONIC, NEUTRON = 'nova', 'keystone', 'ironic', 'neutron'
+_NAMES = {
+    NOVA: 'the compute service',
+    KEYSTONE: 'the identity service',
+    IRONIC: 'the bare metal service',
+    NEUTRON: 'the network service',
+}
 
 
 def document(

@@ -48,7 +48,7 @@ def requests(
         tell(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
             f'have: {listed(unowned, 3)}. Before every nova-compute is of 34 it does not; resource '
-            'provider audit --id missing-owner has the command that adds it'
+            'provider audit --id owner-missing has the command that adds it'
         )
     for flavor in flavors:
         if names := resource_request.unmodelled(flavor):

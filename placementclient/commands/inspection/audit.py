@@ -4,53 +4,73 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO
+
+from cliff.formatters import base as formatters
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, changing, compute, option
+from placementclient.client.printable import shown
+from placementclient.commands.framework import base, changing, option
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
+from placementclient.commands.inspection import lists
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
     from placementclient.changes.results import Carried
-    from placementclient.client.http import Client
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.insight.audit.findings import Finding
-    from placementclient.model.servers import Server, ServerMigration
+    from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
     from placementclient.render.repairs import Invocation
 
-T = TypeVar('T')
+#: The longest line of a text for people, in characters, also on a wider terminal.
+_WIDEST = 100
 
-SERVERS = Option(
-    '--servers',
-    metavar='<file>|nova',
-    help='The list of all servers, as JSON, or nova: the compute service is asked',
-)
-MIGRATIONS = Option(
-    '--migrations',
-    metavar='<file>|nova',
-    help='The list of all migrations, as JSON, or nova: the compute service is asked',
-)
+
+class Paragraphs(formatters.ListFormatter):
+    """``-f text``: each finding is a paragraph."""
+
+    def add_argument_group(self, parser: argparse.ArgumentParser) -> None:
+        """It has no options."""
+
+    def emit_list(
+        self,
+        column_names: Sequence[str],
+        data: Iterable[Sequence[Any]],
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
+    ) -> None:
+        """Print the findings."""
+        from placementclient.render import findings
+
+        rows = (tuple(map(shown, row)) for row in data)
+        for line in findings.paragraphs(column_names, rows, _width()):
+            stdout.write(f'{line}\n')
 
 
 class AuditProvider(Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
-    Exit status 3 means that there is anything but information. Audit needs the servers and
-    migrations of Nova to find leaked allocations: it asks the compute service, or reads files that
-    were made after the snapshot:
+    Exit status 3 means that there is anything but information. Audit compares Placement with what
+    Nova, Keystone, Ironic and Neutron say. It asks the services of the catalog, or reads the files
+    that you name, which have to be made after the snapshot:
 
       openstack server list --all-projects --long -f json > servers.json
       openstack server migration list -f json > migrations.json
+      openstack compute service list -f json > services.json
 
-    What GET /servers/detail answers has flavors too: with it audit tells what a server should hold.
+    The answers of the APIs are taken too. GET /servers/detail has flavors: with it audit tells what
+    a server should hold. A check without the list that it needs is left out, and named on stderr.
+
+    --explain prints what a check finds, why it matters, whether the fix is safe, and how to look
+    yourself. On a terminal each finding is a paragraph, elsewhere a row of a table.
 
     --fix carries out what is safe: nobody loses anything that it uses. It deletes nothing by a list
     of servers that does not look complete, and nothing that a migration holds. The column command
@@ -61,17 +81,24 @@ class AuditProvider(Changing):
     Example:
 
       openstack resource provider audit --servers servers.json --migrations migrations.json
+      openstack resource provider audit --explain orphan
     """
 
     auth_required = False
+    formatter_namespace = 'placementclient.formatter.findings'
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
     statuses = ((errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),)
     options = (
         SNAPSHOT,
         ASSUME,
-        SERVERS,
-        MIGRATIONS,
+        *lists.OPTIONS,
         TREE,
+        Option(
+            '--explain',
+            metavar='<id>',
+            help='Print what this check finds, why it matters, whether the fix is safe and how to '
+            'look yourself; nothing is read',
+        ),
         Option(
             '--ignore',
             metavar='<id>',
@@ -100,8 +127,21 @@ class AuditProvider(Changing):
         option.YES,
     )
 
+    @property
+    def formatter_default(self) -> str:
+        """A paragraph for each finding on a terminal, where a table has no room; else a table."""
+        stdout = getattr(self.app, 'stdout', None)
+        return 'text' if stdout is not None and stdout.isatty() else 'table'
+
+    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
+        """Return the names of the columns: of the findings, or of the text about a check."""
+        from placementclient.render import audit_checks
+
+        return audit_checks.COLUMNS if parsed_args.explain else self.prints
+
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.insight.audit import checks
+        from placementclient.render import audit_checks
         from placementclient.render import findings as tables
         from placementclient.workflows import repair
 
@@ -109,12 +149,16 @@ class AuditProvider(Changing):
             raise errors.UsageError('--assume is to look only: leave out --fix and --plan')
         ids = [check.id for check in checks.CHECKS]
         self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
-        left_out = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
-        cloud = read(self, parsed_args)
+        if parsed_args.explain:
+            self._check_ids([parsed_args.explain], ids)
+            return audit_checks.rows([checks.CHECKS[ids.index(parsed_args.explain)]])
+        ignored = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
+        cloud, failures = read(self, parsed_args, set(ids) - ignored)
         roots = set(cloud.snapshot.root_uuids(parsed_args.tree))
-        audit = checks.audit(cloud, roots, left_out, parsed_args.subject)
-        self.nothing = tables.nothing(len(ids) - len(left_out), cloud, roots)
-        for line in tables.remarks(audit):
+        audit = checks.audit(cloud, roots, ignored, parsed_args.subject)
+        made = len(ids) - len(ignored) - len(audit.left_out)
+        self.nothing = tables.nothing(made, cloud, roots)
+        for line in (*tables.left_out(audit, failures), *tables.remarks(audit)):
             self.log.warning(line)
         findings = audit.findings
         is_asked_to_fix = parsed_args.fix or parsed_args.plan
@@ -124,6 +168,19 @@ class AuditProvider(Changing):
         if not parsed_args.plan and any(each.is_wrong for each in left):
             self.exit_status = self.exit_status or errors.ExitStatus.DIFFERS
         return tables.rows(findings, invocation(self, parsed_args, cloud.servers), done)
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
+    ) -> int:
+        """Print the findings, or the text about a check as a text."""
+        if not (parsed_args.explain and parsed_args.formatter in ('table', 'text')):
+            return super().produce_output(parsed_args, names, rows)
+        from placementclient.render import audit_checks
+
+        with self._printing():
+            for line in audit_checks.lines(dict(zip(names, *rows, strict=True)), _width()):
+                self.app.stdout.write(f'{line}\n')
+        return 0
 
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
         for id in given:
@@ -166,50 +223,36 @@ class AuditProvider(Changing):
         return repairing.ends(results)
 
 
-def read(command: base._Placement, parsed_args: argparse.Namespace) -> Cloud:
-    """What is to be audited: the snapshot, and what the compute service says of its consumers."""
+def read(
+    command: base._Placement, parsed_args: argparse.Namespace, ids: Collection[str] = ()
+) -> tuple[Cloud, Mapping[str, str]]:
+    """Read what is to be audited: the snapshot, and what the other services say.
+
+    :param ids: of the checks that will be made; none: all
+    :return: and why lists could not be had, by the option for each
+    """
+    from placementclient.insight.audit.answers import Answers
+    from placementclient.insight.audit.checks import CHECKS
     from placementclient.insight.audit.cloud import Cloud
     from placementclient.model.servers import Server
 
-    wanted = assumed(command, parsed_args, taken(command, parsed_args))
-    snapshot = wanted.snapshot
+    assumption = assumed(command, parsed_args, taken(command, parsed_args))
+    snapshot = assumption.snapshot
     # After the snapshot, so that a server that is new in it is in the list.
-    servers, migrations = _known(command, parsed_args)
+    made = [check for check in CHECKS if not ids or check.id in ids]
+    wanted = {name for check in made for name in (*check.needs, *check.also)}
+    if parsed_args.assume:
+        # The other services know the hosts as they are, not as they are assumed to be.
+        wanted &= {'flavors', 'limits'}
+    known, failures = lists.read(command, parsed_args, wanted)
+    servers, migrations = known.get('servers'), known.get('migrations')
+    answers = Answers(**{name: known.get(name) for name in Answers._fields})
     unsettled = _unsettled(snapshot, servers)
     if servers is not None:
         # Nova does not know the former, and has the latter where they are no more.
-        assumed_servers = wanted.placed | (wanted.lost & servers.keys())
+        assumed_servers = assumption.placed | (assumption.lost & servers.keys())
         servers = {**servers, **{uuid: Server(uuid) for uuid in assumed_servers}}
-    return Cloud(snapshot, servers, migrations, unsettled)
-
-
-def _known(
-    command: base._Placement, parsed_args: argparse.Namespace
-) -> tuple[Mapping[str, Server] | None, Sequence[ServerMigration] | None]:
-    """The servers and the migrations, as far as somebody says which there are."""
-    from placementclient.nova import records, service
-
-    def listed(
-        source: str | None, ask: Callable[[Client], list[Any]], parse: Callable[[Any, str], T]
-    ) -> T | None:
-        return parse(*compute.document(command, source, ask)) if source else None
-
-    sources = parsed_args.servers, parsed_args.migrations
-    is_told = any(sources) or parsed_args.snapshot
-    servers, migrations = sources if is_told else (NOVA, NOVA)
-    try:
-        return (
-            listed(servers, service.servers, records.servers),
-            listed(migrations, service.migrations, records.migrations),
-        )
-    except service.NoCompute as reason:
-        if is_told:
-            raise
-        command.log.warning(
-            f'Without the compute service ({reason}) nothing is said of orphans, nor of '
-            'servers that hold nothing; give --servers and --migrations'
-        )
-        return None, None
+    return Cloud(snapshot, servers, migrations, unsettled, answers), failures
 
 
 def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:
@@ -233,6 +276,11 @@ def _moment(text: str | None) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _width() -> int:
+    """How wide a text for people is, in characters."""
+    return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
 def invocation(

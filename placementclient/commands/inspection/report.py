@@ -13,7 +13,7 @@ from placementclient.client.wording import listed
 from placementclient.commands.framework import base
 from placementclient.commands.framework.assuming import ASSUME
 from placementclient.commands.framework.option import Option
-from placementclient.commands.inspection import audit
+from placementclient.commands.inspection import audit, lists
 from placementclient.commands.snapshots.snapshot import SNAPSHOT
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ class ReportProvider(base.Command):
             metavar='<plan>',
             help='Show what this plan, of a reshape or of changes, would change',
         ),
-        audit.SERVERS,
-        audit.MIGRATIONS,
+        *lists.OPTIONS,
         Option(
             '-o',
             '--output',
@@ -69,11 +68,13 @@ class ReportProvider(base.Command):
         template = page.template()
         given = storage.read_any_plan(parsed_args.plan) if parsed_args.plan else None
         plan = as_reshape(given) if isinstance(given, ChangePlan) else given
-        cloud = audit.read(self, parsed_args)
+        cloud, failures = audit.read(self, parsed_args)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
         found = checks.audit(cloud)
-        for line in findings.remarks(found):
+        # The page has the checks that were left out.
+        left_out = findings.left_out(found, failures) if failures else ()
+        for line in (*left_out, *findings.remarks(found)):
             self.log.warning(line)
         report = Report(
             cloud,

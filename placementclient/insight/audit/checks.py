@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from placementclient.insight.audit import (
+    baremetal,
     completeness,
     consumers,
+    flavors,
+    hosts,
     inventories,
+    limits,
+    network,
+    ownership,
     providers,
     servers,
 )
@@ -22,102 +28,44 @@ from placementclient.model.repairs import FreeAllocations
 #: Why nothing is deleted by such lists; the command says on stderr what they lack.
 INCOMPLETE = 'the list of {} does not look complete'
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+_SERVERS = ('servers',)
+_BOTH = ('servers', 'migrations')
 
 CHECKS = (
+    Check('over-capacity', _ERROR, inventories.over_capacity),
+    Check('unlisted-usage', _ERROR, inventories.unlisted_usage),
+    Check('broken-units', _ERROR, inventories.broken_units),
+    Check('reserved-above-total', _ERROR, inventories.reserved_above_total),
+    Check('ratio-without-room', _ERROR, inventories.ratio_without_room),
+    Check('orphan', _ERROR, consumers.orphan, _SERVERS),
+    Check('doubled', _ERROR, consumers.doubled, _BOTH),
+    Check('left-by-evacuation', _WARNING, consumers.left_by_evacuation, _BOTH),
+    Check('left-by-shelving', _ERROR, consumers.left_by_shelving, _SERVERS),
+    Check('left-by-migration', _WARNING, consumers.left_by_migration, ('migrations',)),
+    Check('on-several-trees', _WARNING, consumers.on_several_trees),
+    Check('in-migration', _INFO, consumers.in_migration, ('migrations',)),
+    Check('consumer-incomplete', _WARNING, ownership.consumer_incomplete),
+    Check('consumer-untyped', _INFO, ownership.consumer_untyped),
+    Check('without-allocations', _ERROR, servers.without_allocations, _SERVERS),
+    Check('wrong-host', _ERROR, servers.wrong_host, _SERVERS),
+    Check('wrong-amount', _ERROR, servers.wrong_amount, _SERVERS),
+    Check('foreign-owner', _WARNING, servers.foreign_owner, _SERVERS),
+    Check('port-resources', _ERROR, network.port_resources, ('ports',), _BOTH),
+    Check('doubled-host', _ERROR, providers.doubled_host),
+    Check('disabled-mismatch', _WARNING, hosts.disabled_mismatch, ('services',), ('hypervisors',)),
     Check(
-        'over-capacity', _ERROR, 'what is used of a class, and its capacity',
-        inventories.over_capacity,
+        'inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',),
+        gap=hosts.without_amounts,
     ),
-    Check(
-        'unlisted-usage', _ERROR, 'what is used of a provider, and what its consumers hold',
-        inventories.unlisted_usage,
-    ),
-    Check(
-        'broken-units', _ERROR, 'each allocation, and min_unit, max_unit and step_size',
-        inventories.broken_units,
-    ),
-    Check(
-        'reserved-above-total', _ERROR, 'reserved and total of each inventory',
-        inventories.reserved_above_total,
-    ),
-    Check(
-        'ratio-without-room', _ERROR, 'the allocation ratio of each inventory',
-        inventories.ratio_without_room,
-    ),
-    Check(
-        'orphan', _ERROR, 'consumers, and the servers and migrations that there are',
-        consumers.orphan,
-    ),
-    Check(
-        'doubled', _ERROR, 'servers on several hosts which no migration explains',
-        consumers.doubled,
-    ),
-    Check(
-        'left-by-evacuation', _WARNING, 'servers on the host that they were evacuated from, too',
-        consumers.left_by_evacuation,
-    ),
-    Check(
-        'left-by-shelving', _ERROR, 'what servers hold that are shelved and on no host',
-        consumers.left_by_shelving,
-    ),
-    Check(
-        'left-by-migration', _WARNING, 'what migrations hold that are over',
-        consumers.left_by_migration,
-    ),
-    Check(
-        'on-several-trees', _WARNING,
-        'consumers on several hosts, where servers or migrations are not known',
-        consumers.on_several_trees,
-    ),
-    Check(
-        'in-migration', _INFO, 'servers on several hosts while a migration is under way',
-        consumers.in_migration,
-    ),
-    Check(
-        'without-allocations', _ERROR, 'servers on a host, and whether they hold anything',
-        servers.without_allocations,
-    ),
-    Check(
-        'wrong-host', _ERROR, 'the host of each server, here and in Nova',
-        servers.wrong_host,
-    ),
-    Check(
-        'wrong-amount', _ERROR, 'what each server holds on its host, and what its flavor says',
-        servers.wrong_amount,
-    ),
-    Check(
-        'foreign-owner', _WARNING, 'the project and the user of each server, here and in Nova',
-        servers.foreign_owner,
-    ),
-    Check(
-        'doubled-host', _ERROR, 'roots whose names are the short and the full name of one host',
-        providers.doubled_host,
-    ),
-    Check(
-        'sharing-without-aggregate', _WARNING, 'sharing providers, and their aggregates',
-        providers.sharing_without_aggregate,
-    ),
-    Check(
-        'sharing-alone', _WARNING, 'the aggregates of sharing providers, and their members',
-        providers.sharing_alone,
-    ),
-    Check(
-        'aggregate-of-one', _INFO, 'the members of all other aggregates',
-        providers.aggregate_of_one,
-    ),
-    Check(
-        'misnamed-child', _WARNING, 'the names of children, of their siblings and of their root',
-        providers.misnamed_child,
-    ),
-    Check(
-        'many-siblings', _WARNING, 'how many siblings have one class',
-        providers.many_siblings,
-    ),
-    Check(
-        'missing-owner', _WARNING,
-        'OWNER_NOVA of hosts, where other hosts have it, and of children, where their root has it',
-        providers.missing_owner,
-    ),
+    Check('ironic-node', _ERROR, baremetal.ironic_node, ('nodes',), _BOTH),
+    Check('flavor-unplaceable', _WARNING, flavors.flavor_unplaceable, ('flavors',)),
+    Check('limit-missing', _ERROR, limits.limit_missing, ('limits',), ('flavors',)),
+    Check('sharing-without-aggregate', _WARNING, providers.sharing_without_aggregate),
+    Check('sharing-alone', _WARNING, providers.sharing_alone),
+    Check('aggregate-of-one', _INFO, providers.aggregate_of_one),
+    Check('misnamed-child', _WARNING, providers.misnamed_child),
+    Check('wide-tree', _WARNING, providers.wide_tree, (), ('flavors',)),
+    Check('owner-missing', _WARNING, providers.owner_missing),
 )  # fmt: skip
 
 
@@ -127,11 +75,14 @@ class Audit(NamedTuple):
     :param findings: check by check
     :param passed_over: the number of servers that nothing is said of, by the reason
     :param shortfall: what the lists of Nova lack; ``None`` if they look complete
+    :param left_out: why checks were not made, by their IDs: the names of the lists that they need,
+        or a sentence
     """
 
     findings: list[Finding]
     passed_over: Counter[str]
     shortfall: MissingRecords | None
+    left_out: Mapping[str, tuple[str, ...]]
 
 
 def audit(
@@ -147,9 +98,14 @@ def audit(
     :param subjects: only what is found of these, as of :class:`Fault`; none: all
     """
     shortfall = completeness.shortfall(cloud)
-    findings, passed_over = [], {}
+    findings, passed_over, left_out = [], {}, {}
     for check in CHECKS:
-        for fault in check.find(cloud) if check.id not in ignored else ():
+        if check.id in ignored:
+            continue
+        if lacking := _lacking(cloud, check):
+            left_out[check.id] = lacking
+            continue
+        for fault in check.find(cloud):
             is_chosen = not roots or set(fault.roots) & set(roots)
             if not is_chosen or (subjects and fault.subject not in subjects):
                 continue
@@ -157,7 +113,14 @@ def audit(
                 passed_over[fault.subject] = fault.passed_over
             else:
                 findings.append(Finding(check, _judged(fault, shortfall)))
-    return Audit(findings, Counter(passed_over.values()), shortfall)
+    return Audit(findings, Counter(passed_over.values()), shortfall, left_out)
+
+
+def _lacking(cloud: Cloud, check: Check) -> tuple[str, ...]:
+    """Why a check cannot be made, as of :class:`Audit`; empty if it can."""
+    missing = tuple(name for name in check.needs if not cloud.has(name))
+    gap = check.gap(cloud) if check.gap and not missing else ''
+    return (gap,) if gap else missing
 
 
 def _judged(fault: Fault, shortfall: MissingRecords | None) -> Fault:

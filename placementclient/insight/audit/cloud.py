@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placementclient.insight import healing
+from placementclient.insight.audit.answers import Answers
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Server, ServerMigration, same_host
@@ -20,6 +21,7 @@ class Cloud:
     :param servers: all servers by UUID; ``None`` if they are not known
     :param migrations: all migrations; ``None`` if they are not known
     :param unsettled: the UUIDs of servers that have changed since the snapshot, or just before
+    :param answers: what the other services say
     """
 
     def __init__(
@@ -28,10 +30,11 @@ class Cloud:
         servers: Mapping[str, Server] | None = None,
         migrations: Sequence[ServerMigration] | None = None,
         unsettled: Collection[str] = (),
+        answers: Answers = Answers(),  # noqa: B008 (immutable)
     ) -> None:
         self.snapshot = snapshot
         self.topology = Topology(snapshot)
-        self.servers, self.migrations = servers, migrations
+        self.servers, self.migrations, self.answers = servers, migrations, answers
         self.migrating = {m.server_uuid for m in migrations or () if not m.is_over}
         self._unsettled = frozenset(unsettled)
         self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
@@ -41,6 +44,12 @@ class Cloud:
         self._roots_by_short: dict[str, list[str]] = {}
         for uuid in self.topology.trees:
             self._roots_by_short.setdefault(self.name(uuid).partition('.')[0], []).append(uuid)
+
+    def has(self, name: str) -> bool:
+        """Return True if a list is known, by the name of its option."""
+        if name in ('servers', 'migrations'):
+            return getattr(self, name) is not None
+        return getattr(self.answers, name) is not None
 
     def states(self) -> Iterator[ProviderState]:
         """All providers, tree by tree."""

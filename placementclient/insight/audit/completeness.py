@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.consumers import Situation, situation
+from placementclient.insight.audit.situations import Situation, situation
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MIGRATION
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
-from placementclient.model.consumers import Consumer
+from placementclient.insight.audit.situations import Case, Situation, situation
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import FreeAllocations, LookAtMigrations
-from placementclient.model.servers import ServerMigration
 
-_EVACUATION = 'evacuation'
 #: Why something is not freed that seems to be superfluous.
 _NEEDED = 'a migration may still need it: openstack server migration list --server has its state'
 _MIGRATION = (
@@ -22,116 +19,27 @@ _MIGRATION = (
 )
 
 
-class Situation(enum.Enum):
-    """What is odd about a consumer."""
-
-    #: Nova knows neither a server nor a migration of that UUID.
-    ORPHAN = enum.auto()
-    #: The server is shelved and on no host, and nothing is done with it.
-    LEFT_BY_SHELVING = enum.auto()
-    #: It is a migration's, which is over.
-    LEFT_BY_MIGRATION = enum.auto()
-    #: On several hosts, while a migration is under way.
-    IN_MIGRATION = enum.auto()
-    #: On the host that it was evacuated from, too.
-    LEFT_BY_EVACUATION = enum.auto()
-    #: On several hosts, and no migration explains it.
-    DOUBLED = enum.auto()
-    #: On several hosts, and it is not known whether a migration explains it.
-    ON_SEVERAL_TREES = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A consumer, with what decides its situation."""
-
-    cloud: Cloud
-    consumer: Consumer
-
-    @property
-    def migration(self) -> ServerMigration | None:
-        """The migration whose consumer it is."""
-        return self.cloud.migration_of_consumer.get(self.consumer.uuid)
-
-    @property
-    def migrations(self) -> list[ServerMigration]:
-        """The migrations of the server that it is."""
-        return self.cloud.migrations_of(self.consumer.uuid)
-
-    @property
-    def server(self) -> str:
-        """The UUID of the server that it is, or that its migration moves."""
-        return self.migration.server_uuid if self.migration else self.consumer.uuid
-
-    @property
-    def is_offloaded(self) -> bool:
-        """True if it is a server that is shelved and on no host."""
-        server = (self.cloud.servers or {}).get(self.consumer.uuid)
-        return server is not None and server.is_offloaded
-
-    @property
-    def hosts(self) -> dict[str, list[str]]:
-        """The providers that it uses, but for what is shared, by the root of each host."""
-        return self.cloud.hosts_of(self.consumer)
-
-    @property
-    def home(self) -> str | None:
-        """The root of the host that the server is on, as far as Nova's name for it tells."""
-        server = (self.cloud.servers or {}).get(self.consumer.uuid)
-        named = self.cloud.named(list(self.hosts), server.hosts if server else ())
-        return named[0] if len(named) == 1 else None
-
-    @property
-    def elsewhere(self) -> list[str]:
-        """The roots of the hosts that it is not on; none, if it is not known where it is."""
-        home = self.home
-        return [root for root in self.hosts if root != home] if home else []
-
-    def came_from(self, root_uuid: str) -> bool:
-        """Whether it was evacuated from a host, and that is over."""
-        return any(
-            m.type == _EVACUATION
-            and m.is_over
-            and not m.has_failed
-            and self.cloud.named([root_uuid], m.sources)
-            for m in self.migrations
-        )
-
-
-def situation(cloud: Cloud, consumer: Consumer) -> Situation | None:
-    """What is odd about a consumer; ``None`` if nothing is, or nothing is known."""
-    case = _Case(cloud, consumer)
-    if case.migration is not None:
-        return Situation.LEFT_BY_MIGRATION if case.migration.is_over else None
-    if _is_orphan(case):
-        return Situation.ORPHAN
-    if case.is_offloaded:
-        return Situation.LEFT_BY_SHELVING
-    if len(case.hosts) < 2:
-        return None
-    if any(not migration.is_over for migration in case.migrations):
-        return Situation.IN_MIGRATION
-    if cloud.servers is None or cloud.migrations is None:
-        return Situation.ON_SEVERAL_TREES
-    if case.elsewhere and all(map(case.came_from, case.elsewhere)):
-        return Situation.LEFT_BY_EVACUATION
-    return Situation.DOUBLED
-
-
-def _is_orphan(case: _Case) -> bool:
-    consumer, cloud = case.consumer, case.cloud
-    if cloud.servers is None or consumer.uuid in cloud.servers:
-        return False
-    if consumer.type == MIGRATION:
-        return cloud.migrations is not None
-    # Types that Nova does not give are of other services, whose consumers are no servers.
-    return consumer.type in (None, INSTANCE)
-
-
 def orphan(cloud: Cloud) -> Iterator[Fault]:
-    """A consumer of which the compute service knows nothing."""
+    """A leaked allocation: Nova knows neither a server nor a migration of the consumer's UUID.
 
-    def doubt(case: _Case) -> str:
+    Consumers of other types than ``INSTANCE`` and ``MIGRATION`` belong to other services, and are
+    left alone.
+
+    Why it matters: the resources are lost to everybody until somebody frees them.
+
+    Safe to fix: yes, if the lists of servers and migrations are complete and younger than the
+    snapshot. ``--fix`` deletes the allocations of a consumer whose type is ``INSTANCE``; of one
+    without a type only if the migrations are known too; never those of a migration. A list that
+    does not look complete makes it unsafe.
+
+    Look yourself: ``openstack server show CONSUMER`` and ``openstack resource provider allocation
+    show CONSUMER``; servers that can be restored (``reclaim_instance_interval``) are in no list of
+    OpenStackClient
+
+    Example: ``type INSTANCE, holds (compute1 (VCPU 4, MEMORY_MB 8192))``
+    """
+
+    def doubt(case: Case) -> str:
         if case.consumer.type == MIGRATION:
             return _MIGRATION
         if case.migrations:
@@ -144,7 +52,19 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
 
 
 def left_by_shelving(cloud: Cloud) -> Iterator[Fault]:
-    """A server that is shelved and on no host, and still holds what it had on one."""
+    """A server is shelved and on no host, and still holds what it had on one.
+
+    Why it matters: the host seems fuller than it is, and the server gets a second allocation when
+    it is unshelved.
+
+    Safe to fix: yes, if Nova has the server on no host, and no migration of it is under way or has
+    failed. ``--fix`` deletes what it holds.
+
+    Look yourself: ``openstack server show SERVER -c status -c OS-EXT-SRV-ATTR:host`` and
+    ``openstack resource provider allocation show SERVER``
+
+    Example: ``type INSTANCE, holds (compute1 (VCPU 4))``
+    """
     servers = cloud.servers or {}
     faults = _in(
         cloud, Situation.LEFT_BY_SHELVING, lambda case: list(case.consumer.allocations), _unsettled
@@ -154,9 +74,20 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Fault]:
 
 
 def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
-    """A migration that is over, and still holds what it had on its source."""
+    """A migration is over, and its consumer still holds what the server had on the source.
 
-    def superfluous(case: _Case) -> list[str]:
+    Why it matters: the source host seems fuller than it is.
+
+    Safe to fix: never by ``--fix``: nothing is taken from a migration. See that it is over and that
+    its server is well, then delete the allocations of the consumer.
+
+    Look yourself: ``openstack server migration list --server SERVER`` and ``openstack resource
+    provider allocation show MIGRATION``
+
+    Example: ``holds (compute1 (VCPU 4)), migrations ((type live-migration, status completed))``
+    """
+
+    def superfluous(case: Case) -> list[str]:
         # Where it failed, the server may still be where the migration holds something.
         failed = case.migration is not None and case.migration.has_failed
         return [] if failed else list(case.consumer.allocations)
@@ -165,30 +96,81 @@ def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
 
 
 def in_migration(cloud: Cloud) -> Iterator[Fault]:
-    """A server on several hosts, one of which it is about to leave."""
+    """A server holds something on several hosts while one of its migrations is under way.
+
+    This is information: it is as it should be, and ends with the migration.
+
+    Why it matters: a migration that never ends keeps its room on both hosts.
+
+    Safe to fix: there is nothing to fix. Confirm or revert a resize that has waited for long.
+
+    Look yourself: ``openstack server migration list --server SERVER``
+
+    Example: ``migrations ((type evacuation, status pre-migrating))``
+    """
     return _in(cloud, Situation.IN_MIGRATION, lambda case: [], lambda case: '')
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
-    """A server that still holds what it had on the host that it was evacuated from."""
+    """A server still holds what it had on the host that it was evacuated from.
+
+    nova-compute of that host frees it when it starts again.
+
+    Why it matters: a host that has come back seems fuller than it is. One that never comes back
+    cannot be deleted.
+
+    Safe to fix: yes, if Nova says on which host the server is, and no migration of it is under way
+    or has failed. ``--fix`` takes what it holds on the other hosts, and leaves what it has of
+    sharing providers.
+
+    Look yourself: ``openstack server migration list --server SERVER --type evacuation`` and
+    ``openstack resource provider allocation show SERVER``
+
+    Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
+    """
     return _in(cloud, Situation.LEFT_BY_EVACUATION, _elsewhere, _unsettled)
 
 
 def doubled(cloud: Cloud) -> Iterator[Fault]:
-    """A server that holds something on hosts where it is not, and no migration says why."""
+    """A server holds something on several hosts, and no migration explains it.
+
+    Why it matters: the resources on the hosts where it is not are lost to everybody.
+
+    Safe to fix: yes, if Nova says on which host the server is, and no migration of it is under way
+    or has failed. ``--fix`` takes what it holds on the other hosts, and leaves what it has of
+    sharing providers.
+
+    Look yourself: ``openstack server show SERVER -c OS-EXT-SRV-ATTR:host`` and ``openstack resource
+    provider allocation show SERVER``
+
+    Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
+    """
     return _in(cloud, Situation.DOUBLED, _elsewhere, _unsettled)
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Fault]:
-    """A consumer on several hosts; without servers and migrations nobody can say why."""
+    """A consumer holds something on several hosts, and it is not known why.
+
+    It is found where servers or migrations are not known. With both lists it is one of ``doubled``,
+    ``left-by-evacuation`` and ``in-migration``, or as it should be.
+
+    Why it matters: one of the hosts may hold the resources in vain.
+
+    Safe to fix: not before you know why. Audit again with ``--servers`` and ``--migrations``.
+
+    Look yourself: ``openstack server migration list --server SERVER`` and ``openstack server show
+    SERVER``
+
+    Example: ``type INSTANCE, holds (compute1 (VCPU 2), compute2 (VCPU 1))``
+    """
     return _in(cloud, Situation.ON_SEVERAL_TREES, lambda case: [], lambda case: '')
 
 
-def _elsewhere(case: _Case) -> list[str]:
+def _elsewhere(case: Case) -> list[str]:
     return [uuid for root in case.elsewhere for uuid in case.hosts[root]]
 
 
-def _unsettled(case: _Case) -> str:
+def _unsettled(case: Case) -> str:
     """Why a migration may still need what the server has elsewhere."""
     return _NEEDED if any(m.has_failed or not m.is_over for m in case.migrations) else ''
 
@@ -196,8 +178,8 @@ def _unsettled(case: _Case) -> str:
 def _in(
     cloud: Cloud,
     sought: Situation,
-    superfluous: Callable[[_Case], list[str]],
-    doubt: Callable[[_Case], str],
+    superfluous: Callable[[Case], list[str]],
+    doubt: Callable[[Case], str],
 ) -> Iterator[Fault]:
     """The consumers in a situation.
 
@@ -207,7 +189,7 @@ def _in(
     for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
         if situation(cloud, consumer) is not sought:
             continue
-        case = _Case(cloud, consumer)
+        case = Case(cloud, consumer)
         providers, reason = superfluous(case), doubt(case)
         yield Fault(
             uuid,
@@ -220,7 +202,7 @@ def _in(
         )
 
 
-def _evidence(case: _Case) -> dict[str, Any]:
+def _evidence(case: Case) -> dict[str, Any]:
     cloud, consumer = case.cloud, case.consumer
     held = {
         cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)

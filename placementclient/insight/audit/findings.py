@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.texts import CheckText, explanation
 from placementclient.model.repairs import Remedy, Repair
 
 
@@ -52,13 +53,24 @@ class Fault:
 class Check:
     """One kind of fault.
 
-    :param looks_at: what it compares, a clause for the documentation
+    :param find: the function that finds it; its docstring is the text of the documentation, in the
+        form of :mod:`placementclient.insight.audit.texts`
+    :param needs: the lists of other services that it cannot do without, by the option for each
+    :param also: the lists that it looks at where they are there
+    :param gap: says why the lists that are there are not enough; empty if they are
     """
 
     id: str
     severity: Severity
-    looks_at: str
     find: Callable[[Cloud], Iterable[Fault]]
+    needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    gap: Callable[[Cloud], str] | None = None
+
+    @property
+    def text(self) -> CheckText:
+        """What an operator should know of it."""
+        return explanation(self.find)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,22 @@ _SHAREABLE = ('VCPU', 'MEMORY_MB', 'DISK_GB')
 
 
 def over_capacity(cloud: Cloud) -> Iterator[Fault]:
-    """More is used than there is.
+    """More of a class is used than its capacity, which is ``(total - reserved) * ratio``.
 
-    An inventory that is reserved as a whole is no fault: operators do so to keep a device from
-    being used again, or a host from being filled.
+    An inventory that is reserved as a whole is left alone: operators do so to keep a device from
+    being used again, or a host from being filled. A ratio of 0 is ``ratio-without-room``.
+
+    Why it matters: Placement grants nothing more of this class there, and refuses many changes of
+    its consumers, such as a reshape. Of a device, two servers may believe to have the same one.
+
+    Safe to fix: only you know whether the host stands a higher ratio. For VCPU, MEMORY_MB and
+    DISK_GB the command raises the ratio as far as needed, and nobody loses anything, but
+    nova-compute may set it back. Devices cannot be shared: move servers away.
+
+    Look yourself: ``openstack resource provider usage show HOST`` and ``openstack resource provider
+    inventory list HOST``
+
+    Example: ``resource_class VCPU, used 9, capacity 8``
     """
     for state, resource_class, inventory in _inventories(cloud):
         used = state.used(resource_class)
@@ -48,7 +60,22 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
 
 
 def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
-    """The service counts more than the consumers hold that it lists."""
+    """Placement counts more as used than the consumers hold that it lists.
+
+    Such an allocation is from before Placement recorded consumers: it counts, and no request shows
+    it.
+
+    Why it matters: nothing that is asked of the API can find or free this usage. A reshape of the
+    host is refused, and servers seem to hold nothing.
+
+    Safe to fix: yes. ``placement-manage db online_data_migrations`` gives each consumer its record.
+    Run it where Placement runs.
+
+    Look yourself: ``openstack resource provider usage show HOST`` and ``openstack resource provider
+    show --allocations HOST``, added up
+
+    Example: ``unlisted (VCPU 4, MEMORY_MB 8192)``
+    """
     for state in cloud.states():
         if unlisted := cloud.snapshot.unlisted(state.uuid):
             yield Fault(
@@ -60,7 +87,21 @@ def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
 
 
 def broken_units(cloud: Cloud) -> Iterator[Fault]:
-    """Allocations that the service would not grant any more; they are in the way of a reshape."""
+    """An allocation breaks ``min_unit``, ``max_unit`` or ``step_size`` of its inventory.
+
+    The inventory was changed after the allocation was made.
+
+    Why it matters: Placement would not grant the allocation again. Each write of this consumer is
+    refused: a resize, a migration back, a reshape.
+
+    Safe to fix: nobody loses anything if the fields admit the amount again, but new servers are
+    then granted such amounts too, and nova-compute may set the fields back.
+
+    Look yourself: ``openstack resource provider inventory show HOST CLASS`` and ``openstack
+    resource provider allocation show CONSUMER``
+
+    Example: ``provider gpu1, resource_class VGPU, amount 3, max_unit 2, step_size 2``
+    """
     for state in cloud.states():
         for consumer in cloud.snapshot.consumers_on(state.uuid):
             for resource_class, amount in sorted(consumer.allocations[state.uuid].items()):
@@ -83,7 +124,18 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
 
 
 def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
-    """More is reserved than there is: capacity is below nothing, and updates are refused."""
+    """More of a class is reserved than there is.
+
+    Why it matters: the capacity is below zero, and Placement refuses every update of the inventory
+    that keeps these figures.
+
+    Safe to fix: yes. ``--fix`` makes ``reserved`` equal to ``total``: nothing could be allocated
+    before, and nothing can be now. See afterwards which of the two figures was wrong.
+
+    Look yourself: ``openstack resource provider inventory list HOST``
+
+    Example: ``resource_class MEMORY_MB, reserved 2048, total 1024``
+    """
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.reserved > inventory.total:
             yield Fault(
@@ -99,7 +151,18 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
 
 
 def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
-    """A ratio of 0 or below: nothing can be allocated, whatever there is."""
+    """The allocation ratio of an inventory is 0 or less, so that nothing can be allocated.
+
+    Why it matters: the host gets no servers, and nothing else says why. Nova wrote a ratio of 0.0
+    in some releases, where the configuration had none.
+
+    Safe to fix: nobody loses anything by a higher ratio. It may have been set to keep servers away:
+    only you know that.
+
+    Look yourself: ``openstack resource provider inventory list HOST``
+
+    Example: ``resource_class VCPU, allocation_ratio 0.0, total 8``
+    """
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.allocation_ratio <= 0:
             yield Fault(

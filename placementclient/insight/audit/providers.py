@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from placementclient.insight import owners
 from placementclient.insight.audit.cloud import Cloud
@@ -13,13 +13,33 @@ from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA, OWNER_PREFIX
 from placementclient.model.repairs import AddTrait, LeaveAggregate, Rename
 from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState
+from placementclient.nova.resource_request import request
 
+_WIDE = (
+    'in placement.conf set [placement]max_allocation_candidates = 1000 and '
+    '[placement]allocation_candidates_generation_strategy = breadth-first; where servers ask for '
+    'more than 4 of a class, [workarounds]optimize_for_wide_provider_trees = true'
+)
 #: The classes that Neutron reports below the providers of Nova.
 _NETWORK = 'NET_'
 
 
 def doubled_host(cloud: Cloud) -> Iterator[Fault]:
-    """The same host under its short and under its full name, with its capacity twice."""
+    """A host is there twice: under its short name and under its full name.
+
+    It was renamed, or nova-compute was started with another ``host`` in its configuration.
+
+    Why it matters: its capacity counts twice, and servers are sent to a host that is not there.
+
+    Safe to fix: not by itself: after a renaming the empty one is alive. See what nova-compute calls
+    itself, and purge the other one only when it holds nothing that a server needs.
+
+    Look yourself: ``openstack compute service list --service nova-compute`` and ``openstack
+    hypervisor list``
+
+    Example: ``short 7b1e…, full 0c42…, full_name compute1.example.com, consumers (compute1 4,
+    compute1.example.com 0)``
+    """
     by_short: dict[str, list[ProviderState]] = {}
     for root in cloud.snapshot.roots():
         by_short.setdefault(root.name.partition('.')[0], []).append(root)
@@ -31,7 +51,17 @@ def doubled_host(cloud: Cloud) -> Iterator[Fault]:
 
 
 def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
-    """A sharing provider in no aggregate: nobody can use it."""
+    """A sharing provider is in no aggregate.
+
+    Why it matters: no host can use it, so all that it has is lost.
+
+    Safe to fix: adding it to an aggregate takes nothing from anybody, but only you know which hosts
+    are to use it.
+
+    Look yourself: ``openstack resource provider aggregate list PROVIDER``
+
+    Example: ``aggregates (), resource_classes (DISK_GB)``
+    """
     for state in filter(is_sharing, cloud.states()):
         if not state.aggregates:
             yield Fault(
@@ -45,7 +75,17 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
 
 
 def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
-    """A sharing provider with nobody to share with: it is alone in its aggregates."""
+    """A sharing provider is the only member of its aggregates.
+
+    Why it matters: no host can use it, so all that it has is lost.
+
+    Safe to fix: adding hosts to its aggregate takes nothing from anybody, but only you know which
+    hosts are to use it.
+
+    Look yourself: ``openstack resource provider list --member-of AGGREGATE``
+
+    Example: ``aggregates (5d7c…), resource_classes (DISK_GB)``
+    """
     for state in filter(is_sharing, cloud.states()):
         if state.aggregates and _is_alone(cloud, state):
             aggregates = sorted(state.aggregates)
@@ -60,7 +100,20 @@ def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
 
 
 def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
-    """An aggregate with a single member, but for those of a sharing provider that is alone."""
+    """An aggregate has a single member.
+
+    This is information: an availability zone may have one host.
+
+    Why it matters: where the other members were deleted, the aggregate may be a leftover.
+
+    Safe to fix: only if nothing asks for the aggregate: an availability zone, a project's
+    isolation, a sharing provider.
+
+    Look yourself: ``openstack resource provider list --member-of AGGREGATE`` and ``openstack
+    aggregate list --long``
+
+    Example: ``provider compute1``
+    """
     for aggregate, members in sorted(cloud.topology.members.items()):
         if len(members) == 1 and not (is_sharing(members[0]) and _is_alone(cloud, members[0])):
             yield Fault(
@@ -73,7 +126,19 @@ def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
 
 
 def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
-    """A child whose name does not begin with its root's, though a sibling's does."""
+    """A child's name does not begin with its root's, though the name of a sibling does.
+
+    The host was renamed, or the child was made by hand.
+
+    Why it matters: nova-compute looks for children by name. It makes another one beside it, and the
+    capacity counts twice.
+
+    Safe to fix: renaming takes nothing from anybody. Do it before nova-compute starts.
+
+    Look yourself: ``openstack resource provider list --in-tree HOST``
+
+    Example: ``root gpu1, siblings (gpu1_pci_0000_84_00_0)``
+    """
     for parent, children in _families(cloud):
         root_uuid = cloud.root_of(parent)
         root_name = cloud.name(root_uuid)
@@ -90,26 +155,65 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
                 )
 
 
-def many_siblings(cloud: Cloud) -> Iterator[Fault]:
-    """So many siblings with one class that a request for candidates may take minutes."""
-    for parent, children in _families(cloud):
-        offering = Counter(name for child in children for name in child.inventories)
-        many = {name: count for name, count in sorted(offering.items()) if count >= MANY_SIBLINGS}
+def wide_tree(cloud: Cloud) -> Iterator[Fault]:
+    """A tree has 8 or more providers with one class.
+
+    ``together`` is the largest number of them that one consumer, or one flavor, uses at the same
+    time.
+
+    Why it matters: Placement tries the providers of the tree in all combinations. With several of
+    them in one request, ``GET /allocation_candidates`` takes minutes or fails, and no server can be
+    scheduled.
+
+    Safe to fix: the options harm nothing. In ``placement.conf`` set
+    ``[placement]max_allocation_candidates`` to 1000 or less and
+    ``[placement]allocation_candidates_generation_strategy`` to ``breadth-first``. If servers ask
+    for more than 4 of the class, also set ``[workarounds]optimize_for_wide_provider_trees`` to true
+    (newer releases of Placement have it). ``[scheduler]max_placement_results`` in ``nova.conf``
+    only shortens the answer.
+
+    Look yourself: ``openstack resource provider list --in-tree HOST --resource CLASS=1``
+
+    Example: ``providers (VGPU 8), together (VGPU 4)``
+    """
+    for root, tree in cloud.topology.trees.items():
+        having = Counter(name for state in tree for name in state.inventories)
+        many = {name: count for name, count in sorted(having.items()) if count >= MANY_SIBLINGS}
         if many:
-            yield Fault(
-                parent.name,
-                (cloud.root_of(parent),),
-                {'siblings': many},
-                None,
-                'set allocation_candidates_generation_strategy = breadth-first and '
-                'max_allocation_candidates in [placement] of placement.conf',
-            )
+            together = {name: n for name in many if (n := _together(cloud, tree, name)) > 1}
+            evidence = {'providers': many, **({'together': together} if together else {})}
+            yield Fault(tree[0].name, (root,), evidence, None, _WIDE)
 
 
-def missing_owner(cloud: Cloud) -> Iterator[Fault]:
-    """A host without the mark that others have, or a child without that of its root.
+def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) -> int:
+    """How many providers of a tree one consumer or flavor uses for a class, at most."""
+    using = Counter(
+        consumer.uuid
+        for state in tree
+        for consumer in cloud.snapshot.consumers_on(state.uuid)
+        if resource_class in consumer.allocations[state.uuid]
+    )
+    asking = (
+        sum(resource_class in group.resources for group in request(flavor).groups.values())
+        for flavor in cloud.answers.flavors or ()
+    )
+    return max((*using.values(), *asking), default=0)
 
-    The scheduler of Nova 34 and later does not choose them.
+
+def owner_missing(cloud: Cloud) -> Iterator[Fault]:
+    """A host lacks OWNER_NOVA while other hosts have it, or a child while its root has it.
+
+    nova-compute of release 34 and later sets the trait. During an upgrade the hosts that still run
+    an older release lack it, as they should.
+
+    Why it matters: as soon as every nova-compute is of 34, the scheduler requires the trait on the
+    root of each host (``owner_nova_filter``). A host without it gets no servers.
+
+    Safe to fix: yes. ``--fix`` adds the trait beside those that are there.
+
+    Look yourself: ``openstack resource provider trait list HOST``
+
+    Example: ``root compute1, missing OWNER_NOVA``
     """
     hosts = {root.uuid for root in owners.unowned(cloud.snapshot)}
     for root in cloud.snapshot.roots():

@@ -9,6 +9,7 @@ from placementclient.insight import healing
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.audit.inventories import unlisted_usage
+from placementclient.insight.audit.ownership import is_incomplete
 from placementclient.insight.healing import HealState
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.repairs import HealServer, Remedy
@@ -27,7 +28,22 @@ _AMOUNT = (
 
 
 def without_allocations(cloud: Cloud) -> Iterator[Fault]:
-    """A server that is on a host and holds nothing: what it uses is promised to others."""
+    """A server is on a host and holds nothing there.
+
+    Passed over are servers that are under way, and those on a host with ``unlisted-usage``, which
+    may be theirs.
+
+    Why it matters: what the server uses is promised to others, and the host is overfilled.
+
+    Safe to fix: yes. ``allocation heal`` writes what Nova computes of the flavor, and asks Nova for
+    the server again just before. It leaves alone what cannot be known, such as the virtual GPU of a
+    server, and says so.
+
+    Look yourself: ``openstack server show SERVER`` and ``openstack resource provider allocation
+    show SERVER``
+
+    Example: ``host compute1, should_hold (VCPU 4, MEMORY_MB 8192)``
+    """
     # That usage is told of first; a server may be behind it.
     hidden = {root for fault in unlisted_usage(cloud) for root in fault.roots}
     for server, evidence in _without(cloud):
@@ -48,9 +64,23 @@ def _without(cloud: Cloud) -> Iterator[tuple[Server, Mapping[str, Any]]]:
 
 
 def foreign_owner(cloud: Cloud) -> Iterator[Fault]:
-    """A server whose allocations count for another project, or belong to another user."""
+    """A server's allocations belong to another project or user than the server.
+
+    Why it matters: what it holds counts for the wrong project wherever usage is counted by
+    Placement: unified limits, and quotas with ``count_usage_from_placement``.
+
+    Safe to fix: yes. ``allocation heal`` writes the owner that Nova says, and leaves the amounts
+    alone. An owner that is Placement's placeholder is ``consumer-incomplete``.
+
+    Look yourself: ``openstack server show SERVER -c project_id -c user_id`` and ``openstack
+    resource provider allocation show SERVER``
+
+    Example: ``project_id 9f1c…, owner (project_id 22ab…)``
+    """
     for heal in healing.disowned(cloud.snapshot, _detailed(cloud), cloud.migrating):
         held = cloud.snapshot.consumers[heal.server.uuid]
+        if is_incomplete(held):
+            continue
         evidence = {
             'project_id': held.project_id,
             'user_id': held.user_id,
@@ -61,7 +91,21 @@ def foreign_owner(cloud: Cloud) -> Iterator[Fault]:
 
 
 def wrong_host(cloud: Cloud) -> Iterator[Fault]:
-    """A server that holds all on another host than the one that Nova has it on."""
+    """A server holds everything on another host than the one that Nova has it on.
+
+    With a list of OpenStackClient it counts only where the host of Nova is a resource provider too:
+    a driver may give its hosts other names.
+
+    Why it matters: its own host is overfilled, and the other one is wasted.
+
+    Safe to fix: not by itself, as either may be right. If Nova is, ``allocation move`` moves what
+    the server holds.
+
+    Look yourself: ``openstack server show SERVER -c OS-EXT-SRV-ATTR:hypervisor_hostname`` and
+    ``openstack resource provider allocation show SERVER``
+
+    Example: ``host compute2, holds (compute1 (VCPU 4))``
+    """
     for server, held, root in _on_one_host(cloud):
         # A driver may give its hosts other names than their providers: only a known one counts.
         is_known = server.detail is not None or cloud.host_roots(server.hosts)
@@ -73,7 +117,21 @@ def wrong_host(cloud: Cloud) -> Iterator[Fault]:
 
 
 def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
-    """A server that holds on its host another amount of a class than its flavor says."""
+    """A server holds another amount of a class on its host than its flavor says.
+
+    CPUs are compared together, shared or dedicated. No flavor tells what ports, devices and images
+    take, so that is not compared.
+
+    Why it matters: the host is fuller or emptier than Placement believes.
+
+    Safe to fix: not by itself. The next resize or migration makes Nova write the allocation again.
+    ``allocation set`` does it by hand.
+
+    Look yourself: ``openstack server show SERVER -c flavor`` and ``openstack resource provider
+    allocation show SERVER``
+
+    Example: ``holds (MEMORY_MB 4096), should_hold (MEMORY_MB 8192)``
+    """
     for server, held, root in _on_one_host(cloud):
         detail = server.detail
         if detail is None or detail.flavor is None or not cloud.named([root], server.hosts):

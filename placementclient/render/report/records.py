@@ -17,7 +17,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.render import facts
+from placementclient.render.facts import Evidence
 from placementclient.render.repairs import next_step
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amounts, Report
@@ -132,7 +132,7 @@ class Records:
             self._text(finding.severity),
             self._text(finding.id),
             printable(finding.fault.subject),
-            printable(facts.text(finding.fault.evidence)),
+            printable(Evidence(finding.fault.evidence).human_readable()),
             printable(step.command),
             printable(step.reason),
         ]

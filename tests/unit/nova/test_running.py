@@ -5,15 +5,21 @@ from __future__ import annotations
 import pytest
 
 from placementclient.client.http import Client
+from placementclient.model.services import ComputeService
 from placementclient.nova import running, service
-from placementclient.nova.running import ComputeService
 from tests.unit.nova.test_service import Session
 
 
 def test_services_are_asked_for_without_patience() -> None:
-    record = {'id': 's', 'host': 'gpu1', 'binary': 'nova-compute', 'state': 'up', 'status': 'x'}
+    record = {
+        'id': 's',
+        'host': 'gpu1',
+        'binary': 'nova-compute',
+        'state': 'up',
+        'status': 'enabled',
+    }
     session = Session({'services': [record]})
-    assert running.computes(Client(session)) == [ComputeService('gpu1', 'up')]
+    assert running.computes(Client(session)) == [ComputeService('gpu1', True, True)]
     [(url, settings)] = session.requests
     assert url == '/os-services?binary=nova-compute'
     assert settings['endpoint_filter'] == {'service_type': 'compute'}
@@ -45,5 +51,5 @@ def test_whoever_cannot_tell_is_no_compute_service(answer: object) -> None:
 def test_names_are_compared_with_care(
     roots: list[str], hosts: dict[str, str], found: dict[str, str]
 ) -> None:
-    known = [ComputeService(host, state) for host, state in hosts.items()]
+    known = [ComputeService(host, True, state == 'up') for host, state in hosts.items()]
     assert running.up_on(roots, known) == found

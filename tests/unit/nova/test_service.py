@@ -12,6 +12,9 @@ from keystoneauth1 import exceptions
 from placementclient.client.http import Client
 from placementclient.nova import service
 
+#: What selects the compute service in the catalog.
+COMPUTE = {'service_type': 'compute'}
+
 
 class Answer:
     """What a request is answered."""
@@ -59,6 +62,67 @@ def test_all_pages_are_read() -> None:
         }  # fmt: skip
         assert (settings['connect_retries'], settings['timeout']) == (5, 60)
     assert {settings['microversion'] for _, settings in session.requests} == {'2.59'}
+
+
+@pytest.mark.parametrize(
+    ('ask', 'url', 'key', 'endpoint', 'microversion'),
+    [
+        (service.hypervisors, '/os-hypervisors/detail', 'hypervisors', COMPUTE, '2.59'),
+        (service.flavors, '/flavors/detail?is_public=None', 'flavors', COMPUTE, '2.61'),
+        (
+            service.registered_limits, '/registered_limits', 'registered_limits',
+            {'service_type': 'identity', 'min_version': '3', 'max_version': '3.latest'}, None,
+        ),
+        (
+            service.nodes, '/nodes/detail', 'nodes',
+            {'service_type': 'baremetal', 'min_version': '1', 'max_version': '1.latest'}, 'latest',
+        ),
+        (
+            service.ports,
+            '/ports?fields=id&fields=device_id&fields=device_owner&fields=binding:host_id&'
+            'fields=binding:profile&fields=resource_request',
+            'ports',
+            {'service_type': 'network', 'min_version': '2', 'max_version': '2.latest'}, None,
+        ),
+    ],
+)  # fmt: skip
+def test_the_other_services_are_asked_each_in_its_way(
+    ask: Any, url: str, key: str, endpoint: dict[str, str], microversion: str | None
+) -> None:
+    session = Session({key: [{'id': 'a'}]})
+    assert ask(Client(session)) == [{'id': 'a'}]
+    [(asked, settings)] = session.requests
+    assert (asked, settings['endpoint_filter']) == (url, endpoint)
+    assert settings['microversion'] == microversion
+    assert settings['microversion_service_type'] == (microversion and endpoint['service_type'])
+
+
+@pytest.mark.parametrize(
+    ('ask', 'key', 'following'),
+    [
+        (service.nodes, 'nodes', {'next': 'http://there:6385/v1/nodes/detail?marker=a'}),
+        (
+            service.registered_limits, 'registered_limits',
+            {'links': {'self': 'x', 'next': 'http://there/v3/registered_limits?marker=a'}},
+        ),
+        (
+            service.ports, 'ports',
+            {'ports_links': [
+                {'rel': 'previous', 'href': '?marker=z'},
+                {'rel': 'next', 'href': 'http://there:9696/v2.0/ports?marker=a'},
+            ]},
+        ),
+    ],
+)  # fmt: skip
+def test_each_service_has_its_own_link_to_the_next_page(
+    ask: Any, key: str, following: dict[str, Any]
+) -> None:
+    last = {'links': {'next': None}, 'next': None}
+    session = Session({key: [{'id': 'a'}]} | following, {key: [{'id': 'b'}]} | last)
+    assert ask(Client(session)) == [{'id': 'a'}, {'id': 'b'}]
+    [_, (url, _)] = session.requests
+    assert url.endswith('?marker=a')
+    assert not url.startswith('http')
 
 
 def test_a_list_that_comes_back_to_a_page_is_no_list() -> None:

@@ -19,6 +19,7 @@ from placementclient.model.repairs import (
     LookAtMigrations,
     LowerReserved,
     Remedy,
+    RemoveTrait,
     Rename,
 )
 from placementclient.render import repairs
@@ -58,7 +59,7 @@ def test_a_command_names_the_program(remedy: Remedy, typed: str, program: str) -
     )  # fmt: skip
 
 
-@pytest.mark.parametrize('remedy', [AddTrait('u', 'a', 'T'), FreeAllocations(HELD, ('a',)), None])
+@pytest.mark.parametrize('remedy', [FreeAllocations(HELD, ('a',)), None])
 def test_what_is_not_safe_has_a_reason_and_no_command(remedy: Remedy | None) -> None:
     assert next_step(remedy, 'not now') == ('', 'not now')
 
@@ -68,6 +69,8 @@ def test_what_is_not_safe_has_a_reason_and_no_command(remedy: Remedy | None) -> 
     [
         (AmendInventory('a b', 'VCPU', {'min_unit': 1}),
          "inventory set 'a b' --amend --resource VCPU:min_unit=1"),
+        (AddTrait('u', 'a b', 'T'), "trait add 'a b' T"),
+        (RemoveTrait('a b', 'T'), "trait remove 'a b' T"),
         (LeaveAggregate('a b', 'agg'), "aggregate remove 'a b' agg"),
         (Rename('a b', 'c d'), "set 'a b' --name 'c d'"),
     ],

@@ -23,6 +23,22 @@ from tests.unit.conftest import Placement, Result, Service
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 AUDIT = 'resource provider audit --snapshot {} '
+#: What is said where servers and migrations are all that is known, or nothing is.
+REST = (
+    'port-resources (--ports); disabled-mismatch (--services); inventory-drift (--hypervisors); '
+    'ironic-node (--nodes); flavor-unplaceable (--flavors); limit-missing (--limits)\n'
+)
+LEFT_OUT = f'Left out: {REST}'
+#: The lists of other services, in the order in which they are asked for.
+ASKED = (
+    *('servers', 'migrations', 'compute_services', 'hypervisors', 'flavors'),
+    *('registered_limits', 'nodes', 'ports'),
+)
+ALL_LEFT_OUT = (
+    'Left out: orphan, left-by-shelving, without-allocations, wrong-host, wrong-amount, '
+    'foreign-owner (--servers); doubled, left-by-evacuation (--servers and --migrations); '
+    f'left-by-migration, in-migration (--migrations); {REST}'
+)
 SERVERS = [{'ID': 's', 'Name': 'web', 'Host': 'host1', 'Properties': {'a': 'b'}}]
 
 
@@ -36,7 +52,7 @@ def test_findings_are_a_table_and_exit_status_3(
     placement: Placement, service: Service, tmp_path: Path
 ) -> None:
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())))
-    assert (result.status, result.stderr, service.requests) == (3, '', [])
+    assert (result.status, result.stderr, service.requests) == (3, ALL_LEFT_OUT, [])
     [row] = [line for line in result.stdout.splitlines() if 'on-several-trees' in line]
     assert re.split(r'\s*\|\s*', row)[1:6] == [
         'on-several-trees',
@@ -51,7 +67,7 @@ def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
     lists = listing(tmp_path)
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + f'-f json {lists}')
-    assert result.stderr == ''
+    assert result.stderr == LEFT_OUT
     assert json.loads(result.stdout) == [
         {
             'id': 'doubled',
@@ -76,7 +92,7 @@ def test_a_list_that_is_not_complete_is_told(placement: Placement, tmp_path: Pat
     [row] = json.loads(found.stdout)
     assert (row['id'], row['command']) == ('orphan', '')
     assert row['reason'] == 'the list of servers does not look complete'
-    assert found.stderr == (
+    assert found.stderr == LEFT_OUT + (
         'The list of servers does not look complete: it lacks 1 of 1 consumer, and all of host1, '
         'host2. Nothing is deleted by it: list the servers of all projects and cells. If it is '
         'complete, check each consumer with openstack server show, and delete what it holds with '
@@ -127,23 +143,22 @@ def test_one_check_and_one_subject_can_be_chosen(placement: Placement, tmp_path:
 def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')
-    assert result == Result(0, '[]\n', '')
+    assert result == Result(0, '[]\n', ALL_LEFT_OUT)
 
 
 def test_nothing_is_said_with_what_was_looked_at(placement: Placement, tmp_path: Path) -> None:
     command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--ignore on-several-trees'
-    made = len(CHECKS) - 1
-    without = ', without a list of servers and of migrations'
+    made = sum(not check.needs for check in CHECKS) - 1
     assert placement(command) == Result(
         0,
         '',
-        f'Nothing found: {made} checks of 3 trees with 4 providers and 1 consumer{without}\n',
+        f'{ALL_LEFT_OUT}Nothing found: {made} checks of 3 trees with 4 providers and 1 consumer\n',
     )
     one = placement(f'{command} --tree nfs')
     assert f'{made} checks of 1 tree with 1 provider and 1 consumer' in one.stderr
 
 
-@pytest.mark.parametrize('option', ['--ignore', '--id'])
+@pytest.mark.parametrize('option', ['--ignore', '--id', '--explain'])
 def test_a_check_that_does_not_exist(placement: Placement, tmp_path: Path, option: str) -> None:
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'{option} what')
     assert result.status == 2
@@ -171,7 +186,7 @@ def test_a_list_that_is_none(placement: Placement, tmp_path: Path, option: str) 
 
 def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: Path) -> None:
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--fix -f json')
-    assert (result.status, result.stderr) == (3, '')
+    assert (result.status, result.stderr) == (3, ALL_LEFT_OUT)
     assert [row['fix'] for row in json.loads(result.stdout)] == ['left to you']
 
 
@@ -201,8 +216,9 @@ def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service
     assert placement('resource provider audit -f json') == Result(
         0,
         '[]\n',
-        'Without the compute service (Nova cannot be asked: the session has no catalog) nothing is '
-        'said of orphans, nor of servers that hold nothing; give --servers and --migrations\n',
+        'The session has no catalog, so that no other service can be asked. A file does instead: '
+        '--servers, --migrations, --services, --hypervisors, --flavors, --limits, --nodes, --ports'
+        f'\n{ALL_LEFT_OUT}',
     )
 
 
@@ -218,11 +234,153 @@ def test_the_compute_service_is_asked_after_the_snapshot(
 
         return ask
 
-    monkeypatch.setattr(compute, 'servers', listed('servers'))
-    monkeypatch.setattr(compute, 'migrations', listed('migrations'))
+    for what in ASKED:
+        monkeypatch.setattr(compute, what, listed(what))
     service.always({'resource_providers': []})
     assert placement('resource provider audit -f json') == Result(0, '[]\n', '')
-    assert asked == [('servers', 1), ('migrations', 1)]
+    assert asked == [(what, 1) for what in ASKED]
+
+
+@pytest.mark.parametrize(
+    ('id', 'more'),
+    [
+        ('orphan', ()),
+        ('inventory-drift', ('hypervisors',)),
+        ('limit-missing', ('flavors', 'registered_limits')),
+    ],
+)
+def test_no_service_is_asked_for_what_nobody_looks_at(
+    placement: Placement,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    id: str,
+    more: tuple[str, ...],
+) -> None:
+    asked = []
+    for what in ASKED:
+        monkeypatch.setattr(compute, what, lambda client, what=what: asked.append(what) or [])
+    service.always({'resource_providers': []})
+    assert placement(f'resource provider audit -f json --id {id}') == Result(0, '[]\n', '')
+    assert asked == ['servers', 'migrations', *more]
+
+
+def test_a_service_that_is_away_is_asked_once(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def fail(what: str, failure: Exception) -> Callable[[Client], list[object]]:
+        def ask(client: Client) -> list[object]:
+            asked.append(what)
+            raise failure
+
+        return ask
+
+    for what in ASKED:
+        refused = what == 'nodes'
+        failure = (
+            compute.ServiceRefusal('Forbidden (HTTP 403)') if refused else compute.NoCompute('away')
+        )
+        monkeypatch.setattr(compute, what, fail(what, failure))
+    service.always({'resource_providers': []})
+    assert placement('resource provider audit -f json') == Result(
+        0,
+        '[]\n',
+        'away. A file does instead: --servers, --migrations, --services, --hypervisors, --flavors, '
+        '--limits, --ports\nForbidden (HTTP 403). A file does instead: --nodes\n' + ALL_LEFT_OUT,
+    )
+    assert asked == ['servers', 'registered_limits', 'nodes', 'ports']
+
+
+def test_a_refusal_leaves_the_other_lists_of_the_service(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(client: Client) -> list[object]:
+        raise compute.ServiceRefusal('Forbidden (HTTP 403)')
+
+    for what in ASKED:
+        monkeypatch.setattr(compute, what, lambda client: [])
+    monkeypatch.setattr(compute, 'hypervisors', refuse)
+    # Neutron without the extension says nothing of what ports ask for.
+    monkeypatch.setattr(compute, 'ports', lambda client: [{'id': 'p', 'device_id': ''}])
+    service.always({'resource_providers': []})
+    found = placement('resource provider audit -f json').stderr.splitlines()
+    assert found[0] == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
+    assert found[1].startswith('the network service: ports: has no resource_request')
+    assert found[2:] == ['Left out: port-resources (--ports); inventory-drift (--hypervisors)']
+
+
+@pytest.mark.parametrize(
+    ('option', 'word'), [('limits', 'keystone'), ('nodes', 'ironic'), ('ports', 'neutron')]
+)
+def test_a_service_that_was_named_has_to_answer(
+    placement: Placement, tmp_path: Path, option: str, word: str
+) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    refused = placement(AUDIT.format(file) + f'--{option} {word}')
+    name = word.capitalize()
+    assert (refused.status, refused.stdout) == (1, '')
+    assert refused.stderr == f'{name} cannot be asked: the session has no catalog\n'
+
+
+def test_later_hypervisors_are_said_to_have_no_amounts(
+    placement: Placement, tmp_path: Path
+) -> None:
+    lists = save(tmp_path, 'h.json', {'hypervisors': [{'id': 'u', 'hypervisor_hostname': 'h'}]})
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(AUDIT.format(file) + f'--hypervisors {lists} --id inventory-drift')
+    assert result == Result(
+        0,
+        '',
+        'Left out: inventory-drift (the hypervisors have no amounts: list them at compute API 2.87 '
+        'or below)\nNothing found: 0 checks of 3 trees with 4 providers and 1 consumer\n',
+    )
+
+
+def test_a_check_is_explained(placement: Placement, service: Service) -> None:
+    result = placement('resource provider audit --explain ironic-node')
+    assert (result.status, result.stderr, service.requests) == (0, '', [])
+    title, _, summary, *_ = result.stdout.splitlines()
+    assert title == 'ironic-node (error, needs --nodes)'
+    assert summary == 'A node of Ironic and its provider disagree.'
+    for label in ('Why it matters', 'Safe to fix', 'Look yourself', 'Example'):
+        assert f'\n\n{label}: ' in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert placement('resource provider audit --explain ironic-node -f table') == result
+    [row] = json.loads(placement('resource provider audit --explain ironic-node -f json').stdout)
+    assert (row['id'], row['needs']) == ('ironic-node', ['nodes'])
+    one = placement('resource provider audit --explain ironic-node -f value -c summary')
+    assert one.stdout == f'{summary}\n'
+
+
+def test_findings_are_paragraphs_on_a_terminal(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of them is wider than a terminal."""
+    monkeypatch.setenv('COLUMNS', '80')
+    there = cloud(
+        [provider('host', VCPU=Inventory(8, reserved=9), VGPU=2)], [consumer('s', host={'VGPU': 3})]
+    )
+    file = save(tmp_path, 'cloud.json', there)
+    again = f'placement resource provider audit --snapshot {file} --id reserved-above-total'
+    expected = (
+        'error over-capacity host\n'
+        '  resource_class VGPU, used 3, capacity 2\n'
+        '  Left to you: VGPU cannot be shared, so no ratio helps: see who holds it with\n'
+        '    resource provider allocation list host, and move servers away\n'
+        '\n'
+        'error reserved-above-total host\n'
+        '  resource_class VCPU, reserved 9, total 8\n'
+        f'  Run: {again} --subject host --fix --yes\n'
+    )
+    table = placement(AUDIT.format(file))
+    assert table.stdout.startswith('+---')
+    assert placement(AUDIT.format(file) + '-f text').stdout == expected
+    monkeypatch.setattr('sys.stdout.isatty', lambda: True)
+    assert placement(AUDIT.format(file)).stdout == expected
+    assert placement(AUDIT.format(file) + '-f table').stdout == table.stdout
+    ids = placement(AUDIT.format(file) + '-c id')
+    assert ids.stdout == 'over-capacity\n\nreserved-above-total\n'
 
 
 DETAILED = {
@@ -332,7 +490,7 @@ def test_a_name_steers_no_command(placement: Placement, tmp_path: Path, name: st
     there = cloud([host, child], [consumer('s', u={'VCPU': 9})])
     command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + '-f json'
     rows = {row['id']: row for row in json.loads(placement(command).stdout)}
-    assert rows['missing-owner']['command'] == (
+    assert rows['owner-missing']['command'] == (
         'placement resource provider trait add u OWNER_NOVA'
     )
     assert rows['over-capacity']['command'] == (

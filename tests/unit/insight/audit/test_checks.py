@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from placementclient.insight.audit.answers import Answers
 from placementclient.insight.audit.checks import CHECKS, audit
 from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Check
+from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory
 from placementclient.model.repairs import AddTrait, LowerReserved
 from tests.unit.insight.audit.auditing import PREFIX, findings, ids, only, reason, typed
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 
-def test_the_checks_have_ids_of_their_own_and_say_what_they_look_at() -> None:
+def test_the_checks_have_ids_of_their_own() -> None:
     assert len({check.id for check in CHECKS}) == len(CHECKS)
+
+
+@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
+def test_a_check_has_a_whole_text(check: Check) -> None:
+    text = check.text
+    assert text.summary.endswith('.')
+    for field in (text.matters, text.fix, text.look, text.example):
+        assert field, check.id
+    assert text.look.count('``') % 2 == 0
+    assert '``' in text.look
+    assert re.fullmatch('``[^`]+``', text.example)
+    # A label that is misspelt would be part of the details.
+    assert ': ``' not in text.details
+
+
+def test_what_a_check_needs_has_an_option() -> None:
+    seen = Cloud(cloud([]))
     for check in CHECKS:
-        assert check.looks_at
-        assert not check.looks_at.endswith('.')
-        assert check.find.__doc__
+        for name in (*check.needs, *check.also):
+            assert not seen.has(name)
+    answered = Answers(**{name: [] for name in Answers._fields})
+    seen = Cloud(cloud([]), {}, [], answers=answered)
+    found = audit(seen)
+    assert (found.findings, found.left_out) == ([], {})
 
 
 def test_what_is_sound_has_no_findings() -> None:
@@ -156,12 +180,35 @@ def test_misnamed_children() -> None:
 
 
 @pytest.mark.parametrize(('count', 'found'), [(7, 0), (8, 1)])
-def test_many_siblings(count: int, found: int) -> None:
+def test_wide_trees(count: int, found: int) -> None:
     children = [provider(f'host_{n}', 'host', VGPU=1, VCPU=1) for n in range(count)]
-    many = findings([provider('host'), *children])
-    assert [finding.fault.evidence for finding in many] == (
-        [{'siblings': {'VCPU': 8, 'VGPU': 8}}] * found
+    wide = findings([provider('host'), *children])
+    assert [finding.fault.evidence for finding in wide] == (
+        [{'providers': {'VCPU': 8, 'VGPU': 8}}] * found
     )
+    for finding in wide:
+        assert finding.id == 'wide-tree'
+        assert '[workarounds]optimize_for_wide_provider_trees = true' in reason(finding)
+
+
+def test_a_tree_is_wide_whatever_its_depth_and_tells_how_many_are_used_together() -> None:
+    cells = [provider(f'host_{n}', 'host') for n in range(2)]
+    devices = [
+        provider(f'host_{n}_{m}', f'host_{n}', 'host', VGPU=1) for n in range(2) for m in range(4)
+    ]
+    held = consumer('s', **{f'host_{n}_0': {'VGPU': 1} for n in range(2)})
+    states = [provider('host'), *cells, *devices]
+    assert only(states, [held]).fault.evidence == {
+        'providers': {'VGPU': 8}, 'together': {'VGPU': 2}
+    }  # fmt: skip
+    specs = {f'resources{n}:VGPU': '1' for n in range(5)}
+    answers = Answers(flavors=[Flavor('gpus', 1, 0, extra_specs=specs)])
+    [found] = [
+        each
+        for each in audit(Cloud(cloud(states, [held]), answers=answers)).findings
+        if each.id == 'wide-tree'
+    ]
+    assert found.fault.evidence['together'] == {'VGPU': 5}
 
 
 def test_missing_owner() -> None:
@@ -185,7 +232,7 @@ def test_a_host_without_the_mark_that_others_have(
     traits: tuple[set[str], set[str]], found: list[str]
 ) -> None:
     states = [provider(name, traits=own) for name, own in zip('ab', traits, strict=True)]
-    assert ids(states) == [('missing-owner', name) for name in found]
+    assert ids(states) == [('owner-missing', name) for name in found]
     for finding in findings(states):
         assert finding.fault.repair == AddTrait('b', 'b', 'OWNER_NOVA')
 

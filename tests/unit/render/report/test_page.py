@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import LeftOut, Notice
@@ -115,12 +116,11 @@ def test_when_and_of_which_service() -> None:
 
 
 def test_the_audit_without_the_script() -> None:
+    [check] = [check for check in CHECKS if check.id == 'over-capacity']
     over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
     text = written(over)
-    assert rows(text, 'audit') == [
-        ['over-capacity', 'error', 'what is used of a class, and its capacity', '1']
-    ]
-    assert 'Nobody has listed servers and migrations' in text
+    assert rows(text, 'audit') == [['over-capacity', 'error', check.text.summary, '1']]
+    assert 'Left out: orphan, ' in text
     assert 'Nothing found: ' in written(flat())
 
 

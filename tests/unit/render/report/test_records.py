@@ -63,7 +63,7 @@ def test_findings_the_worst_first() -> None:
             'VCPU:allocation_ratio=2.0', '',
         ),
         (
-            'warning', 'missing-owner', 'child', 'root host, missing OWNER_NOVA',
+            'warning', 'owner-missing', 'child', 'root host, missing OWNER_NOVA',
             'openstack resource provider trait add child OWNER_NOVA', '',
         ),
         (

@@ -1,0 +1,116 @@
+"""The lists of other services that an audit needs: from files, or from the services themselves."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from placementclient.client import errors
+from placementclient.commands.framework import base, compute
+from placementclient.commands.framework.compute import IRONIC, KEYSTONE, NEUTRON, NOVA
+from placementclient.commands.framework.option import Option
+
+if TYPE_CHECKING:
+    from placementclient.client.http import Client
+
+
+def _list(name: str, what: str, service: str) -> Option:
+    return Option(
+        f'--{name}',
+        metavar=f'<file>|{service}',
+        help=f'The list of all {what}, as JSON; {service}: ask the service of the catalog',
+    )
+
+
+OPTIONS = (
+    _list('servers', 'servers', NOVA),
+    _list('migrations', 'migrations', NOVA),
+    _list('services', 'nova-compute services', NOVA),
+    _list('hypervisors', 'hypervisors with details, below compute API 2.88', NOVA),
+    _list('flavors', 'flavors with extra specs', NOVA),
+    _list('limits', 'registered limits', KEYSTONE),
+    _list('nodes', 'bare metal nodes with details', IRONIC),
+    _list('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
+)
+_NO_CATALOG = 'The session has no catalog, so that no other service can be asked'
+#: Every audit needs these: without them nobody knows who should hold what.
+_ALWAYS = ('servers', 'migrations')
+
+
+class _Source(NamedTuple):
+    """Where a list comes from.
+
+    :param service: the word that stands for its service
+    :param ask: asks the service for it
+    :param parse: makes records of it
+    """
+
+    service: str
+    ask: Callable[[Client], list[Any]]
+    parse: Callable[[Any, str], Any]
+
+
+class Lists(NamedTuple):
+    """The lists that are known.
+
+    :param known: by the name of the option
+    :param failures: why a service that nobody named has not answered, by the name of the option
+    """
+
+    known: Mapping[str, Any]
+    failures: Mapping[str, str]
+
+
+def read(
+    command: base._Placement, parsed_args: argparse.Namespace, wanted: Collection[str]
+) -> Lists:
+    """Read the lists that the options name; if they name none, and no snapshot, ask the services.
+
+    :param wanted: those that are needed, where nothing is named
+    :raises errors.PlacementError: if one that an option names cannot be had
+    """
+    from placementclient.nova import service
+
+    given = {name: getattr(parsed_args, name, None) for name in _sources()}
+    is_told = any(given.values()) or parsed_args.snapshot
+    known: dict[str, Any] = {}
+    failures: dict[str, str] = {}
+    silent: dict[str, str] = {}
+    for name, source in _sources().items():
+        is_asked = not is_told and name in (*_ALWAYS, *wanted)
+        where = given[name] or (source.service if is_asked else None)
+        if where is None:
+            continue
+        if not given[name] and source.service in silent:
+            failures[name] = silent[source.service]
+            continue
+        try:
+            known[name] = source.parse(
+                *compute.document(command, where, source.ask, source.service)
+            )
+        except (service.NoCompute, errors.BadFile) as reason:
+            if given[name]:
+                raise
+            is_general = isinstance(reason, service.NoCatalog)
+            failures[name] = _NO_CATALOG if is_general else str(reason)
+            if not isinstance(reason, service.ServiceRefusal | errors.BadFile):
+                # It would be waited for again for each of its lists.
+                silent[source.service] = failures[name]
+    return Lists(known, failures)
+
+
+def _sources() -> dict[str, _Source]:
+    """Where each list comes from, by the name of the option."""
+    from placementclient.nova import host_records, records, service
+
+    return {
+        'servers': _Source(NOVA, service.servers, records.servers),
+        'migrations': _Source(NOVA, service.migrations, records.migrations),
+        'services': _Source(NOVA, service.compute_services, host_records.compute_services),
+        'hypervisors': _Source(NOVA, service.hypervisors, host_records.hypervisors),
+        'flavors': _Source(NOVA, service.flavors, records.flavors),
+        'limits': _Source(KEYSTONE, service.registered_limits, host_records.registered_limits),
+        'nodes': _Source(IRONIC, service.nodes, host_records.nodes),
+        'ports': _Source(NEUTRON, service.ports, host_records.ports),
+    }

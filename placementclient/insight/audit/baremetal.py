@@ -1,0 +1,121 @@
+"""Faults of bare metal nodes, against what Ironic says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import os_resource_classes
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.model.repairs import AmendInventory, HealServer, Remedy
+from placementclient.model.services import BaremetalNode
+from placementclient.model.snapshots import ProviderState
+
+_AVAILABLE, _ACTIVE = 'available', 'active'
+_HOLDER = (
+    'see with openstack server show who holds it: what no server or migration needs is freed by '
+    'resource provider allocation delete'
+)
+_REPORTED = (
+    'nova-compute reports the inventory of its nodes itself, at least once a minute: see in its '
+    'log why it does not'
+)
+_UNKNOWN = 'a server may just be built on it: give the list of servers too, with --servers'
+
+
+def ironic_node(cloud: Cloud) -> Iterator[Fault]:
+    """A node of Ironic and its provider disagree.
+
+    A node is available, and somebody has an allocation on it, or it is reserved. A node is active,
+    and nobody has an allocation on it, and it is not reserved. Or its inventory is of another
+    resource class than the node's. Left alone are nodes that Ironic works on or has locked, and
+    those that a server is just being built on. Nodes in maintenance, retired, or without power
+    control are reserved as they should be.
+
+    Why it matters: a node that is available and held or reserved gets no server, though it is idle.
+    A node that is active and free in Placement is offered to the next server, which fails. Flavors
+    ask for a class by name: under another one the node is never found.
+
+    Safe to fix: nova-compute writes the inventory itself, so the cause of a wrong class or of a
+    reserved node is in its log. Free an allocation only after you have seen that its server does
+    not exist.
+
+    Look yourself: ``openstack baremetal node show NODE --fields provision_state instance_uuid
+    resource_class maintenance`` and ``openstack resource provider show --allocations NODE``
+
+    Example: ``state available, holds (7a1e…)``
+    """
+    for node in cloud.answers.nodes or ():
+        # The provider has the node's UUID as its name, and in newer releases as its UUID too.
+        root = cloud.snapshot.named(node.uuid) or cloud.snapshot.providers.get(node.uuid)
+        if root is not None and not node.is_busy:
+            yield from _class(node, root)
+            if node.state == _AVAILABLE and node.instance_uuid is None:
+                yield from _available(cloud, node, root)
+            elif node.state == _ACTIVE:
+                yield from _active(cloud, node, root)
+
+
+def _class(node: BaremetalNode, root: ProviderState) -> Iterator[Fault]:
+    own = os_resource_classes.normalize_name(node.resource_class) if node.resource_class else None
+    # Older releases report no inventory at all for a node that cannot be used.
+    if own and own not in root.inventories and (root.inventories or not node.is_withheld):
+        evidence = {'resource_class': own, 'inventories': sorted(root.inventories)}
+        yield _fault(node, root, evidence, None, _REPORTED)
+
+
+def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Fault]:
+    holding = [consumer.uuid for consumer in cloud.snapshot.consumers_on(root.uuid)]
+    if holding:
+        servers = cloud.servers
+        known = [servers[uuid] for uuid in holding if uuid in servers] if servers else []
+        building = (
+            _UNKNOWN if servers is None else next(filter(None, map(cloud.passed_over, known)), '')
+        )
+        yield _fault(node, root, {'holds': holding}, None, _HOLDER, building)
+        return
+    for name, inventory in sorted(root.inventories.items()):
+        if inventory.reserved and not node.is_withheld:
+            remedy = AmendInventory(root.reference, name, {'reserved': 0})
+            evidence = {'resource_class': name, 'reserved': inventory.reserved}
+            yield _fault(node, root, evidence, remedy, f'{_REPORTED}. If the node can be used')
+
+
+def _building(cloud: Cloud, holding: Sequence[str]) -> str:
+    """Why a server may just be built on a node; empty if none is."""
+    servers = cloud.servers
+    if servers is None:
+        return _UNKNOWN
+    reasons = [cloud.passed_over(servers[uuid]) for uuid in holding if uuid in servers]
+    return next(filter(None, reasons), '')
+
+
+def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Fault]:
+    is_free = any(each.capacity > 0 for each in root.inventories.values())
+    if not is_free or cloud.snapshot.consumers_on(root.uuid):
+        return
+    server = (cloud.servers or {}).get(node.instance_uuid or '')
+    evidence: dict[str, object] = {'holds': [], 'instance_uuid': node.instance_uuid}
+    if server is None:
+        reason = (
+            'no server is known to be on it: if it is not one of Nova, put it in maintenance, or '
+            'out of the reach of nova-compute'
+        )
+        yield _fault(node, root, evidence, None, reason)
+    else:
+        passed_over = cloud.passed_over(server)
+        yield _fault(node, root, evidence, HealServer(server.uuid), '', passed_over)
+
+
+def _fault(
+    node: BaremetalNode,
+    root: ProviderState,
+    evidence: dict[str, object],
+    remedy: Remedy | None,
+    reason: str,
+    passed_over: str = '',
+) -> Fault:
+    known = {'node': node.name} if node.name else {}
+    evidence = {**known, 'state': node.state, **evidence}
+    return Fault(root.name, (root.uuid,), evidence, remedy, reason, passed_over)

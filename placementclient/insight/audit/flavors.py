@@ -1,0 +1,145 @@
+"""Flavors that no host can take, even an empty one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.insight.candidates.conflicts import minimized
+from placementclient.insight.candidates.matching import Matcher
+from placementclient.insight.candidates.requirements import requirements
+from placementclient.insight.candidates.snapshot_index import SnapshotIndex
+from placementclient.insight.topology import is_sharing
+from placementclient.insight.unknown_names import Names, absent
+from placementclient.model.flavors import Flavor
+from placementclient.model.requests import CandidateRequest
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.nova import resource_request
+
+#: Which older releases of Nova do not ask for.
+_TPM_MODELS = frozenset({'COMPUTE_SECURITY_TPM_CRB', 'COMPUTE_SECURITY_TPM_TIS'})
+#: So many kinds of trees are looked at before all of them: most flavors fit on most.
+_FEW = 50
+_CHANGE = (
+    'change the flavor with openstack flavor set --property and openstack flavor unset --property, '
+    'or have a host report what it asks for'
+)
+
+
+def flavor_unplaceable(cloud: Cloud) -> Iterator[Fault]:
+    """A flavor asks for something that no host can ever give.
+
+    It names a class or a trait that no provider has, a class that does not exist, or parts that
+    never meet on one host. The hosts count as empty, and those that are disabled or reserved as a
+    whole count too. A flavor that fits on a host if the server boots from a volume is left alone.
+
+    Why it matters: each server of it ends with ``No valid host was found``. Nova ignores a class
+    that does not exist: such a server runs without what its owner ordered.
+
+    Safe to fix: only you know which is wrong, the flavor or the hosts. A flavor cannot be changed
+    for the servers that exist, but for those that come.
+
+    Look yourself: ``openstack flavor show FLAVOR`` and ``openstack allocation candidate list`` with
+    the same resources and traits
+
+    Example: ``nobody_has (No resource provider has the trait CUSTOM_SDD, did you mean
+    CUSTOM_SSD?)``
+    """
+    if not cloud.answers.flavors:
+        return
+    names, hosts = Names.of(cloud.snapshot), _EmptyHosts(cloud)
+    for flavor in cloud.answers.flavors:
+        evidence = _ignored(flavor) or _unmet(hosts, names, flavor)
+        if evidence:
+            yield Fault(flavor.name, (), evidence, None, _CHANGE)
+
+
+def _ignored(flavor: Flavor) -> dict[str, Any]:
+    """Extra specs that ask for a class or an amount that does not exist."""
+    wrong = [s for s in resource_request.unmodelled(flavor) if s.startswith('resources')]
+    return {'ignored': wrong} if wrong else {}
+
+
+def _unmet(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
+    request = _request(replace(flavor, disk=0), names)
+    if not request.common.resources and not request.groups:
+        return {}
+    if missing := [each.sentence for each in absent(names, request)]:
+        return {'nobody_has': missing}
+    if together := hosts.never_together(request):
+        return {'never_on_one_host': together}
+    return {}
+
+
+def _request(flavor: Flavor, names: Names) -> CandidateRequest:
+    """What Nova asks for, but for what decides which hosts may be used at the moment."""
+    asked = resource_request.request(flavor)._replace(root_forbidden=())
+    if names.traits.isdisjoint(_TPM_MODELS):
+        required = tuple(name for name in asked.common.required if name not in _TPM_MODELS)
+        return asked._replace(common=asked.common._replace(required=required))
+    return asked
+
+
+class _EmptyHosts:
+    """The trees of a cloud, empty, one of each kind."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        kinds, shared = list(_kinds(cloud)), list(_shared(cloud))
+        few = [state for tree in kinds[:_FEW] for state in tree]
+        every = [state for tree in kinds for state in tree]
+        self._indexes = [SnapshotIndex(Snapshot((*shared, *s), ())) for s in (few, every)]
+        self._known: dict[Any, list[str]] = {}
+
+    def never_together(self, request: CandidateRequest) -> list[str]:
+        """Return the fewest requirements that no tree meets together; none if one meets all."""
+        wanted = requirements(request)
+        if frozenset(wanted) not in self._known:
+            self._known[frozenset(wanted)] = self._searched(request)
+        return self._known[frozenset(wanted)]
+
+    def _searched(self, request: CandidateRequest) -> list[str]:
+        wanted = requirements(request)
+        for index in self._indexes:
+            matcher = Matcher(index, wanted)
+            if matcher.possible(frozenset(wanted)):
+                return []
+        fewest = minimized(wanted, matcher.possible)
+        return [str(each) for each in wanted if each in fewest]
+
+
+def _shared(cloud: Cloud) -> Iterator[ProviderState]:
+    """The trees with sharing providers, which other trees reach."""
+    for tree in cloud.topology.trees.values():
+        if any(map(is_sharing, tree)):
+            yield from map(_emptied, tree)
+
+
+def _kinds(cloud: Cloud) -> Iterator[Sequence[ProviderState]]:
+    """One tree of each kind, empty: others differ from it in names and use alone."""
+    known = set()
+    for root, tree in cloud.topology.trees.items():
+        if any(map(is_sharing, tree)):
+            continue
+        place = {state.uuid: number for number, state in enumerate(tree)}
+        shape = tuple(_shape(state, place) for state in tree)
+        key = shape, frozenset(state.uuid for state in cloud.topology.reached(root))
+        if key not in known:
+            known.add(key)
+            yield [_emptied(state) for state in tree]
+
+
+def _emptied(state: ProviderState) -> ProviderState:
+    """A provider that nobody uses, and that nobody has withdrawn by reserving all of it."""
+    inventories = {
+        name: replace(inventory, reserved=0) if inventory.reserved >= inventory.total else inventory
+        for name, inventory in state.inventories.items()
+    }
+    return replace(state, usages={}, inventories=inventories)
+
+
+def _shape(state: ProviderState, place: Mapping[str, int]) -> object:
+    above = state.provider.parent_provider_uuid
+    return place.get(above or ''), frozenset(state.inventories.items()), state.traits

@@ -1,0 +1,157 @@
+"""Faults of hosts, against what nova-compute and its hypervisors say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.insight.topology import is_sharing
+from placementclient.model.nova import DISABLED
+from placementclient.model.repairs import AddTrait, AmendInventory, Remedy, RemoveTrait
+from placementclient.model.services import ComputeService, Hypervisor
+from placementclient.model.snapshots import ProviderState
+
+_LATER = (
+    'nova-compute sets the trait itself, at least once a minute: see in its log why it does not. '
+    'Until that is fixed'
+)
+_CAUSE = (
+    'nova-compute sets the inventory itself, at least once a minute: see in its log why it does not'
+)
+_BY_HAND = 'If the host is as Nova says'
+#: Ironic's nodes have no such amounts.
+_IRONIC = 'ironic'
+
+
+def disabled_mismatch(cloud: Cloud) -> Iterator[Fault]:
+    """A nova-compute is disabled and its host lacks COMPUTE_STATUS_DISABLED, or the reverse.
+
+    Why it matters: the scheduler asks Placement for hosts without the trait. An enabled host with
+    it gets no servers. A disabled host without it takes up places among the candidates that Nova
+    then throws away.
+
+    Safe to fix: nova-compute sets the trait itself at every update, so the cause is in its log.
+    Setting the trait by hand harms no server, but wait a minute after a change of the service: the
+    trait follows. Hosts whose nova-compute is down are passed over, as the trait follows when it
+    starts.
+
+    Look yourself: ``openstack compute service list --service nova-compute`` and ``openstack
+    resource provider trait list HOST``
+
+    Example: ``host compute07, service enabled, trait COMPUTE_STATUS_DISABLED``
+    """
+    nodes: dict[str | None, list[Hypervisor]] = {}
+    for hypervisor in cloud.answers.hypervisors or ():
+        nodes.setdefault(hypervisor.host, []).append(hypervisor)
+    for service in cloud.answers.services or ():
+        own = nodes.get(service.host, ())
+        for root in _roots(cloud, service, own) if service.is_up else ():
+            has_trait = DISABLED in root.traits
+            if service.is_enabled is None or has_trait is not service.is_enabled:
+                continue
+            remedy: Remedy = (
+                RemoveTrait(root.reference, DISABLED)
+                if has_trait
+                else AddTrait(root.uuid, root.reference, DISABLED)
+            )
+            status = 'enabled' if service.is_enabled else 'disabled'
+            evidence = {'host': service.host, 'service': status}
+            evidence['trait' if has_trait else 'missing'] = DISABLED
+            yield Fault(root.name, (root.uuid,), evidence, remedy, _LATER)
+
+
+def _roots(cloud: Cloud, service: ComputeService, own: Sequence[Hypervisor]) -> list[ProviderState]:
+    """The roots of the compute nodes of a nova-compute: one, or many with Ironic.
+
+    :param own: its nodes, as far as they are known
+    """
+    if own:
+        return [root for each in own if (root := _root(cloud, each))]
+    return [cloud.snapshot.providers[uuid] for uuid in cloud.host_roots([service.host])]
+
+
+def _root(cloud: Cloud, hypervisor: Hypervisor) -> ProviderState | None:
+    """The root of a compute node: it has its UUID or else its name."""
+    by_uuid = cloud.snapshot.providers.get(hypervisor.uuid or '')
+    return by_uuid or cloud.snapshot.named(hypervisor.node)
+
+
+def inventory_drift(cloud: Cloud) -> Iterator[Fault]:
+    """The inventory of VCPU, MEMORY_MB or DISK_GB is not what the hypervisor says.
+
+    The totals of a tree are compared with ``vcpus``, ``memory_mb`` and ``local_gb``, which know no
+    ratio and include what is reserved. The reserved amounts are compared on hosts without any
+    server: there Nova counts nothing else as used. Nova's API tells no ratios, so they are not
+    compared. An inventory that is reserved as a whole is left alone: operators do so on purpose.
+
+    Why it matters: Placement promises more than the host has, or less.
+
+    Safe to fix: nova-compute overwrites what you set, so find the cause in its log first. Less than
+    what is in use makes the host over capacity. From compute API 2.88 on the list has no amounts,
+    and the check is left out.
+
+    Look yourself: ``openstack --os-compute-api-version 2.87 hypervisor show HOST`` and ``openstack
+    resource provider inventory list HOST``
+
+    Example: ``resource_class MEMORY_MB, total 65536, hypervisor 131072``
+    """
+    for hypervisor in cloud.answers.hypervisors or ():
+        root = _root(cloud, hypervisor)
+        if root is None or (hypervisor.type or '').lower() == _IRONIC:
+            continue
+        yield from _compared(cloud, hypervisor, root)
+
+
+def _compared(cloud: Cloud, hypervisor: Hypervisor, root: ProviderState) -> Iterator[Fault]:
+    tree = cloud.topology.trees[cloud.root_of(root)]
+    is_empty = hypervisor.servers == 0 and not any(
+        cloud.snapshot.consumers_on(state.uuid) for state in tree if not is_sharing(state)
+    )
+    for name, said in sorted(hypervisor.totals.items()):
+        having = [state for state in tree if name in state.inventories]
+        inventories = [state.inventories[name] for state in having]
+        if inventories and all(each.reserved >= each.total for each in inventories):
+            continue
+        total = sum(each.total for each in inventories)
+        if total != said and not _is_explained(cloud, root, name, said - total):
+            yield _drift(root, having, name, 'total', total, said)
+        reserved, used = sum(each.reserved for each in inventories), hypervisor.used.get(name)
+        # Nova rounds MiB of disk down to GiB, and up for Placement.
+        same = (reserved, reserved - 1) if name == 'DISK_GB' else (reserved,)
+        if is_empty and having and used is not None and used not in same:
+            yield _drift(root, having, name, 'reserved', reserved, used)
+
+
+def _is_explained(cloud: Cloud, root: ProviderState, name: str, lacking: int) -> bool:
+    """Return True where a total may differ from what the hypervisor says.
+
+    Some releases count dedicated CPUs among ``vcpus``, and shared disks are no inventory of hosts.
+    """
+    if name == 'VCPU':
+        tree = cloud.topology.trees[cloud.root_of(root)]
+        return lacking == sum(s.inventories['PCPU'].total for s in tree if 'PCPU' in s.inventories)
+    return any(name in state.inventories for state in cloud.topology.reached(root.uuid))
+
+
+def without_amounts(cloud: Cloud) -> str:
+    """Say why the hypervisors cannot be compared; empty if they can."""
+    known = cloud.answers.hypervisors
+    if not known or any(hypervisor.totals for hypervisor in known):
+        return ''
+    return 'the hypervisors have no amounts: list them at compute API 2.87 or below'
+
+
+def _drift(
+    root: ProviderState,
+    having: Sequence[ProviderState],
+    name: str,
+    field: str,
+    there: int,
+    said: int,
+) -> Fault:
+    evidence = {'resource_class': name, field: there, 'hypervisor': said}
+    if len(having) == 1:
+        remedy = AmendInventory(having[0].reference, name, {field: said})
+        return Fault(root.name, (root.uuid,), evidence, remedy, f'{_CAUSE}. {_BY_HAND}')
+    return Fault(root.name, (root.uuid,), evidence, None, _CAUSE)

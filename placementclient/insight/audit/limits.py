@@ -1,0 +1,71 @@
+"""Resource classes without the limits that Nova needs to boot servers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.model.flavors import Flavor
+from placementclient.model.nova import INSTANCE
+from placementclient.nova import resource_request
+
+#: What Nova takes by flavors alone. Ports, images and PCI devices take others, without a limit.
+_OF_FLAVORS = ('VCPU', 'MEMORY_MB', 'DISK_GB', 'VGPU')
+_SERVERS, _PREFIX = 'servers', 'class:'
+_REGISTER = (
+    'only you know the limit: openstack registered limit create --service nova '
+    '--default-limit LIMIT {}'
+)
+
+
+def limit_missing(cloud: Cloud) -> Iterator[Fault]:
+    """A resource class is in use and has no registered limit in Keystone.
+
+    The check looks at clouds with unified limits: where a limit of ``servers`` or of any class is
+    registered. A class is in use if a flavor asks for it. Without the flavors it is VCPU,
+    MEMORY_MB, DISK_GB or VGPU, if a server holds some. A limit of any region counts.
+
+    Why it matters: a missing limit is a limit of 0 up to Nova 2024.2: no server of such a flavor
+    can be booted. From 2025.1 on ``[quota]unified_limits_resource_strategy`` in ``nova.conf``
+    decides whether it is unlimited instead.
+
+    Safe to fix: registering a limit takes nothing from anybody. Choose it at least as high as the
+    largest use of a project: ``openstack resource usage show PROJECT``.
+
+    Look yourself: ``openstack registered limit list --service nova``; ``nova-manage limits
+    migrate_to_unified_limits`` registers those of the old quotas
+
+    Example: ``flavors (m1.pinned), registered (class:MEMORY_MB, class:VCPU, servers)``
+    """
+    limits = cloud.answers.limits
+    if limits is None or not any(n == _SERVERS or n.startswith(_PREFIX) for n in limits):
+        return
+    flavors = cloud.answers.flavors
+    in_use = _held(cloud) if flavors is None else _asked(flavors)
+    wanted = {_SERVERS: {}, **{f'{_PREFIX}{name}': why for name, why in in_use.items()}}
+    for name, why in wanted.items():
+        if name not in limits:
+            evidence = {**why, 'registered': sorted(limits)}
+            yield Fault(name, (), evidence, None, _REGISTER.format(name))
+
+
+def _asked(flavors: Iterable[Flavor]) -> dict[str, dict[str, object]]:
+    """The classes that flavors ask for, with the names of these."""
+    asking: dict[str, list[str]] = {}
+    for flavor in flavors:
+        for name in resource_request.resources(flavor):
+            asking.setdefault(name, []).append(flavor.name)
+    return {name: {'flavors': sorted(names)} for name, names in sorted(asking.items())}
+
+
+def _held(cloud: Cloud) -> dict[str, dict[str, object]]:
+    """The classes that servers hold, with the number of servers, as far as flavors decide that."""
+    held = Counter(
+        name
+        for consumer in cloud.snapshot.consumers.values()
+        if consumer.type in (None, INSTANCE)
+        for name in {name for each in consumer.allocations.values() for name in each}
+    )
+    return {name: {'consumers': held[name]} for name in _OF_FLAVORS if name in held}

@@ -1,0 +1,88 @@
+"""Ports that ask Placement for something which their servers do not hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.model.consumers import Consumer
+from placementclient.model.services import Port
+
+_REBIND = (
+    'Nova and Neutron allocate when a port is attached: openstack server remove port, then '
+    'openstack server add port, or a cold migration'
+)
+
+
+def port_resources(cloud: Cloud) -> Iterator[Fault]:
+    """A port of a server asks for bandwidth or packets that the server does not hold.
+
+    The check adds up what all bound ports of a server ask for, and compares it with what the server
+    holds. It also looks at the provider that Neutron has noted for each port. Servers that are
+    under way are passed over, and those that hold nothing at all are ``without-allocations``.
+
+    Why it matters: Placement promises the same bandwidth to others. It happens where a QoS policy
+    with a minimum bandwidth or packet rate was set on a port that was in use.
+
+    Safe to fix: detaching a port interrupts the network of the server. Nothing is lost in
+    Placement.
+
+    Look yourself: ``openstack port show PORT -c resource_request -c binding_profile`` and
+    ``openstack resource provider allocation show SERVER``
+
+    Example: ``ports (6f2c…), asked (NET_BW_EGR_KILOBIT_PER_SEC 1000), holds
+    (NET_BW_EGR_KILOBIT_PER_SEC 0)``
+    """
+    by_server: dict[str, list[Port]] = {}
+    for port in cloud.answers.ports or ():
+        by_server.setdefault(port.server_uuid, []).append(port)
+    for uuid, ports in sorted(by_server.items()):
+        held = cloud.snapshot.consumers.get(uuid)
+        if held is None or not held.allocations:
+            continue
+        evidence = _lacking(ports, held) or _elsewhere(ports, held)
+        if evidence:
+            server = (cloud.servers or {}).get(uuid)
+            passed_over = cloud.passed_over(server) if server else ''
+            if uuid in cloud.migrating:
+                passed_over = passed_over or 'a migration is not over'
+            evidence = {'ports': [port.uuid for port in ports], **evidence}
+            yield Fault(uuid, tuple(cloud.roots_of(held)), evidence, None, _REBIND, passed_over)
+
+
+def _lacking(ports: list[Port], held: Consumer) -> dict[str, object]:
+    """What all ports together ask for, and the server holds of it, if that is less."""
+    asked, there = Counter[str](), Counter[str]()
+    for port in ports:
+        for group in port.groups.values():
+            asked.update(group)
+    for resources in held.allocations.values():
+        there.update(resources)
+    short = sorted(name for name, amount in asked.items() if there[name] < amount)
+    if not short:
+        return {}
+    return {
+        'asked': {name: asked[name] for name in short},
+        'holds': {name: there[name] for name in short},
+    }
+
+
+def _elsewhere(ports: list[Port], held: Consumer) -> dict[str, object]:
+    """The providers that Neutron has noted, where the server holds too little."""
+    asked: dict[str, Counter[str]] = {}
+    for port in ports:
+        for group, resources in port.groups.items():
+            if group in port.providers:
+                asked.setdefault(port.providers[group], Counter()).update(resources)
+    wrong = {
+        provider: dict(resources)
+        for provider, resources in asked.items()
+        if not _covers(held.allocations.get(provider, {}), resources)
+    }
+    return {'noted_by_neutron': wrong} if wrong else {}
+
+
+def _covers(there: Mapping[str, int], asked: Mapping[str, int]) -> bool:
+    return all(there.get(name, 0) >= amount for name, amount in asked.items())

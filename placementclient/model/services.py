@@ -1,0 +1,81 @@
+"""Hosts, bare metal nodes and ports, as the other services know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from placementclient.model.consumers import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeService:
+    """A nova-compute.
+
+    :param host: the name of its host, short or with its domain
+    :param is_enabled: ``None`` where its cell does not answer
+    :param is_up: whether Nova has heard of it lately, and nobody has forced it down
+    """
+
+    host: str
+    is_enabled: bool | None
+    is_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hypervisor:
+    """A compute node, as nova-compute has reported it; ``None`` where the list does not say it.
+
+    :param node: the name of the node, which its provider has too
+    :param uuid: of the node and of its provider; ``None`` before compute API 2.53
+    :param host: the host of its nova-compute
+    :param totals: by class, without ratio, with what is reserved; empty from compute API 2.88 on
+    :param used: by class, what nova-compute counts as used, with what is reserved
+    :param servers: the number of servers on it
+    """
+
+    node: str
+    uuid: str | None
+    host: str | None
+    type: str | None
+    totals: Resources
+    used: Resources
+    servers: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BaremetalNode:
+    """A node of Ironic.
+
+    :param uuid: which the provider has as its name
+    :param instance_uuid: of the server on it
+    :param is_busy: whether Ironic works on it, or has locked it
+    :param is_withheld: whether it is in maintenance, retired, or without power control, so that
+        nova-compute reserves it
+    """
+
+    uuid: str
+    name: str | None
+    state: str
+    resource_class: str | None
+    instance_uuid: str | None
+    is_busy: bool
+    is_withheld: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port of Neutron that asks Placement for something.
+
+    :param server_uuid: the server that it belongs to
+    :param host: the host that it is bound on
+    :param groups: the amounts by class of each group that it asks for, by the group's ID; the ID is
+        empty where Neutron has no groups
+    :param providers: the UUID of the provider that serves each group, by the group's ID
+    """
+
+    uuid: str
+    server_uuid: str
+    host: str
+    groups: Mapping[str, Resources]
+    providers: Mapping[str, str]

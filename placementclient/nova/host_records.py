@@ -1,0 +1,239 @@
+"""Lists of hosts, nodes, ports and limits, as OpenStackClient or the services have them.
+
+As in :mod:`placementclient.nova.records`, a record that is there twice is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
+from placementclient.nova import schema
+from placementclient.nova.schema import Amount, OptionalText, RecordPlace, Text
+
+#: The power states in which nova-compute reserves a node; Ironic has none for an unknown one.
+_POWERLESS = (None, 'error')
+#: What decides whether a node should be reserved; a list may leave fields out.
+_NEEDED = frozenset({'powerstate', 'resourceclass', 'maintenance'})
+#: The owner of the ports of servers is this, with the availability zone behind it.
+_SERVERS = 'compute:'
+
+
+class _ServiceRecord(msgspec.Struct):
+    id: Text | int | None = None
+    binary: OptionalText = None
+    host: OptionalText = None
+    status: OptionalText = None
+    state: OptionalText = None
+    forceddown: bool = False
+
+
+class _ServiceOfHypervisor(msgspec.Struct):
+    host: OptionalText = None
+
+
+class _HypervisorRecord(msgspec.Struct):
+    id: Text | int | None = None
+    hypervisorhostname: OptionalText = None
+    hypervisortype: OptionalText = None
+    service: _ServiceOfHypervisor | None = None
+    vcpus: Amount | None = None
+    vcpusused: Amount | None = None
+    memorymb: Amount | None = None
+    memorymbused: Amount | None = None
+    localgb: Amount | None = None
+    localgbused: Amount | None = None
+    runningvms: Amount | None = None
+
+
+class _LimitRecord(msgspec.Struct):
+    id: OptionalText = None
+    resourcename: OptionalText = None
+
+
+class _NodeRecord(msgspec.Struct):
+    uuid: OptionalText = None
+    name: OptionalText = None
+    instanceuuid: OptionalText = None
+    provisionstate: OptionalText = None
+    provisioningstate: OptionalText = None
+    targetprovisionstate: OptionalText = None
+    powerstate: OptionalText = None
+    maintenance: bool = False
+    retired: bool = False
+    reservation: OptionalText = None
+    resourceclass: OptionalText = None
+
+
+class _GroupRecord(msgspec.Struct):
+    id: str = ''
+    resources: dict[Text, Amount] = {}
+
+
+class _RequestRecord(msgspec.Struct):
+    request_groups: list[_GroupRecord] | None = None
+    resources: dict[Text, Amount] = {}
+
+
+class _ProfileRecord(msgspec.Struct):
+    allocation: dict[str, str] | str | None = None
+
+
+class _PortRecord(msgspec.Struct):
+    id: OptionalText = None
+    deviceid: OptionalText = None
+    deviceowner: OptionalText = None
+    bindinghostid: OptionalText = None
+    resourcerequest: _RequestRecord | None = None
+    bindingprofile: _ProfileRecord | None = None
+
+
+def compute_services(document: Any, path: str) -> list[ComputeService]:
+    """The nova-compute of all hosts.
+
+    :param document: what ``GET /os-services`` answers, or what ``openstack compute service list -f
+        json`` prints
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, or has a service twice
+    """
+    known = {'enabled': True, 'disabled': False}
+    return [
+        ComputeService(
+            place.required('Host', record.host),
+            known.get((record.status or '').lower()),
+            (record.state or '').lower() == 'up' and not record.forceddown,
+        )
+        for place, record in schema.decoded(
+            document, 'services', path, _ServiceRecord, lambda r: (r.id,)
+        )
+        if record.binary in (None, 'nova-compute')
+    ]
+
+
+def hypervisors(document: Any, path: str) -> list[Hypervisor]:
+    """The compute nodes.
+
+    :param document: what ``GET /os-hypervisors/detail`` answers, or what ``openstack hypervisor
+        list --long -f json`` prints
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, or has a hypervisor twice
+    """
+    return [
+        Hypervisor(
+            place.required('Hypervisor Hostname', record.hypervisorhostname),
+            # A number before compute API 2.53.
+            record.id.lower() if isinstance(record.id, str) and '-' in record.id else None,
+            record.service.host if record.service else None,
+            record.hypervisortype,
+            _amounts(VCPU=record.vcpus, MEMORY_MB=record.memorymb, DISK_GB=record.localgb),
+            _amounts(
+                VCPU=record.vcpusused, MEMORY_MB=record.memorymbused, DISK_GB=record.localgbused
+            ),
+            record.runningvms,
+        )
+        for place, record in schema.decoded(
+            document, 'hypervisors', path, _HypervisorRecord, lambda r: (r.id,)
+        )
+    ]
+
+
+def _amounts(**amounts: int | None) -> dict[str, int]:
+    return {name: amount for name, amount in amounts.items() if amount is not None}
+
+
+def registered_limits(document: Any, path: str) -> list[str]:
+    """The names of the resources that have a registered limit, in any region.
+
+    :param document: what ``GET /v3/registered_limits`` answers, or what ``openstack registered
+        limit list -f json`` prints
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, or has a limit twice
+    """
+    return [
+        place.required('Resource Name', record.resourcename)
+        for place, record in schema.decoded(
+            document, 'registered_limits', path, _LimitRecord, lambda r: (r.id,)
+        )
+    ]
+
+
+def nodes(document: Any, path: str) -> list[BaremetalNode]:
+    """The nodes of Ironic.
+
+    :param document: what ``GET /v1/nodes/detail`` answers from bare metal API 1.21 on, or what
+        ``openstack baremetal node list --long -f json`` prints
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, lacks the resource classes, or has a node twice
+    """
+    for each in schema.listed(document, 'nodes', path):
+        if not {schema.normal(str(name)) for name in each} >= _NEEDED:
+            raise RecordPlace(path, 'nodes').error(
+                'has no resource classes or no power states: list nodes with --long, or GET '
+                '/v1/nodes/detail'
+            )
+    return [
+        BaremetalNode(
+            place.required('UUID', record.uuid).lower(),
+            record.name,
+            (record.provisionstate or record.provisioningstate or '').lower(),
+            record.resourceclass,
+            record.instanceuuid and record.instanceuuid.lower(),
+            bool(record.reservation or record.targetprovisionstate),
+            record.maintenance or record.retired or record.powerstate in _POWERLESS,
+        )
+        for place, record in schema.decoded(
+            document, 'nodes', path, _NodeRecord, lambda r: (r.uuid,)
+        )
+    ]
+
+
+def ports(document: Any, path: str) -> list[Port]:
+    """The ports of servers that are bound and ask Placement for something.
+
+    :param document: what ``GET /v2.0/ports`` answers an administrator
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, does not say what ports ask for, or has a port
+        twice
+    """
+    raw = schema.listed(document, 'ports', path)
+    if raw and not any('resource_request' in each for each in raw):
+        raise RecordPlace(path, 'ports').error(
+            'has no resource_request: an administrator is told it, if Neutron has the service '
+            'plugin placement'
+        )
+    return [
+        Port(
+            place.required('id', record.id),
+            record.deviceid.lower(),
+            record.bindinghostid,
+            groups,
+            dict(_providers(record.bindingprofile)),
+        )
+        for place, record in schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
+        if record.deviceid
+        and record.bindinghostid
+        and (record.deviceowner or '').startswith(_SERVERS)
+        and (groups := dict(_groups(record.resourcerequest)))
+    ]
+
+
+def _groups(request: _RequestRecord | None) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """The amounts of each group; one without an ID before Neutron had groups."""
+    if request is None:
+        return
+    groups = request.request_groups
+    for group in [_GroupRecord('', request.resources)] if groups is None else groups:
+        if any(group.resources.values()):
+            yield group.id, group.resources
+
+
+def _providers(profile: _ProfileRecord | None) -> Iterator[tuple[str, str]]:
+    allocation = profile.allocation if profile else None
+    if isinstance(allocation, str):
+        yield '', allocation.lower()
+    elif allocation:
+        for group, provider in allocation.items():
+            yield group, provider.lower()

@@ -1,0 +1,88 @@
+"""The texts about checks of an audit, for a terminal and for the page of the documentation."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from placementclient.insight.audit.findings import Check
+from placementclient.insight.audit.texts import LABELS, CheckText
+from placementclient.render.columns import Column, Columns, Output
+
+#: What begins the paragraph of a field.
+_LABELS = {field: f'{label}: ' for label, field in LABELS.items()}
+_LITERAL = re.compile('``(.+?)``')
+#: The longest line of the page, in characters.
+_WIDTH = 100
+
+
+def _plain(text: str) -> str:
+    """A text without markup: commands are in quotes, and stand out so."""
+    return _LITERAL.sub(lambda match: f'"{match[1]}"' if ' ' in match[1] else match[1], text)
+
+
+def _field(name: str, check: Check) -> str:
+    text = getattr(check.text, name)
+    return text.strip('`') if name == 'example' else _plain(text)
+
+
+#: Items are checks.
+_CHECK = Columns(
+    Column('id'),
+    Column('severity', lambda check: check.severity.value),
+    Column('needs', lambda check: list(check.needs)),
+    *(Column(name, partial(_field, name)) for name in CheckText._fields),
+)
+
+
+#: The names of the columns of :func:`rows`.
+COLUMNS = _CHECK.names
+
+
+def rows(checks: Iterable[Check]) -> Output:
+    """The texts as data: a row for each check."""
+    return _CHECK.rows(checks)
+
+
+def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
+    """The text about a check, for a terminal.
+
+    :param row: its cells by column
+    :param width: the longest line, in characters
+    """
+    needs = ' and '.join(f'--{name}' for name in row['needs'])
+    yield f'{row["id"]} ({row["severity"]}{needs and ", needs "}{needs})'
+    for name in CheckText._fields:
+        if row[name]:
+            yield ''
+            text = f'{_LABELS.get(name, "")}{row[name]}'
+            yield from textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def sections(checks: Sequence[Check]) -> Iterator[str]:
+    """The part of the documentation about checks, as reStructuredText: a table, and the texts."""
+    cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.text.summary) for c in checks)
+    rows = (('id', 'severity', 'finds'), *cells)
+    lines = (f'   {"- " if n else "* - "}{cell}' for row in rows for n, cell in enumerate(row))
+    table = '\n'.join(line.replace('   - ', '     - ', 1) for line in lines)
+    yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
+    for check in checks:
+        needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
+        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.text.summary}']
+        for name, text in zip(CheckText._fields[1:], check.text[1:], strict=True):
+            if text:
+                label = _LABELS.get(name, '').strip()
+                paragraphs.append(f'**{label}** {text}' if label else text)
+        heading = f'.. _audit-{check.id}:\n\n{check.id}\n{"-" * len(check.id)}'
+        yield '\n\n'.join((heading, *map(_filled, paragraphs)))
+
+
+def _literal(names: Iterable[str]) -> str:
+    return ', '.join(f'``--{name}``' for name in names)
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,195 @@
+"""What other services say of a planted cloud, with faults that only they tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.nova import DISABLED, OWNER_NOVA
+from tests.functional.planted import SERVER, Planted, uuid_of
+
+NOBODY = '00000000-0000-0000-0000-000000000000'
+EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
+GOLD, SILVER = 'CUSTOM_BAREMETAL_GOLD', 'CUSTOM_BAREMETAL_SILVER'
+#: The nova-compute of all nodes.
+IRONIC = 'ironic-compute'
+
+
+def plant(cloud: Planted) -> None:
+    """Add the faults, and the lists of all services."""
+    for name in ('services', 'hypervisors', 'flavors', 'limits', 'nodes', 'ports'):
+        cloud.lists[name] = []
+    for each in (_owners, _nodes, _ports, _flavors, _hosts):
+        each(cloud)
+    untyped = [consumer.uuid for consumer in cloud.consumers if consumer.type is None]
+    assert 2 * len(untyped) < len(cloud.consumers) - len(cloud.forgotten)
+    cloud.expected += [('consumer-untyped', uuid) for uuid in untyped]
+
+
+def _owners(cloud: Planted) -> None:
+    cloud.provider('ancient')
+    held = {uuid_of('ancient'): SERVER}
+    nobodys = Consumer(uuid_of('nobodys'), held, NOBODY, NOBODY, 1, 'INSTANCE')
+    cloud.consumers.append(nobodys)
+    cloud.servers.append({'ID': nobodys.uuid, 'Name': 'nobodys', 'Host': 'ancient'})
+    cloud.expected.append(('consumer-incomplete', nobodys.uuid))
+
+
+def _nodes(cloud: Planted) -> None:
+    """Nodes that are as they should be, and one for each way not to be."""
+
+    def node(name: str, state: str, reserved: int = 0, own: str = GOLD, **fields: Any) -> str:
+        provider = cloud.provider(uuid_of(name), {GOLD: Inventory(1, reserved, max_unit=1)})
+        cloud.lists['nodes'].append(
+            {
+                'uuid': provider, 'name': name, 'provision_state': state, 'instance_uuid': None,
+                'power_state': 'power on', 'maintenance': False, 'reservation': None,
+                'target_provision_state': None,
+                'resource_class': own.removeprefix('CUSTOM_').lower().replace('_', '.'),
+            } | fields
+        )  # fmt: skip
+        cloud.lists['hypervisors'].append(
+            {
+                'id': uuid_of(provider), 'hypervisor_hostname': provider,
+                'hypervisor_type': 'ironic', 'service': {'host': IRONIC}, 'running_vms': 0,
+                'vcpus': 0, 'vcpus_used': 0, 'memory_mb': 0, 'memory_mb_used': 0,
+                'local_gb': 0, 'local_gb_used': 0,
+            }
+        )  # fmt: skip
+        return provider
+
+    def held(name: str, server: str) -> None:
+        cloud.server(server, uuid_of(name), **{uuid_of(name): {GOLD: 1}})
+
+    node('idle-node', 'available')
+    node('broken-node', 'available', 1, maintenance=True)
+    node('cleaned-node', 'clean wait', 1, target_provision_state='available')
+    node('own-node', 'active', 1)
+    node('busy-node', 'active', instance_uuid=uuid_of('metal'))
+    held('busy-node', 'metal')
+    node('held-node', 'available')
+    held('held-node', 'ghost')
+    for name, state, reserved, own in (
+        ('reserved-node', 'available', 1, GOLD),
+        ('free-node', 'active', 0, GOLD),
+        ('silver-node', 'available', 0, SILVER),
+    ):
+        node(name, state, reserved, own)
+    for name in ('held-node', 'reserved-node', 'free-node', 'silver-node'):
+        cloud.expected.append(('ironic-node', uuid_of(name)))
+
+
+def _ports(cloud: Planted) -> None:
+    """Servers whose ports have bandwidth, lack it, or have it elsewhere."""
+    bridge = 'net:bridge'
+    for name, noted, held in (
+        ('fast', bridge, {'net': SERVER, bridge: {EGRESS: 100}}),
+        ('slow', bridge, {'net': SERVER}),
+        ('strayed', 'gone', {'net': SERVER, bridge: {EGRESS: 100}}),
+    ):
+        server = cloud.server(name, 'net', **held)
+        group = uuid_of(f'{name} group')
+        cloud.lists['ports'].append(
+            {
+                'id': uuid_of(f'{name} port'), 'device_id': server, 'device_owner': 'compute:nova',
+                'binding:host_id': 'net',
+                'binding:profile': {'allocation': {group: uuid_of(noted)}},
+                'resource_request': {
+                    'request_groups': [
+                        {'id': group, 'required': [], 'resources': {EGRESS: 100}},
+                    ],
+                    'same_subtree': [group],
+                },
+            }
+        )  # fmt: skip
+        if name != 'fast':
+            cloud.expected.append(('port-resources', server))
+    cloud.lists['ports'].append(
+        {'id': uuid_of('dhcp'), 'device_id': 'dhcp', 'device_owner': 'network:dhcp'}
+    )
+
+
+def _flavors(cloud: Planted) -> None:
+    """Flavors that fit, and one for each reason not to; and a class without a limit."""
+
+    def flavor(name: str, vcpus: int = 4, disk: int = 0, **specs: str) -> None:
+        cloud.lists['flavors'].append(
+            {
+                'id': uuid_of(name), 'name': name, 'vcpus': vcpus, 'ram': 8192, 'disk': disk,
+                'swap': '', 'OS-FLV-EXT-DATA:ephemeral': 0, 'os-flavor-access:is_public': True,
+                'extra_specs': {key.replace('__', ':'): value for key, value in specs.items()},
+            }
+        )  # fmt: skip
+
+    none = {f'resources__{name}': '0' for name in ('VCPU', 'MEMORY_MB', 'DISK_GB')}
+    flavor('m', disk=80)
+    flavor('metal', **none, **{f'resources__{GOLD}': '1'})
+    flavor('gpu', **none, resources__VGPU='1')
+    flavor('mistyped', trait__CUSTOM_NO_SUCH='required')
+    flavor('absent', resources__FPGA='1')
+    flavor('no-class', resources__VCPUS='4')
+    # Cards and CPUs are on other hosts.
+    flavor('apart', resources__VGPU='1', **{f'resources__{GOLD}': '1'})
+    for name in ('mistyped', 'absent', 'no-class', 'apart'):
+        cloud.expected.append(('flavor-unplaceable', name))
+    for name in ('VCPU', 'MEMORY_MB', 'DISK_GB', 'FPGA', GOLD):
+        cloud.lists['limits'].append({'id': uuid_of(name), 'resource_name': f'class:{name}'})
+    cloud.lists['limits'].append({'id': uuid_of('limit'), 'resource_name': 'servers'})
+    cloud.expected.append(('limit-missing', 'class:VGPU'))
+
+
+def _hosts(cloud: Planted) -> None:
+    """Every host as nova-compute reports it, but for a few."""
+    cloud.provider('opened', traits=(OWNER_NOVA, DISABLED))
+    cloud.provider('closed')
+    cloud.provider('out-of-order', traits=(OWNER_NOVA, DISABLED))
+    for name in ('shrunk', 'grown-memory', 'unreserved'):
+        cloud.provider(name)
+    other = {'shrunk': {'VCPU': 64}, 'grown-memory': {'MEMORY_MB': 32768}}
+    nodes = {each['hypervisor_hostname'] for each in cloud.lists['hypervisors']}
+    snapshot = cloud.snapshot
+    for root in snapshot.roots():
+        tree = list(snapshot.tree(root.uuid))
+        totals, reserved = Counter[str](), Counter[str]()
+        for state in tree:
+            for name, inventory in state.inventories.items():
+                totals[name] += inventory.total
+                reserved[name] += inventory.reserved
+        if root.name in nodes or not totals['VCPU']:
+            continue
+        totals.update({k: n - totals[k] for k, n in other.get(root.name, {}).items()})
+        is_used = any(snapshot.consumers_on(state.uuid) for state in tree)
+        _report(cloud, root.name, totals, reserved, is_used)
+    cloud.lists['services'].append(_service(IRONIC, 'enabled'))
+    cloud.expected += [('disabled-mismatch', name) for name in ('opened', 'closed')]
+    for name in ('shrunk', 'grown-memory', 'unreserved'):
+        cloud.expected.append(('inventory-drift', name))
+
+
+def _report(
+    cloud: Planted, name: str, totals: Counter[str], reserved: Counter[str], is_used: bool
+) -> None:
+    """Add the service and the hypervisor of a host."""
+    if name == 'unreserved':
+        reserved['MEMORY_MB'] += 4096
+    status = 'disabled' if name in ('closed', 'out-of-order') else 'enabled'
+    cloud.lists['services'].append(_service(name, status))
+    cloud.lists['hypervisors'].append(
+        {
+            'id': uuid_of(name), 'hypervisor_hostname': name, 'hypervisor_type': 'QEMU',
+            'service': {'host': name}, 'running_vms': int(is_used),
+            'vcpus': totals['VCPU'], 'vcpus_used': reserved['VCPU'] + 4 * is_used,
+            'memory_mb': totals['MEMORY_MB'],
+            'memory_mb_used': reserved['MEMORY_MB'] + 8192 * is_used,
+            'local_gb': totals['DISK_GB'], 'local_gb_used': reserved['DISK_GB'],
+        }
+    )  # fmt: skip
+
+
+def _service(host: str, status: str) -> dict[str, Any]:
+    return {
+        'id': uuid_of(f'{host} service'), 'binary': 'nova-compute', 'host': host,
+        'status': status, 'state': 'up', 'forced_down': False,
+    }  # fmt: skip

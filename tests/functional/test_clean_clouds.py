@@ -1,0 +1,56 @@
+"""Nothing is found in clouds in which nothing is wrong, whatever else goes on in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from placementclient.client.http import Client
+from placementclient.insight.topology import is_sharing
+from tests.functional.bulk import Database
+from tests.functional.clean import NODES, NOWHERE, OVER, RESTING, Clean
+from tests.functional.conftest import Placement
+
+SEEDS = range(50)
+KEYS = {'limits': 'registered_limits'}
+
+
+@pytest.mark.parametrize('seed', SEEDS)
+def test_nothing_is_found(seed: int, client: Client, placement: Placement, tmp_path: Path) -> None:
+    cloud = Clean(seed)
+    Database(client).fill(cloud.snapshot)
+    arguments = []
+    for name, records in cloud.lists.items():
+        path = tmp_path / f'{name}.json'
+        path.write_text(json.dumps({KEYS.get(name, name): records}))
+        arguments += [f'--{name}', str(path)]
+    result = placement('resource', 'provider', 'audit', '-f', 'json', *arguments)
+    assert json.loads(result.stdout) == []
+    assert result.status == 0
+    assert 'Left out' not in result.stderr
+    # Without the lists nothing is made up.
+    without = placement('resource', 'provider', 'audit', '-f', 'json')
+    assert json.loads(without.stdout) == []
+
+
+def test_the_clouds_have_all_that_is_to_be_left_alone() -> None:
+    clouds = [Clean(seed) for seed in SEEDS]
+
+    def seen(name: str, key: str) -> set[object]:
+        return {record[key] for cloud in clouds for record in cloud.lists[name]}
+
+    states = {state for state, _ in (*RESTING, *NOWHERE)} | {'resized'}
+    assert seen('servers', 'OS-EXT-STS:vm_state') == states
+    assert seen('migrations', 'status') == {'running', 'migrating', 'finished', *OVER}
+    assert seen('services', 'state') == {'up', 'down'}
+    assert seen('services', 'status') == {'enabled', 'disabled'}
+    assert seen('nodes', 'provision_state') == {state for state, _ in NODES} | {'available'}
+    assert seen('ports', 'device_owner') == {'compute:nova'}
+    trees = [cloud.snapshot for cloud in clouds]
+    assert any(is_sharing(state) for tree in trees for state in tree.providers.values())
+    assert any(tree.children(root.uuid) for tree in trees for root in tree.roots())
+    assert {consumer.type for tree in trees for consumer in tree.consumers.values()} == {
+        'INSTANCE', 'MIGRATION', None
+    }  # fmt: skip

@@ -1,0 +1,539 @@
+"""Each check that needs another service: what it finds, and what it leaves alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from placementclient.insight.audit.answers import Answers
+from placementclient.insight.audit.checks import audit
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Finding
+from placementclient.model.consumers import Consumer
+from placementclient.model.flavors import Flavor
+from placementclient.model.inventories import Inventory
+from placementclient.model.repairs import HealServer
+from placementclient.model.servers import Server, ServerMigration
+from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
+from placementclient.model.snapshots import ProviderState
+from tests.unit.insight.audit.auditing import PREFIX, reason, typed
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+States = list[ProviderState]
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+
+
+def findings(
+    states: States,
+    held: list[Consumer] | None = None,
+    servers: dict[str, Server] | None = None,
+    migrations: list[ServerMigration] | None = None,
+    **answers: Any,
+) -> list[Finding]:
+    """What an audit finds with the lists of other services."""
+    seen = Cloud(cloud(states, held or []), servers, migrations, answers=Answers(**answers))
+    return audit(seen).findings
+
+
+def evidence(*args: Any, **answers: Any) -> list[dict[str, Any]]:
+    return [dict(finding.fault.evidence) for finding in findings(*args, **answers)]
+
+
+def service(host: str = 'host', **fields: Any) -> ComputeService:
+    return ComputeService(**{'host': host, 'is_enabled': True, 'is_up': True} | fields)
+
+
+# disabled-mismatch
+
+
+@pytest.mark.parametrize(
+    ('traits', 'fields', 'status'),
+    [
+        ([DISABLED], {}, 'enabled'),
+        ([], {'is_enabled': False}, 'disabled'),
+        ([], {}, None),
+        ([DISABLED], {'is_enabled': False}, None),
+        # The trait follows when it starts.
+        ([DISABLED], {'is_up': False}, None),
+        ([], {'is_enabled': False, 'is_up': False}, None),
+        # Its cell does not answer.
+        ([DISABLED], {'is_enabled': None}, None),
+    ],
+)
+def test_disabled_mismatch(traits: list[str], fields: dict[str, Any], status: str | None) -> None:
+    host = provider('host.example.com', traits=traits)
+    found = findings([host], services=[service(**fields)])
+    assert [finding.id for finding in found] == ['disabled-mismatch'] * (status is not None)
+    for finding in found:
+        assert finding.fault.evidence['service'] == status
+        word = 'remove' if traits else 'add'
+        assert (typed(finding), finding.fault.repair) == ('', None)
+        assert reason(finding).endswith(f': {PREFIX} trait {word} host.example.com {DISABLED}')
+
+
+def test_a_service_with_many_nodes_is_disabled_on_each() -> None:
+    nodes = [provider(name, traits=traits) for name, traits in (('n1', [DISABLED]), ('n2', []))]
+    known = [hypervisor(node=name, host='host', type='ironic') for name in ('n1', 'n2')]
+    [found] = findings(nodes, services=[service(is_enabled=False)], hypervisors=known)
+    assert found.fault.subject == 'n2'
+
+
+def test_a_service_whose_host_has_no_provider() -> None:
+    assert findings([provider('other', traits=[DISABLED])], services=[service()]) == []
+
+
+# inventory-drift
+
+
+def hypervisor(**fields: Any) -> Hypervisor:
+    default = {
+        'node': 'host', 'uuid': None, 'host': 'host', 'type': 'QEMU',
+        'totals': {'VCPU': 32, 'MEMORY_MB': 65536, 'DISK_GB': 900},
+        'used': {'VCPU': 2, 'MEMORY_MB': 512, 'DISK_GB': 1}, 'servers': 0,
+    }  # fmt: skip
+    return Hypervisor(**default | fields)
+
+
+CPUS = Inventory(32, reserved=2, allocation_ratio=4.0)
+MEMORY = Inventory(65536, reserved=512, allocation_ratio=1.5)
+DISK = Inventory(900, reserved=2)
+
+
+def host(**inventories: Inventory | int) -> ProviderState:
+    return provider('host', **{'VCPU': CPUS, 'MEMORY_MB': MEMORY, 'DISK_GB': DISK} | inventories)
+
+
+@pytest.mark.parametrize(
+    ('name', 'inventory', 'fields'),
+    [
+        ('VCPU', replace(CPUS, total=16), {'total': 16, 'hypervisor': 32}),
+        ('VCPU', replace(CPUS, total=64), {'total': 64, 'hypervisor': 32}),
+        ('MEMORY_MB', replace(MEMORY, total=98304), {'total': 98304, 'hypervisor': 65536}),
+        ('DISK_GB', replace(DISK, total=1000), {'total': 1000, 'hypervisor': 900}),
+        ('MEMORY_MB', replace(MEMORY, reserved=0), {'reserved': 0, 'hypervisor': 512}),
+        ('DISK_GB', replace(DISK, reserved=0), {'reserved': 0, 'hypervisor': 1}),
+    ],
+)
+def test_inventory_drift(name: str, inventory: Inventory, fields: dict[str, int]) -> None:
+    [found] = findings([host(**{name: inventory})], hypervisors=[hypervisor()])
+    assert (found.id, found.fault.subject) == ('inventory-drift', 'host')
+    assert found.fault.evidence == {'resource_class': name, **fields}
+    field = 'total' if 'total' in fields else 'reserved'
+    assert reason(found).endswith(
+        f'If the host is as Nova says: {PREFIX} inventory set host --amend '
+        f'--resource {name}:{field}={fields["hypervisor"]}'
+    )
+
+
+@pytest.mark.parametrize('changes', [{}, {'type': None}, {'uuid': 'host', 'node': 'renamed'}])
+def test_ratios_and_what_is_reserved_are_no_drift(changes: dict[str, Any]) -> None:
+    assert findings([host()], hypervisors=[hypervisor(**changes)]) == []
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'node': 'other'},
+        {'type': 'ironic', 'totals': {'VCPU': 0, 'MEMORY_MB': 0, 'DISK_GB': 0}},
+        {'totals': {}, 'used': {}, 'servers': None},
+        {'totals': {'VCPU': 32, 'MEMORY_MB': 65536}, 'used': {'VCPU': 2}, 'servers': None},
+        # Of what is in use not all is reserved.
+        {'servers': 1, 'used': {'VCPU': 9, 'MEMORY_MB': 9000, 'DISK_GB': 90}},
+    ],
+)
+def test_hypervisors_that_cannot_be_compared(changes: dict[str, Any]) -> None:
+    assert findings([host()], hypervisors=[hypervisor(**changes)]) == []
+
+
+def test_what_is_reserved_is_not_known_while_a_server_comes() -> None:
+    coming = hypervisor(used={'VCPU': 6, 'MEMORY_MB': 8704, 'DISK_GB': 1})
+    held = consumer('s', host={'VCPU': 4, 'MEMORY_MB': 8192})
+    assert findings([host()], [held], hypervisors=[coming]) == []
+
+
+def test_an_inventory_that_is_reserved_as_a_whole_is_no_drift() -> None:
+    fenced = host(VCPU=Inventory(16, reserved=16))
+    assert findings([fenced], hypervisors=[hypervisor()]) == []
+
+
+def test_the_totals_of_a_tree_count_together() -> None:
+    cells = [
+        provider(f'host_{n}', 'host', VCPU=Inventory(16, 1), MEMORY_MB=Inventory(32768, 256))
+        for n in range(2)
+    ]
+    states = [provider('host', DISK_GB=DISK), *cells]
+    assert findings(states, hypervisors=[hypervisor()]) == []
+    less = replace(
+        cells[1], inventories={'VCPU': Inventory(8, 1), 'MEMORY_MB': Inventory(32768, 256)}
+    )
+    [found] = findings([*states[:2], less], hypervisors=[hypervisor()])
+    assert found.fault.evidence == {'resource_class': 'VCPU', 'total': 24, 'hypervisor': 32}
+    assert 'inventory set' not in reason(found)
+
+
+def test_dedicated_cpus_may_be_counted_among_vcpus() -> None:
+    pinned = host(VCPU=Inventory(8, 2), PCPU=24)
+    assert findings([pinned], hypervisors=[hypervisor()]) == []
+    some = {'totals': {'VCPU': 8, 'MEMORY_MB': 65536, 'DISK_GB': 900}}
+    assert findings([pinned], hypervisors=[hypervisor(**some)]) == []
+
+
+def test_shared_disks_are_no_inventory_of_a_host() -> None:
+    sharing = provider('host', aggregates=['shared'], VCPU=CPUS, MEMORY_MB=MEMORY)
+    assert findings([sharing, pool('nfs', DISK_GB=50000)], hypervisors=[hypervisor()]) == []
+    alone = provider('host', VCPU=CPUS, MEMORY_MB=MEMORY)
+    assert evidence([alone], hypervisors=[hypervisor()]) == [
+        {'resource_class': 'DISK_GB', 'total': 0, 'hypervisor': 900}
+    ]
+
+
+# flavor-unplaceable
+
+
+def flavor(name: str = 'm', vcpus: int = 2, disk: int = 0, **specs: str) -> Flavor:
+    specs = {key.replace('__', ':'): value for key, value in specs.items()}
+    return Flavor(name, vcpus, 1024, disk, extra_specs=specs)
+
+
+HOSTS = [
+    provider('cpus', VCPU=8, MEMORY_MB=4096, traits=['HW_CPU_X86_AVX2']),
+    provider('gpus', VCPU=2, MEMORY_MB=4096, VGPU=4, traits=[DISABLED]),
+]
+
+
+@pytest.mark.parametrize(
+    'asked',
+    [
+        flavor(),
+        # Booted from a volume it fits.
+        flavor(disk=100),
+        flavor(vcpus=8),
+        # The host is disabled, which is not for ever.
+        flavor(resources__VGPU='1'),
+        flavor(trait__HW_CPU_X86_AVX2='required'),
+        flavor(trait__CUSTOM_NEVER='forbidden'),
+        # Older releases of Nova do not ask for a model.
+        flavor(hw__numa_nodes='2'),
+        Flavor('nothing', 0, 0),
+    ],
+    ids=str,
+)
+def test_flavors_that_fit(asked: Flavor) -> None:
+    held = [consumer('s', cpus={'VCPU': 8, 'MEMORY_MB': 4096})]
+    assert findings(HOSTS, held, flavors=[asked]) == []
+
+
+@pytest.mark.parametrize(
+    ('asked', 'expected'),
+    [
+        (
+            flavor(trait__CUSTOM_SDD='required'),
+            {'nobody_has': ['No resource provider has the trait CUSTOM_SDD']},
+        ),
+        (
+            flavor(resources__FPGA='1'),
+            {'nobody_has': ['No resource provider has inventory of FPGA']},
+        ),
+        (
+            flavor(resources__VGPUS='1'),
+            {'ignored': ['resources:VGPUS=1, did you mean VGPU?']},
+        ),
+        (flavor(vcpus=9), {'never_on_one_host': ['VCPU=9']}),
+        (
+            flavor(vcpus=4, resources__VGPU='1'),
+            {'never_on_one_host': ['VGPU=1', 'VCPU=4']},
+        ),
+        (
+            flavor(resources__VGPU='1', trait__HW_CPU_X86_AVX2='required'),
+            {'never_on_one_host': ['VGPU=1', 'trait HW_CPU_X86_AVX2']},
+        ),
+    ],
+    ids=str,
+)
+def test_flavors_that_fit_nowhere(asked: Flavor, expected: dict[str, Any]) -> None:
+    [found] = findings(HOSTS, flavors=[asked])
+    assert (found.id, found.fault.subject, typed(found)) == ('flavor-unplaceable', 'm', '')
+    assert found.fault.evidence == expected
+
+
+def test_a_flavor_fits_on_a_host_that_others_use_or_have_reserved() -> None:
+    node = provider('node', CUSTOM_GOLD=Inventory(1, reserved=1))
+    specs = {'resources__CUSTOM_GOLD': '1', 'resources__VCPU': '0', 'resources__MEMORY_MB': '0'}
+    assert findings([node], flavors=[flavor(**specs)]) == []
+
+
+def test_a_flavor_fits_on_one_host_of_many_that_share() -> None:
+    """So many kinds of hosts that not all are looked at first."""
+    hosts = [
+        provider(f'host{n:03}', VCPU=n + 1, MEMORY_MB=2048, aggregates=['shared'])
+        for n in range(80)
+    ]
+    states = [*hosts, pool('nfs', DISK_GB=500)]
+    swapped = Flavor('swap', 80, 1024, ephemeral=400)
+    assert findings(states, flavors=[swapped]) == []
+    assert evidence(states, flavors=[replace(swapped, ephemeral=501)]) == [
+        {'never_on_one_host': ['DISK_GB=501']}
+    ]
+
+
+def test_a_model_of_tpm_counts_only_where_hosts_have_one() -> None:
+    asked = flavor(hw__tpm_version='2.0')
+    old = provider('old', VCPU=2, MEMORY_MB=2048, traits=['COMPUTE_SECURITY_TPM_2_0'])
+    assert findings([old], flavors=[asked]) == []
+    other = provider('new', VCPU=2, MEMORY_MB=2048, traits=['COMPUTE_SECURITY_TPM_CRB'])
+    assert evidence([old, other], flavors=[asked]) == [
+        {'nobody_has': ['No resource provider has the trait COMPUTE_SECURITY_TPM_TIS']}
+    ]
+
+
+# limit-missing
+
+
+def test_a_class_that_a_flavor_asks_for_has_no_limit() -> None:
+    limits = ['volumes', 'servers', 'class:VCPU', 'class:MEMORY_MB']
+    asked = [flavor(), flavor('gpu', resources__VGPU='1')]
+    states = [provider('host', VCPU=8, MEMORY_MB=4096, VGPU=4)]
+    [found] = findings(states, limits=limits, flavors=asked)
+    assert (found.id, found.fault.subject) == ('limit-missing', 'class:VGPU')
+    assert found.fault.evidence == {'flavors': ['gpu'], 'registered': sorted(limits)}
+    assert reason(found).endswith('--default-limit LIMIT class:VGPU')
+
+
+@pytest.mark.parametrize('limits', [[], ['volumes', 'snapshots']])
+def test_a_cloud_without_unified_limits(limits: list[str]) -> None:
+    held = [consumer('s', host={'VCPU': 1})]
+    assert findings([provider('host', VCPU=8)], held, limits=limits) == []
+
+
+def test_without_flavors_the_classes_of_servers_count() -> None:
+    states = [provider('host', VCPU=8, CUSTOM_PCI_10DE_20B0=2, NET_BW_EGR_KILOBIT_PER_SEC=9)]
+    held = [
+        consumer('s', None, host={'VCPU': 1, 'CUSTOM_PCI_10DE_20B0': 1}),
+        consumer('c', 'CONTAINER', host={'VCPU': 1}),
+        consumer('n', 'INSTANCE', host={'NET_BW_EGR_KILOBIT_PER_SEC': 1}),
+    ]
+    found = findings(states, held, limits=['class:MEMORY_MB'])
+    assert [
+        (each.fault.subject, each.fault.evidence) for each in found if each.id == 'limit-missing'
+    ] == [
+        ('servers', {'registered': ['class:MEMORY_MB']}),
+        ('class:VCPU', {'consumers': 1, 'registered': ['class:MEMORY_MB']}),
+    ]
+
+
+# ironic-node
+
+
+def node(**fields: Any) -> BaremetalNode:
+    default = {
+        'uuid': 'node', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
+        'instance_uuid': None, 'is_busy': False, 'is_withheld': False,
+    }  # fmt: skip
+    return BaremetalNode(**default | fields)
+
+
+GOLD = 'CUSTOM_GOLD_LARGE'
+SERVED = [consumer('s', node={GOLD: 1})]
+SERVERS = {'s': Server('s', ('node',))}
+
+
+def held_node(reserved: int = 0) -> States:
+    return [provider('node', **{GOLD: Inventory(1, reserved)})]
+
+
+@pytest.mark.parametrize(
+    ('fields', 'reserved', 'held'),
+    [
+        ({}, 0, False),
+        ({'is_withheld': True}, 1, False),
+        ({'state': 'active', 'instance_uuid': 's'}, 0, True),
+        # Not a server of Nova: nova-compute has reserved it.
+        ({'state': 'active'}, 1, False),
+        ({'state': 'cleaning'}, 1, False),
+        ({'state': 'deploying', 'instance_uuid': 's'}, 0, True),
+        ({'state': 'clean wait'}, 0, True),
+        # Just chosen by the scheduler.
+        ({'instance_uuid': 's'}, 0, True),
+        ({'is_busy': True}, 1, True),
+        ({'uuid': 'unknown', 'state': 'enroll', 'resource_class': None}, 0, False),
+    ],
+)
+def test_nodes_that_are_as_they_should_be(
+    fields: dict[str, Any], reserved: int, held: bool
+) -> None:
+    states = held_node(reserved)
+    assert (
+        findings(states, SERVED * held, SERVERS if held else {}, [], nodes=[node(**fields)]) == []
+    )
+
+
+def test_a_node_that_is_available_and_held() -> None:
+    [found] = findings(held_node(), SERVED, SERVERS, [], nodes=[node()])
+    assert (found.id, found.fault.subject) == ('ironic-node', 'node')
+    assert found.fault.evidence == {'node': 'rack1', 'state': 'available', 'holds': ['s']}
+    assert typed(found) == ''
+
+
+@pytest.mark.parametrize(
+    ('servers', 'said'),
+    [
+        (None, 'a server may just be built on it: give the list of servers too, with --servers'),
+        ({'s': Server('s', task='spawning')}, 'it is under way: spawning'),
+    ],
+)
+def test_a_node_on_which_a_server_may_be_built(
+    servers: dict[str, Server] | None, said: str
+) -> None:
+    seen = Cloud(cloud(held_node(), SERVED), servers, [], answers=Answers(nodes=[node()]))
+    found = audit(seen)
+    assert (found.findings, dict(found.passed_over)) == ([], {said: 1})
+
+
+def test_a_node_that_is_available_and_reserved() -> None:
+    [found] = findings(held_node(1), nodes=[node()])
+    assert found.fault.evidence == {
+        'node': 'rack1', 'state': 'available', 'resource_class': GOLD, 'reserved': 1
+    }  # fmt: skip
+    assert reason(found).endswith(
+        f'If the node can be used: {PREFIX} inventory set node --amend --resource {GOLD}:reserved=0'
+    )
+
+
+@pytest.mark.parametrize('instance', ['s', None])
+def test_a_node_that_is_active_and_free(instance: str | None) -> None:
+    active = node(state='active', instance_uuid=instance)
+    servers = {'s': Server('s')} if instance else {}
+    [found] = findings(held_node(), [], servers, [], nodes=[active])
+    assert found.fault.evidence == {
+        'node': 'rack1', 'state': 'active', 'holds': [], 'instance_uuid': instance
+    }  # fmt: skip
+    assert found.fault.remedy == (HealServer('s') if instance else None)
+    assert bool(typed(found)) == bool(instance)
+
+
+def test_a_node_of_another_class() -> None:
+    [found] = findings(held_node(), nodes=[node(resource_class='silver')])
+    assert found.fault.evidence == {
+        'node': 'rack1', 'state': 'available', 'resource_class': 'CUSTOM_SILVER',
+        'inventories': [GOLD],
+    }  # fmt: skip
+    assert findings([provider('node')], nodes=[node(is_withheld=True)]) == []
+    [empty] = findings([provider('node')], nodes=[node()])
+    assert empty.fault.evidence['inventories'] == []
+
+
+# port-resources
+
+EGRESS = 'NET_BW_EGR_KILOBIT_PER_SEC'
+
+
+def port(uuid: str = 'p', amount: int = 1000, provider: str | None = 'bridge') -> Port:
+    noted = {'g': provider} if provider else {}
+    return Port(uuid, 's', 'host', {'g': {EGRESS: amount}}, noted)
+
+
+NETWORK = [
+    provider('host', VCPU=8),
+    provider('agent', 'host'),
+    *(provider(name, 'agent', 'host', **{EGRESS: 10000}) for name in ('bridge', 'card')),
+]
+
+
+@pytest.mark.parametrize(
+    ('ports', 'held', 'expected'),
+    [
+        ([port()], {'bridge': {EGRESS: 1000}}, {}),
+        ([port(), port('q')], {'bridge': {EGRESS: 2000}}, {}),
+        (
+            [port(), port('q', provider='card')],
+            {'bridge': {EGRESS: 1000}, 'card': {EGRESS: 1000}},
+            {},
+        ),
+        # Neutron has not noted where; an older release, or it is being bound.
+        ([port(provider=None)], {'bridge': {EGRESS: 1000}}, {}),
+        (
+            [port()],
+            {'host': {'VCPU': 1}},
+            {'ports': ['p'], 'asked': {EGRESS: 1000}, 'holds': {EGRESS: 0}},
+        ),
+        (
+            [port(), port('q')],
+            {'bridge': {EGRESS: 1000}},
+            {'ports': ['p', 'q'], 'asked': {EGRESS: 2000}, 'holds': {EGRESS: 1000}},
+        ),
+        (
+            [port()],
+            {'card': {EGRESS: 1000}},
+            {'ports': ['p'], 'noted_by_neutron': {'bridge': {EGRESS: 1000}}},
+        ),
+        # It holds nothing at all, or is no server any more.
+        ([port()], {}, {}),
+    ],
+)
+def test_port_resources(
+    ports: list[Port], held: dict[str, dict[str, int]], expected: dict[str, Any]
+) -> None:
+    found = findings(NETWORK, [consumer('s', **held)] if held else [], ports=ports)
+    assert [dict(each.fault.evidence) for each in found] == ([expected] if expected else [])
+    for each in found:
+        assert (each.id, each.fault.subject, typed(each)) == ('port-resources', 's', '')
+
+
+@pytest.mark.parametrize('is_known', [True, False])
+def test_ports_of_a_server_that_moves_are_passed_over(is_known: bool) -> None:
+    servers = {'s': Server('s', ('host',), task='migrating')} if is_known else None
+    moving = [ServerMigration('m', 's', ('other',), 'running')]
+    seen = Cloud(
+        cloud(NETWORK, [consumer('s', host={'VCPU': 1})]), servers, moving,
+        answers=Answers(ports=[port()]),
+    )  # fmt: skip
+    found = audit(seen)
+    assert (found.findings, sum(found.passed_over.values())) == ([], 1)
+
+
+# consumer-incomplete, consumer-untyped
+
+NOBODY = '00000000-0000-0000-0000-000000000000'
+
+
+@pytest.mark.parametrize(
+    ('servers', 'kind', 'is_healed'),
+    [
+        (None, 'INSTANCE', True),
+        (None, None, True),
+        ({'s': Server('s')}, 'INSTANCE', True),
+        ({}, 'INSTANCE', False),
+        (None, 'CONTAINER', False),
+    ],
+)
+def test_consumer_incomplete(
+    servers: dict[str, Server] | None, kind: str | None, is_healed: bool
+) -> None:
+    held = replace(consumer('s', kind, host={'VCPU': 1}), project_id=NOBODY)
+    found = findings([provider('host', VCPU=8)], [held], servers)
+    [finding] = [each for each in found if each.id == 'consumer-incomplete']
+    assert finding.fault.evidence == {'project_id': NOBODY, 'user_id': 'user'}
+    heal = f'{PREFIX} allocation heal --server s'
+    assert typed(finding) == (heal if is_healed else '')
+    assert bool(reason(finding)) != is_healed
+
+
+@pytest.mark.parametrize(
+    ('kinds', 'count'),
+    [
+        ((None, 'INSTANCE', 'MIGRATION'), 1),
+        ((None, None, None), 0),
+        (('INSTANCE', 'INSTANCE'), 0),
+        # Nova sends no types: only somebody else's have one.
+        ((None, None, 'CONTAINER'), 0),
+        ((None, 'INSTANCE'), 0),
+    ],
+)
+def test_consumer_untyped(kinds: tuple[str | None, ...], count: int) -> None:
+    held = [consumer(f's{n}', kind, host={'VCPU': 1}) for n, kind in enumerate(kinds)]
+    found = findings([provider('host', VCPU=8)], held)
+    assert [(each.id, each.severity, each.fault.subject) for each in found] == (
+        [('consumer-untyped', 'info', 's0')] * count
+    )

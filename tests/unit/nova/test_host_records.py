@@ -1,0 +1,232 @@
+"""Lists of hosts, nodes, ports and limits, in all the forms that they come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
+from placementclient.nova import host_records
+
+HYPERVISOR = {
+    'id': '1BB62A04-c576-402c-8147-9e89757a09e3', 'hypervisor_hostname': 'host1.example.com',
+    'hypervisor_type': 'QEMU', 'hypervisor_version': 6002000, 'host_ip': '192.0.2.1',
+    'cpu_info': {'arch': 'x86_64', 'features': ['pge']}, 'state': 'up', 'status': 'enabled',
+    'service': {'host': 'host1', 'id': '62f62f6e-a713-4cbe-87d3-3ecf8a1e0f8d',
+                'disabled_reason': None},
+    'vcpus': 2, 'vcpus_used': 0, 'memory_mb': 8192, 'memory_mb_used': 512, 'local_gb': 1028,
+    'local_gb_used': 0, 'running_vms': 0, 'current_workload': 0, 'disk_available_least': 0,
+}  # fmt: skip
+AMOUNTS = ('vcpus', 'memory_mb', 'local_gb')
+
+
+@pytest.mark.parametrize(
+    'record',
+    [
+        {'id': 7, 'binary': 'nova-compute', 'host': 'h', 'status': 'enabled', 'state': 'up',
+         'forced_down': False, 'zone': 'nova', 'disabled_reason': None,
+         'updated_at': '2026-11-02T09:00:00.000000'},
+        {'ID': 'a-b', 'Binary': 'nova-compute', 'Host': 'h', 'Zone': 'nova', 'Status': 'enabled',
+         'State': 'up', 'Updated At': '2026-11-02T09:00:00.000000'},
+    ],
+)  # fmt: skip
+def test_a_service_in_any_form(record: dict[str, Any]) -> None:
+    for document in ([record], {'services': [record]}):
+        found = host_records.compute_services(document, 'x.json')
+        assert found == [ComputeService('h', True, True)]
+
+
+def test_services_that_are_down_and_others() -> None:
+    def record(**fields: Any) -> dict[str, Any]:
+        return {'binary': 'nova-compute', 'host': 'h', 'status': 'disabled', 'state': 'up'} | fields
+
+    services = [
+        record(state='down'),
+        record(forced_down=True),
+        record(binary='nova-scheduler'),
+        # A cell that does not answer.
+        {'binary': 'nova-compute', 'host': 'lost', 'status': 'UNKNOWN'},
+    ]
+    assert host_records.compute_services({'services': services}, 'x.json') == [
+        ComputeService('h', False, False),
+        ComputeService('h', False, False),
+        ComputeService('lost', None, False),
+    ]
+
+
+def test_a_hypervisor_of_the_api() -> None:
+    document = {'hypervisors': [HYPERVISOR], 'hypervisors_links': []}
+    assert host_records.hypervisors(document, 'x.json') == [
+        Hypervisor(
+            'host1.example.com',
+            '1bb62a04-c576-402c-8147-9e89757a09e3',
+            'host1',
+            'QEMU',
+            {'VCPU': 2, 'MEMORY_MB': 8192, 'DISK_GB': 1028},
+            {'VCPU': 0, 'MEMORY_MB': 512, 'DISK_GB': 0},
+            0,
+        )
+    ]
+
+
+def test_a_hypervisor_of_the_client() -> None:
+    record = {
+        'ID': '3', 'Hypervisor Hostname': 'h', 'Hypervisor Type': 'QEMU', 'Host IP': '192.0.2.1',
+        'State': 'up', 'vCPUs Used': 1, 'vCPUs': 8, 'Memory MB Used': 512, 'Memory MB': 4096,
+    }  # fmt: skip
+    assert host_records.hypervisors([record], 'x.json') == [
+        Hypervisor(
+            'h',
+            None,
+            None,
+            'QEMU',
+            {'VCPU': 8, 'MEMORY_MB': 4096},
+            {'VCPU': 1, 'MEMORY_MB': 512},
+            None,
+        )
+    ]
+
+
+def test_later_hypervisors_have_no_amounts() -> None:
+    record = {
+        name: value
+        for name, value in HYPERVISOR.items()
+        if not name.startswith(AMOUNTS) and name != 'running_vms'
+    }
+    [found] = host_records.hypervisors([record], 'x.json')
+    assert (found.totals, found.used, found.servers) == ({}, {}, None)
+
+
+def test_registered_limits() -> None:
+    api = {
+        'registered_limits': [
+            {'id': 'a', 'resource_name': 'servers', 'default_limit': 10, 'region_id': None},
+            {'id': 'b', 'resource_name': 'class:VCPU', 'default_limit': 20, 'region_id': 'r'},
+        ],
+        'links': {'next': None},
+    }
+    client = [{'ID': 'a', 'Service ID': 's', 'Resource Name': 'servers', 'Default Limit': 10}]
+    assert host_records.registered_limits(api, 'x.json') == ['servers', 'class:VCPU']
+    assert host_records.registered_limits(client, 'x.json') == ['servers']
+
+
+NODE = {
+    'uuid': 'AB', 'name': 'rack1', 'instance_uuid': None, 'provision_state': 'available',
+    'target_provision_state': None, 'power_state': 'power off', 'maintenance': False,
+    'reservation': None, 'resource_class': 'gold.large', 'properties': {}, 'traits': [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('changes', 'expected'),
+    [
+        ({}, {}),
+        ({'instance_uuid': 'S'}, {'instance_uuid': 's'}),
+        ({'maintenance': True}, {'is_withheld': True}),
+        ({'retired': True}, {'is_withheld': True}),
+        ({'power_state': None}, {'is_withheld': True}),
+        ({'power_state': 'error'}, {'is_withheld': True}),
+        ({'reservation': 'conductor1'}, {'is_busy': True}),
+        ({'target_provision_state': 'active'}, {'is_busy': True}),
+        ({'resource_class': None}, {'resource_class': None}),
+    ],
+)
+def test_nodes(changes: dict[str, Any], expected: dict[str, Any]) -> None:
+    fields = {
+        'uuid': 'ab', 'name': 'rack1', 'state': 'available', 'resource_class': 'gold.large',
+        'instance_uuid': None, 'is_busy': False, 'is_withheld': False,
+    }  # fmt: skip
+    found = host_records.nodes({'nodes': [NODE | changes], 'next': None}, 'x.json')
+    assert found == [BaremetalNode(**fields | expected)]
+
+
+def test_a_node_of_the_client() -> None:
+    record = {
+        'UUID': 'ab', 'Name': None, 'Instance UUID': 's', 'Power State': 'power on',
+        'Provisioning State': 'active', 'Maintenance': False, 'Resource Class': 'gold',
+    }  # fmt: skip
+    assert host_records.nodes([record], 'x.json') == [
+        BaremetalNode('ab', None, 'active', 'gold', 's', False, False)
+    ]
+
+
+@pytest.mark.parametrize('field', ['resource_class', 'power_state', 'maintenance'])
+def test_a_list_of_nodes_that_leaves_out_what_decides(field: str) -> None:
+    short = {name: value for name, value in NODE.items() if name != field}
+    with pytest.raises(errors.BadFile, match=r'x\.json: nodes: .* --long'):
+        host_records.nodes([short], 'x.json')
+
+
+BANDWIDTH = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}
+PORT = {
+    'id': 'p', 'device_id': 'S', 'device_owner': 'compute:nova', 'binding:host_id': 'host1',
+    'binding:profile': {'allocation': {'g': 'RP'}, 'pci_slot': '0000:81:00.0'},
+    'binding:vnic_type': 'direct', 'status': 'ACTIVE', 'fixed_ips': [],
+    'resource_request': {
+        'request_groups': [
+            {'id': 'g', 'required': ['CUSTOM_PHYSNET_1'], 'resources': BANDWIDTH},
+        ],
+        'same_subtree': ['g'],
+    },
+}  # fmt: skip
+
+
+def test_a_port_with_groups() -> None:
+    found = host_records.ports({'ports': [PORT]}, 'x.json')
+    assert found == [Port('p', 's', 'host1', {'g': BANDWIDTH}, {'g': 'rp'})]
+
+
+def test_a_port_of_an_older_release() -> None:
+    old = {
+        'resource_request': {'required': [], 'resources': BANDWIDTH},
+        'binding:profile': {'allocation': 'RP'},
+    }
+    found = host_records.ports([PORT | old], 'x.json')
+    assert found == [Port('p', 's', 'host1', {'': BANDWIDTH}, {'': 'rp'})]
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'device_id': ''},
+        {'device_owner': 'network:dhcp'},
+        {'device_owner': 'trunk:subport'},
+        {'binding:host_id': ''},
+        {'resource_request': None},
+        {'resource_request': {'request_groups': [], 'same_subtree': []}},
+        {'resource_request': {'required': [], 'resources': {}}},
+    ],
+)
+def test_ports_that_ask_for_nothing_or_are_bound_nowhere(changes: dict[str, Any]) -> None:
+    assert host_records.ports([PORT | changes], 'x.json') == []
+
+
+def test_ports_of_which_it_is_not_said_what_they_ask_for() -> None:
+    short = {name: value for name, value in PORT.items() if name != 'resource_request'}
+    with pytest.raises(errors.BadFile, match=r'x\.json: ports: has no resource_request'):
+        host_records.ports([short], 'x.json')
+    assert host_records.ports([], 'x.json') == []
+
+
+@pytest.mark.parametrize('read', ['compute_services', 'hypervisors', 'nodes', 'ports'])
+def test_a_list_that_is_none(read: str) -> None:
+    for document in (None, 5, {}, [5]):
+        with pytest.raises(errors.BadFile, match=r'x\.json: not a list of'):
+            getattr(host_records, read)(document, 'x.json')
+
+
+@pytest.mark.parametrize(
+    ('read', 'record'),
+    [
+        ('compute_services', {'id': 'a', 'host': 'h'}),
+        ('hypervisors', HYPERVISOR),
+        ('registered_limits', {'id': 'a', 'resource_name': 'x'}),
+        ('nodes', NODE),
+        ('ports', PORT),
+    ],
+)
+def test_a_record_that_is_there_twice(read: str, record: dict[str, Any]) -> None:
+    with pytest.raises(errors.BadFile, match='is there twice'):
+        getattr(host_records, read)([record, record], 'x.json')

@@ -1,0 +1,99 @@
+"""The texts about checks: on a terminal, as data, and in the page of the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from placementclient.insight.audit.checks import CHECKS
+from placementclient.insight.audit.findings import Check, Severity
+from placementclient.render import audit_checks
+
+PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'audit-checks.rst'
+#: What stands before the texts in the page.
+_HEADING = '\nThe checks\n==========\n\n'
+
+
+def example() -> None:
+    """A ``host`` is wrong.
+
+    Ratios count
+    too.
+
+    Why it matters: nothing
+    works.
+
+    Safe to fix: yes.
+
+    Look yourself: ``openstack resource provider list`` and ``ls``
+
+    Example: ``used 9, capacity 8``
+    """
+
+
+CHECK = Check('wrong', Severity.ERROR, example, ('servers', 'ports'))
+
+
+def test_a_text_on_a_terminal() -> None:
+    names, [values] = audit_checks.rows([CHECK])
+    row = dict(zip(names, values, strict=True))
+    assert '\n'.join(audit_checks.lines(row, 40)) == (
+        'wrong (error, needs --servers and --ports)\n\n'
+        'A host is wrong.\n\nRatios count too.\n\nWhy it matters: nothing works.\n\n'
+        'Safe to fix: yes.\n\nLook yourself: "openstack resource\nprovider list" and ls\n\n'
+        'Example: used 9, capacity 8'
+    )
+
+
+def test_a_text_as_data() -> None:
+    assert audit_checks.rows([CHECK]) == (
+        ('id', 'severity', 'needs', 'summary', 'details', 'matters', 'fix', 'look', 'example'),
+        [
+            (
+                'wrong', 'error', ['servers', 'ports'], 'A host is wrong.', 'Ratios count too.',
+                'nothing works.', 'yes.', '"openstack resource provider list" and ls',
+                'used 9, capacity 8',
+            )
+        ],
+    )  # fmt: skip
+
+
+def test_a_text_in_the_page() -> None:
+    table, section = audit_checks.sections([CHECK])
+    assert table == (
+        '.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n'
+        '   * - id\n     - severity\n     - finds\n'
+        '   * - :ref:`audit-wrong`\n     - error\n     - A ``host`` is wrong.'
+    )
+    assert section == (
+        '.. _audit-wrong:\n\nwrong\n-----\n\n'
+        '*Error.* Needs ``--servers``, ``--ports``. A ``host`` is wrong.\n\n'
+        'Ratios count too.\n\n'
+        '**Why it matters:** nothing works.\n\n'
+        '**Safe to fix:** yes.\n\n'
+        '**Look yourself:** ``openstack resource provider list`` and ``ls``\n\n'
+        '**Example:** ``used 9, capacity 8``'
+    )
+
+
+@pytest.mark.parametrize('check', CHECKS, ids=lambda check: check.id)
+def test_a_text_fits_a_terminal(check: Check) -> None:
+    names, [values] = audit_checks.rows([check])
+    lines = list(audit_checks.lines(dict(zip(names, values, strict=True)), 80))
+    assert max(map(len, lines)) <= 80
+
+
+def written(page: str) -> str:
+    """Return the page with the texts that there are."""
+    before, heading, _ = page.partition(_HEADING)
+    return before + heading + '\n\n'.join(audit_checks.sections(CHECKS)) + '\n'
+
+
+def test_the_page_has_the_same_texts() -> None:
+    page = PAGE.read_text()
+    assert page == written(page), f'python -m {__spec__.name} writes the page'
+
+
+if __name__ == '__main__':
+    PAGE.write_text(written(PAGE.read_text()))
