@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from placementclient.changes import transfers
+from placementclient.changes.aside import aside
 from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
@@ -21,9 +22,6 @@ from placementclient.changes.operations import (
     UpdateProvider,
 )
 from placementclient.model.snapshots import ProviderState, Snapshot
-
-#: The longest name that Placement stores, in characters.
-_LONGEST_NAME = 200
 
 
 def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
@@ -93,11 +91,16 @@ class _Positions:
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
     def operations(self) -> Iterator[Operation]:
-        """Make, rename and move providers; parents come before their children."""
+        """Make and move providers, parents before their children; then rename, children first.
+
+        So, wherever it is cut off, the names below a provider begin with its own as before.
+        """
         ordered = [
             state.uuid for root in self._after.roots() for state in self._after.tree(root.uuid)
         ]
         pending = [uuid for uuid in ordered if self._now.get(uuid) != self._wanted(uuid)]
+        renamed = [uuid for uuid in reversed(pending) if self._stays(uuid)]
+        pending = [*(uuid for uuid in pending if not self._stays(uuid)), *renamed]
         while pending:
             waiting = []
             for uuid in pending:
@@ -125,6 +128,11 @@ class _Positions:
     def _wanted(self, uuid: str) -> Position:
         return _position(self._after.providers[uuid])
 
+    def _stays(self, uuid: str) -> bool:
+        """Tell whether a provider is there, and has the parent that it shall have."""
+        there, wanted = self._now.get(uuid), self._wanted(uuid)
+        return there is not None and there.parent_provider_uuid == wanted.parent_provider_uuid
+
     def _is_possible(self, uuid: str) -> bool:
         name, parent = self._wanted(uuid)
         is_name_free = self._holders.get(name, uuid) == uuid
@@ -150,14 +158,10 @@ class _Positions:
         for uuid in pending:
             holder = self._holders.get(self._wanted(uuid).name, uuid)
             if holder != uuid:
-                return self._move(holder, self._now[holder]._replace(name=self._aside(holder)))
+                there = self._now[holder]
+                return self._move(holder, there._replace(name=aside(there.name, holder)))
         uuid = next(uuid for uuid in pending if uuid in self._now)
         return self._move(uuid, self._now[uuid]._replace(parent_provider_uuid=None))
-
-    def _aside(self, uuid: str) -> str:
-        """Return a name that nobody has, and that tells whose it is."""
-        suffix = f' ({uuid})'
-        return self._now[uuid].name[: _LONGEST_NAME - len(suffix)] + suffix
 
     def _ancestors(self, uuid: str | None) -> set[str]:
         found: set[str] = set()
