@@ -74,6 +74,27 @@ class Rename:
 
 
 @dataclass(frozen=True, slots=True)
+class Replace:
+    """Put another provider in the place of one, under a name; ``None``: under the same.
+
+    :param uuid: of one that is made; ``None`` if there is one
+    :param twin: of the one that is there
+    """
+
+    provider_name: str
+    name: str | None
+    uuid: str | None = None
+    twin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """Delete a provider and all below it, on which nobody holds anything."""
+
+    provider_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class HealServer:
     """Give a server what it should hold, as its own."""
 
@@ -102,6 +123,8 @@ Advice = (
     | RemoveTrait
     | LeaveAggregate
     | Rename
+    | Replace
+    | Purge
     | HealServer
     | LookAtMigrations
     | Administration

@@ -15,13 +15,15 @@ from placementclient.model.repairs import (
     HealServer,
     LeaveAggregate,
     LookAtMigrations,
+    Purge,
     Remedy,
     RemoveTrait,
     Rename,
+    Replace,
 )
 
 #: What only the operator can decide; the command for it stands in the reason.
-_DECISIONS = (AddTrait, AmendInventory, LeaveAggregate, RemoveTrait, Rename)
+_DECISIONS = (AddTrait, AmendInventory, LeaveAggregate, RemoveTrait, Rename, Replace)
 
 _ASSUMED = 'found under --assume: audit the cloud as it is for what can be fixed now'
 _UNREAD = 'what came through a pipe cannot be read again: save it to a file, or use --fix'
@@ -109,5 +111,17 @@ def _line(remedy: Remedy | None, invocation: Invocation) -> str:
             return f'{prefix} aggregate remove {shlex.quote(provider)} {aggregate}'
         case Rename(provider, name):
             return f'{prefix} set {shlex.quote(provider)} --name {shlex.quote(name)}'
+        case Replace() | Purge():
+            return f'{prefix} {_of_identity(remedy)}'
         case _:
             raise AssertionError(remedy)
+
+
+def _of_identity(remedy: Replace | Purge) -> str:
+    """The command that ends that a host is there under two identities."""
+    provider = shlex.quote(remedy.provider_name)
+    if isinstance(remedy, Purge):
+        return f'purge {provider}'
+    new = f'--uuid {remedy.uuid}' if remedy.uuid else f'--with {remedy.twin}'
+    named = f' --name {shlex.quote(remedy.name)}' if remedy.name else ''
+    return f'replace {provider} {new}{named}'

@@ -145,6 +145,10 @@ def _hosts(cloud: Planted) -> None:
     cloud.provider('opened', traits=(OWNER_NOVA, DISABLED))
     cloud.provider('closed')
     cloud.provider('out-of-order', traits=(OWNER_NOVA, DISABLED))
+    cloud.provider('reinstalled')
+    cloud.provider('short')
+    cloud.provider('short.example.com')
+    cloud.server('on-short', 'short.example.com', short=SERVER)
     for name in ('shrunk', 'grown-memory', 'unreserved'):
         cloud.provider(name)
     other = {'shrunk': {'VCPU': 64}, 'grown-memory': {'MEMORY_MB': 32768}}
@@ -157,13 +161,14 @@ def _hosts(cloud: Planted) -> None:
             for name, inventory in state.inventories.items():
                 totals[name] += inventory.total
                 reserved[name] += inventory.reserved
-        if root.name in nodes or not totals['VCPU']:
+        if root.name in nodes or root.name == 'short' or not totals['VCPU']:
             continue
         totals.update({k: n - totals[k] for k, n in other.get(root.name, {}).items()})
         is_used = any(snapshot.consumers_on(state.uuid) for state in tree)
         _report(cloud, root.name, totals, reserved, is_used)
     cloud.lists['services'].append(_service(IRONIC, 'enabled'))
     cloud.expected += [('disabled-mismatch', name) for name in ('opened', 'closed')]
+    cloud.expected += [('renamed', 'reinstalled'), ('twin', 'short')]
     for name in ('shrunk', 'grown-memory', 'unreserved'):
         cloud.expected.append(('inventory-drift', name))
 
@@ -176,9 +181,10 @@ def _report(
         reserved['MEMORY_MB'] += 4096
     status = 'disabled' if name in ('closed', 'out-of-order') else 'enabled'
     cloud.lists['services'].append(_service(name, status))
+    node = f'{name} anew' if name == 'reinstalled' else name
     cloud.lists['hypervisors'].append(
         {
-            'id': uuid_of(name), 'hypervisor_hostname': name, 'hypervisor_type': 'QEMU',
+            'id': uuid_of(node), 'hypervisor_hostname': name, 'hypervisor_type': 'QEMU',
             'service': {'host': name}, 'running_vms': int(is_used),
             'vcpus': totals['VCPU'], 'vcpus_used': reserved['VCPU'] + 4 * is_used,
             'memory_mb': totals['MEMORY_MB'],

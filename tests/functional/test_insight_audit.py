@@ -35,13 +35,16 @@ from tests.functional.planted import RACK, SERVER, Planted, planted, uuid_of
 HOSTS = 200
 #: What the services call their lists, where that is not the name of the option.
 LIST_KEYS = {'limits': 'registered_limits'}
-#: What takes servers and migrations to tell apart.
-TOLD_APART = {'doubled', 'left-by-evacuation', 'in-migration'}
+#: What takes lists to tell apart, and the check that finds it without them.
+TOLD_APART = {
+    **dict.fromkeys(('doubled', 'left-by-evacuation', 'in-migration'), 'on-several-trees'),
+    'twin': 'doubled-host',
+}
 #: What takes them to be found at all.
 UNHEARD = {
     'orphan', 'left-by-migration', 'left-by-shelving', 'without-allocations', 'foreign-owner',
     'wrong-host', 'wrong-amount', 'disabled-mismatch', 'inventory-drift', 'flavor-unplaceable',
-    'limit-missing', 'ironic-node', 'port-resources',
+    'limit-missing', 'ironic-node', 'port-resources', 'renamed',
 }  # fmt: skip
 SAFE = {
     'orphan', 'doubled', 'left-by-evacuation', 'left-by-shelving', 'reserved-above-total',
@@ -133,7 +136,7 @@ def test_each_fault_is_found_once_and_nothing_else(large: Site, placement: Place
 def test_what_is_on_several_trees_is_not_judged_unheard(large: Site, placement: Placement) -> None:
     result = large.audit(placement, '--snapshot', large.snapshot)
     told = {
-        (id if id not in TOLD_APART else 'on-several-trees', subject)
+        (TOLD_APART.get(id, id), subject)
         for id, subject in large.cloud.expected
         if id not in UNHEARD
     }

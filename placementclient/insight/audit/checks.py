@@ -13,6 +13,7 @@ from placementclient.insight.audit import (
     consumers,
     flavors,
     hosts,
+    identities,
     inventories,
     limits,
     network,
@@ -52,6 +53,14 @@ CHECKS = (
     Check('foreign-owner', _WARNING, servers.foreign_owner, _SERVERS),
     Check('port-resources', _ERROR, network.port_resources, ('ports',), _BOTH),
     Check('doubled-host', _ERROR, providers.doubled_host),
+    Check(
+        'twin', _ERROR, identities.twin, ('hypervisors',), ('services', 'servers'),
+        gap=identities.without_uuids,
+    ),
+    Check(
+        'renamed', _ERROR, identities.renamed, ('hypervisors',), ('services', 'servers'),
+        gap=identities.without_uuids,
+    ),
     Check('disabled-mismatch', _WARNING, hosts.disabled_mismatch, ('services',), ('hypervisors',)),
     Check(
         'inventory-drift', _ERROR, hosts.inventory_drift, ('hypervisors',),

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from placementclient.insight import owners
+from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.topology import is_sharing
@@ -40,13 +41,16 @@ def doubled_host(cloud: Cloud) -> Iterator[Fault]:
     Example: ``short 7b1e…, full 0c42…, full_name compute1.example.com, consumers (compute1 4,
     compute1.example.com 0)``
     """
+    # Of those it is known which is alive: the check "twin" says it.
+    told = {uuid for fault in identities.twin(cloud) for uuid in fault.roots}
     by_short: dict[str, list[ProviderState]] = {}
     for root in cloud.snapshot.roots():
         by_short.setdefault(root.name.partition('.')[0], []).append(root)
     for short, roots in by_short.items():
         bare = [root for root in roots if root.name == short]
         for other in roots:
-            if bare and other is not bare[0] and same_host(short, other.name):
+            is_twin = bare and other is not bare[0] and same_host(short, other.name)
+            if is_twin and not {bare[0].uuid, other.uuid} <= told:
                 yield _twins(cloud, bare[0], other)
 
 

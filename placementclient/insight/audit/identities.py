@@ -1,0 +1,188 @@
+"""Hosts under another identity than nova-compute has: which of two providers is alive."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from placementclient.changes.aside import original
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Fault
+from placementclient.insight.topology import is_sharing
+from placementclient.model.repairs import Purge, Rename, Replace
+from placementclient.model.servers import Server, same_host
+from placementclient.model.services import Hypervisor
+from placementclient.model.snapshots import ProviderState
+
+_STOP = 'stop nova-compute before, as it knows the provider by its name, and start it afterwards'
+_UNKNOWN = 'it is not known on which host Nova has its servers: give --servers'
+_STILL = (
+    'Nova has servers on {}: give nova-compute this name again, with host in its nova.conf. If the '
+    'new name is to stay'
+)
+_BY_SERVERS = 'only the hosts of its servers tell that {} is the same host. If that is true'
+
+
+States = list[ProviderState]
+
+
+class Identity(NamedTuple):
+    """A compute node whose nova-compute is up, and the roots that are of its host.
+
+    :param live: the root with its UUID; ``None`` if there is none
+    :param dead: the roots that no such nova-compute has, by their names
+    :param told: the roots that no nova-compute has, and whose servers are all on this one
+    """
+
+    node: Hypervisor
+    live: ProviderState | None
+    dead: States
+    told: States
+
+
+def twin(cloud: Cloud) -> Iterator[Fault]:
+    """A host is there twice, and nova-compute has one of the two providers.
+
+    The one whose UUID a hypervisor has is alive. The other one has the same name, short or with its
+    domain, or all its servers are on this host. With ``--services``, a hypervisor does not count
+    whose nova-compute is down.
+
+    Why it matters: the capacity of the host counts twice, and its servers count on the provider
+    that nobody looks after.
+
+    Safe to fix: the live provider gets all of the other one, which is then deleted, and no consumer
+    loses anything. Where nobody holds anything on the dead one, it is purged. Where Nova still has
+    servers under the name of the dead one, nova-compute should get that name again.
+
+    Look yourself: ``openstack hypervisor list`` has the UUIDs; ``openstack resource provider list
+    --name HOST``
+
+    Example: ``alive 0c42…, node compute1.example.com, dead 7b1e…, consumers (compute1 4,
+    compute1.example.com 0)``
+    """
+    for node, live, dead, told in identities(cloud):
+        for other in (*dead, *told) if live else ():
+            assert live is not None
+            evidence = {
+                'alive': live.uuid,
+                'node': node.node,
+                'dead': other.uuid,
+                'consumers': {root.name: _consumers(cloud, root) for root in (other, live)},
+            }
+            roots = (other.uuid, live.uuid)
+            if not _consumers(cloud, other):
+                yield Fault(other.name, roots, evidence, Purge(other.reference))
+                continue
+            remedy = Replace(other.reference, node.node, twin=live.uuid)
+            reason = _reason(cloud, node, other, is_told=other in told)
+            yield Fault(other.name, roots, evidence, remedy, reason)
+
+
+def renamed(cloud: Cloud) -> Iterator[Fault]:
+    """A host came back under another UUID or name than its provider has.
+
+    nova-compute has no provider with its UUID, as it finds the name taken, or its servers count on
+    a provider of another name. Or its provider has another name than its hypervisor. With
+    ``--services``, a hypervisor does not count whose nova-compute is down.
+
+    Why it matters: nova-compute cannot report the host, so that no server is started there, or
+    makes its children a second time.
+
+    Safe to fix: the provider with the new UUID gets all of the old one, and no consumer loses
+    anything.
+
+    Look yourself: ``openstack hypervisor show HOST -c id`` and ``openstack resource provider show
+    HOST``
+
+    Example: ``node compute1, uuid 0c42…, provider 7b1e…, consumers 4``
+    """
+    for node, live, dead, told in identities(cloud):
+        evidence: dict[str, Any] = {'node': node.node, 'uuid': node.uuid}
+        if live and live.name != node.node and not dead:
+            evidence['provider'] = live.name
+            remedy = Rename(live.reference, node.node)
+            yield Fault(live.name, (live.uuid,), evidence, remedy, _STOP)
+        for other in (*dead, *told)[:1] if live is None else ():
+            evidence |= {'provider': other.uuid, 'consumers': _consumers(cloud, other)}
+            name = None if original(other.name, other.uuid) == node.node else node.node
+            made = Replace(other.reference, name, uuid=node.uuid)
+            reason = _reason(cloud, node, other, is_told=other in told)
+            yield Fault(other.name, (other.uuid,), evidence, made, reason)
+
+
+def without_uuids(cloud: Cloud) -> str:
+    """Say why the hypervisors tell no identities; empty if they do."""
+    known = cloud.answers.hypervisors
+    if not known or any(node.uuid for node in known):
+        return ''
+    return 'the hypervisors have no UUIDs: list them at compute API 2.53 or above'
+
+
+def identities(cloud: Cloud) -> Iterator[Identity]:
+    """Return the compute nodes that are up, but for Ironic's, which have no names of hosts."""
+    known = [node for node in cloud.answers.hypervisors or () if node.uuid]
+    down = {each.host for each in cloud.answers.services or () if not each.is_up}
+    nodes = [node for node in known if node.host not in down]
+    alive, names = {node.uuid for node in nodes}, {node.node for node in nodes}
+    hosts = {str(name): node.node for node in known for name in (node.node, node.host)}
+    unknown = cloud.topology.trees.keys() - {node.uuid for node in known}
+    by_short, by_node = defaultdict[str, States](list), defaultdict[str | None, States](list)
+    for root in cloud.snapshot.roots():
+        if root.uuid not in alive and not is_sharing(root):
+            by_short[_name(root).partition('.')[0]].append(root)
+            if root.uuid in unknown and _name(root) not in hosts:
+                by_node[_told(cloud, root, hosts)].append(root)
+    for node in nodes:
+        if (node.type or '').lower() == 'ironic':
+            continue
+        dead = [
+            root
+            for root in by_short[node.node.partition('.')[0]]
+            if _name(root) == node.node
+            or (_name(root) not in names and same_host(_name(root), node.node))
+        ]
+        told = [root for root in by_node[node.node] if root not in dead]
+        yield Identity(node, cloud.snapshot.providers.get(str(node.uuid)), dead, told)
+
+
+def _name(root: ProviderState) -> str:
+    """The name of a root, also of one that was moved aside half way."""
+    return original(root.name, root.uuid)
+
+
+def _told(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]) -> str | None:
+    """Return the compute node on which Nova has all servers of a root; ``None`` if there is none.
+
+    :param hosts: the compute nodes by all their names
+    """
+    nodes = {
+        next((hosts[name] for name in server.hosts if name in hosts), None)
+        for server in _servers(cloud, root)
+    }
+    return nodes.pop() if len(nodes) == 1 else None
+
+
+def _servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
+    """Return the servers that hold something on a root, and on no other host."""
+    for consumer in cloud.snapshot.consumers_on(root.uuid):
+        server = (cloud.servers or {}).get(consumer.uuid)
+        if server and len(cloud.hosts_of(consumer)) == 1:
+            yield server
+
+
+def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_told: bool) -> str:
+    """Say why a provider is not to be replaced at once; empty if nothing is against it."""
+    if is_told:
+        return _BY_SERVERS.format(dead.name)
+    if _name(dead) == node.node:
+        return ''
+    if cloud.servers is None:
+        return _UNKNOWN
+    is_still = any(_name(dead) in each.hosts for each in _servers(cloud, dead))
+    return _STILL.format(_name(dead)) if is_still else ''
+
+
+def _consumers(cloud: Cloud, root: ProviderState) -> int:
+    tree = cloud.topology.trees[root.uuid]
+    return len({each.uuid for state in tree for each in cloud.snapshot.consumers_on(state.uuid)})

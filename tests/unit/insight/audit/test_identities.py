@@ -1,0 +1,179 @@
+"""Hosts under two identities: which is alive, and the command that joins them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from placementclient.changes.aside import aside
+from placementclient.insight.audit.answers import Answers
+from placementclient.insight.audit.checks import audit
+from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.findings import Finding
+from placementclient.model.consumers import Consumer
+from placementclient.model.servers import Server
+from placementclient.model.services import ComputeService, Hypervisor
+from placementclient.model.snapshots import ProviderState
+from tests.unit.insight.audit.auditing import PREFIX, reason, typed
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+HELD = consumer('s', host={'VCPU': 2})
+TWINS = [provider('host', VCPU=8), provider('host.x', VCPU=8)]
+
+
+def node(uuid: str | None, name: str | None = None, **fields: Any) -> Hypervisor:
+    """A compute node; its UUID is the name of its provider."""
+    usual = {'type': 'QEMU', 'totals': {}, 'used': {}, 'servers': None}
+    known = str(name or uuid)
+    return Hypervisor(**{'node': known, 'uuid': uuid, 'host': known} | usual | fields)
+
+
+def service(host: str, *, is_up: bool) -> ComputeService:
+    return ComputeService(host, True, is_up)
+
+
+def findings(
+    states: list[ProviderState],
+    nodes: list[Hypervisor] | None,
+    held: list[Consumer] = [],  # noqa: B006 (read only)
+    servers: dict[str, str] | None = None,
+    services: list[ComputeService] | None = None,
+) -> list[Finding]:
+    """What these checks find, and the one that needs no list.
+
+    :param servers: their hosts by UUID
+    """
+    known = None if servers is None else {u: Server(u, (host,)) for u, host in servers.items()}
+    seen = Cloud(cloud(states, held), known, answers=Answers(services, nodes))
+    found = audit(seen).findings
+    return [each for each in found if each.id in ('twin', 'renamed', 'doubled-host')]
+
+
+def told(*args: Any, **more: Any) -> list[tuple[str, str, str]]:
+    return [(each.id, each.fault.subject, typed(each)) for each in findings(*args, **more)]
+
+
+def test_the_empty_one_of_two_twins_may_be_the_live_one() -> None:
+    command = f'{PREFIX} replace host --with host.x --name host.x'
+    (found,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host.x'})
+    assert (found.id, found.fault.subject, typed(found)) == ('twin', 'host', command)
+    assert found.fault.evidence == {
+        'alive': 'host.x',
+        'node': 'host.x',
+        'dead': 'host',
+        'consumers': {'host': 1, 'host.x': 0},
+    }
+    assert found.fault.repair is None
+
+
+def test_the_other_one_is_purged_where_it_is_dead() -> None:
+    assert told(TWINS, [node('host')], [HELD], {'s': 'host'}) == [
+        ('twin', 'host.x', f'{PREFIX} purge host.x')
+    ]
+
+
+def test_a_service_that_is_down_does_not_count() -> None:
+    nodes = [node('host'), node('host.x')]
+    assert told(TWINS, nodes, [HELD], {'s': 'host.x'}) == [('doubled-host', 'host', '')]
+    services = [service('host', is_up=False), service('host.x', is_up=True)]
+    assert told(TWINS, nodes, [HELD], {'s': 'host.x'}, services) == [
+        ('twin', 'host', f'{PREFIX} replace host --with host.x --name host.x')
+    ]
+
+
+@pytest.mark.parametrize(
+    ('servers', 'said'),
+    [
+        (None, 'it is not known on which host Nova has its servers: give --servers'),
+        (
+            {'s': 'host'},
+            'Nova has servers on host: give nova-compute this name again, with host in its '
+            'nova.conf',
+        ),
+    ],
+)
+def test_nothing_is_moved_from_where_nova_has_its_servers(
+    servers: dict[str, str] | None, said: str
+) -> None:
+    (found,) = findings(TWINS, [node('host.x')], [HELD], servers)
+    assert (found.id, typed(found), reason(found).startswith(said)) == ('twin', '', True)
+    assert reason(found).endswith(f': {PREFIX} replace host --with host.x --name host.x')
+
+
+@pytest.mark.parametrize('held', [[], [HELD]])
+def test_a_host_that_came_back_with_another_uuid(held: list[Consumer]) -> None:
+    """nova-compute finds its name taken: it has no provider."""
+    assert told([provider('host', VCPU=8)], [node('uuid', 'host')], held) == [
+        ('renamed', 'host', f'{PREFIX} replace host --uuid uuid')
+    ]
+
+
+def test_a_host_that_came_back_with_another_uuid_and_name() -> None:
+    assert told([provider('host', VCPU=8)], [node('uuid', 'host.x')], [HELD], {'s': 'host.x'}) == [
+        ('renamed', 'host', f'{PREFIX} replace host --uuid uuid --name host.x')
+    ]
+
+
+def test_a_provider_with_another_name_than_its_hypervisor() -> None:
+    (found,) = findings([provider('host')], [node('host', 'host.x')])
+    assert (found.id, found.fault.subject, typed(found)) == ('renamed', 'host', '')
+    assert reason(found) == (
+        'stop nova-compute before, as it knows the provider by its name, and start it afterwards: '
+        f'{PREFIX} set host --name host.x'
+    )
+
+
+def test_a_replacement_that_was_cut_off_goes_on() -> None:
+    states = [provider('new', VCPU=8), provider('old', VCPU=8)]
+    for number, name in enumerate(('host', aside('host', 'old'))):
+        state = states[number]
+        states[number] = ProviderState(state.provider._replace(name=name), state.inventories)
+    held = [consumer('s', old={'VCPU': 2})]
+    assert told(states, [node('new', 'host')], held) == [
+        ('twin', 'host (old)', f"{PREFIX} replace 'host (old)' --with new --name host")
+    ]
+
+
+def test_servers_alone_tell_what_an_operator_has_to_confirm() -> None:
+    states = [provider('former', VCPU=8), provider('host', VCPU=8)]
+    held = [consumer('s', former={'VCPU': 2})]
+    (found,) = findings(states, [node('host')], held, {'s': 'host'})
+    assert (found.id, found.fault.subject, typed(found)) == ('twin', 'former', '')
+    assert reason(found).startswith('only the hosts of its servers tell that former is the same')
+    # A migration of it, or a server of another host: then they tell nothing.
+    both = [consumer('s', former={'VCPU': 2}, host={'VCPU': 2})]
+    assert findings(states, [node('host')], both, {'s': 'host'}) == []
+    assert findings(states, [node('host'), node('former')], held, {'s': 'host'}) == []
+    two = [*held, consumer('t', former={'VCPU': 1})]
+    assert findings(states, [node('host')], two, {'s': 'host', 't': 'elsewhere'}) == []
+
+
+@pytest.mark.parametrize(
+    ('states', 'nodes'),
+    [
+        ([provider('host'), provider('host2.x')], [node('host'), node('host2.x')]),
+        ([provider('web.a'), provider('web.b')], [node('web.a')]),
+        ([pool('storage'), provider('storage.x', aggregates=['shared'])], [node('storage.x')]),
+        ([provider('node-1')], [node('other-uuid', 'node-1', type='ironic')]),
+        ([provider('host')], []),
+        ([provider('net:agent')], [node('compute')]),
+    ],
+)
+def test_what_is_as_it_should_be(states: list[ProviderState], nodes: list[Hypervisor]) -> None:
+    assert [each for each in findings(states, nodes) if each.id != 'doubled-host'] == []
+
+
+def test_hypervisors_without_uuids_tell_nothing() -> None:
+    seen = Cloud(cloud(TWINS), answers=Answers(hypervisors=[node(None, 'host')]))
+    left_out = audit(seen).left_out
+    said = ('the hypervisors have no UUIDs: list them at compute API 2.53 or above',)
+    assert (left_out['twin'], left_out['renamed']) == (said, said)
+
+
+def test_ten_thousand_hosts_take_seconds() -> None:
+    names = [f'host{number}' for number in range(10_000)]
+    begun = time.process_time()
+    assert findings([provider(name) for name in names], [node(name) for name in names]) == []
+    assert time.process_time() - begun < 30
