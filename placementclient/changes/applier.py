@@ -31,6 +31,7 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
+from placementclient.changes.plan import ChangeSet
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
@@ -304,6 +305,16 @@ class Applier:
         if there != expected:
             raise errors.ConcurrentUpdate(409, f'{provider_uuid} was changed in between')
         self._moved_to(provider_uuid, generation)
+
+
+def check_allowed(client: Client, trees: Iterable[ChangeSet]) -> None:
+    """See whether the service lets this user reshape, where one of the change sets needs that.
+
+    :raises errors.UnsupportedVersion: if the service is older
+    :raises errors.Forbidden: if the policy does not allow it
+    """
+    if any(isinstance(each, Reshape) for tree in trees for each in tree.operations):
+        reshaper.check_allowed(client)
 
 
 def generations_of(snapshot: Snapshot) -> dict[str, int]:

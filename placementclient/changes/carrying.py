@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from placementclient.api.conflict import retried
-from placementclient.changes.applier import Applier, EnsuredNames, generations_of
+from placementclient.changes.applier import Applier, EnsuredNames, check_allowed, generations_of
 from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Carried
@@ -44,7 +44,9 @@ class Carrying:
         """Carry out all trees, or as many as it may be.
 
         :param progress: told the name of the root of each tree that has ended
+        :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
         """
+        check_allowed(self._client, [result.tree for result in self.results])
         for result in self.results:
             if self.stopped is not None:
                 return
@@ -105,9 +107,11 @@ class Carrying:
         """The change set as it was decided, and then as often as need be decided anew."""
         yield tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
+        # One that is made meanwhile may be the first root by then.
+        found_by = [*roots, *(state.uuid for state in tree.after.roots())]
         while True:
             again = self._decide(roots)
-            yield next(filter(None, map(again.tree, roots)), None)
+            yield next(filter(None, map(again.tree, found_by)), None)
 
     def _note(
         self,

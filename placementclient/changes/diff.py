@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from placementclient.changes import transfers
+from placementclient.changes.aside import aside
 from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
@@ -21,9 +22,6 @@ from placementclient.changes.operations import (
     UpdateProvider,
 )
 from placementclient.model.snapshots import ProviderState, Snapshot
-
-#: The longest name that Placement stores, in characters.
-_LONGEST_NAME = 200
 
 
 def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
@@ -150,14 +148,10 @@ class _Positions:
         for uuid in pending:
             holder = self._holders.get(self._wanted(uuid).name, uuid)
             if holder != uuid:
-                return self._move(holder, self._now[holder]._replace(name=self._aside(holder)))
+                there = self._now[holder]
+                return self._move(holder, there._replace(name=aside(there.name, holder)))
         uuid = next(uuid for uuid in pending if uuid in self._now)
         return self._move(uuid, self._now[uuid]._replace(parent_provider_uuid=None))
-
-    def _aside(self, uuid: str) -> str:
-        """Return a name that nobody has, and that tells whose it is."""
-        suffix = f' ({uuid})'
-        return self._now[uuid].name[: _LONGEST_NAME - len(suffix)] + suffix
 
     def _ancestors(self, uuid: str | None) -> set[str]:
         found: set[str] = set()

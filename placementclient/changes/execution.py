@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from placementclient.api import reshaper
 from placementclient.api.conflict import retried
 from placementclient.api.parallel import parallel
 from placementclient.changes import journal, region
-from placementclient.changes.applier import Applier, EnsuredNames, generations_of
+from placementclient.changes.applier import Applier, EnsuredNames, check_allowed, generations_of
 from placementclient.changes.comparison import Obstructed, sent
 from placementclient.changes.journal import Journal, TreeJournal
-from placementclient.changes.operations import Operation, Reshape
+from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
 from placementclient.changes.records import change_plans, operations
@@ -65,7 +64,7 @@ def apply(
     :raises errors.BadFile: if the journal cannot be used
     """
     wanted = plan.selected(trees)
-    _check_allowed(client, wanted)
+    check_allowed(client, wanted)
     with journal.opened(journal_path, change_plans.identity(plan)) as opened:
         run = _PlanRun(client, opened)
         queue = TreeQueue(wanted, limit=limit, max_failures=max_failures, report=report)
@@ -91,7 +90,7 @@ def rollback(
     The parameters and errors are those of :func:`apply`.
     """
     wanted = plan.selected(trees)
-    _check_allowed(client, wanted)
+    check_allowed(client, wanted)
     with journal.opened(journal_path, change_plans.identity(plan)) as opened:
         run = _PlanRun(client, opened)
         queue = TreeQueue(wanted, report=report, backward=True)
@@ -101,11 +100,6 @@ def rollback(
             opened.begin()
             queue.run(run.backward, workers)
         return queue.outcome()
-
-
-def _check_allowed(client: Client, trees: Sequence[ChangeSet]) -> None:
-    if any(isinstance(each, Reshape) for tree in trees for each in tree.operations):
-        reshaper.check_allowed(client)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from placementclient.changes import transfers
+from placementclient.changes.aside import aside
 from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
@@ -126,6 +127,10 @@ def rows(before: Snapshot, after: Snapshot) -> Iterator[ChangeRow]:
     names = {
         state.uuid: state.name for side in (before, after) for state in side.providers.values()
     }
+    for uuid in before.providers.keys() - after.providers.keys():
+        if after.named(names[uuid]):
+            # The other one of that name is that of the rows.
+            names[uuid] = aside(names[uuid], uuid)
     walked = [state for side in (after, before) for state in side.walked()]
     for uuid in dict.fromkeys(state.uuid for state in walked):
         yield from _of_provider(before.providers.get(uuid), after.providers.get(uuid), names)
@@ -143,7 +148,7 @@ def _of_provider(
 ) -> Iterator[ChangeRow]:
     known = after or before
     assert known is not None
-    name = known.name
+    name = names[known.uuid]
     parents = [_parent(state, names) for state in (before, after)]
     if before is None:
         yield ChangeRow(name, 'create', None, {'parent': parents[1]})

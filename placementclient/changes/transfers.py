@@ -2,7 +2,8 @@
 
 Placement checks an allocation against the inventory of its moment. So inventory that grows is
 written before the allocations, inventory that shrinks after them. Where consumers leave inventory
-that goes for inventory that comes, one ``POST /reshaper`` does it: at no moment both exist.
+that goes for other inventory, or a provider goes whose name another one gets with inventory of its
+own, one ``POST /reshaper`` does it: at no moment both exist, or neither.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
+from placementclient.changes.aside import original
 from placementclient.changes.operations import (
     ConsumerChange,
     InventoryChange,
@@ -85,13 +87,18 @@ class _ProviderGroup:
     provider_uuids: set[str] = field(default_factory=set)
     pairs: list[Pair] = field(default_factory=list)
 
+    @property
+    def is_tied(self) -> bool:
+        """Whether something else has to change in the same moment as a provider's inventories."""
+        return bool(self.pairs) or len(self.provider_uuids) > 1
+
 
 def operations(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Lead from the inventories and allocations of one snapshot to those of another."""
     pairs = list(changed_consumers(before, after))
     room = _TransferRoom(before, after, pairs)
-    groups = _groups(room, pairs)
-    reshaped = [group for group in groups if group.pairs and room.is_exchange(group)]
+    groups = _groups(room, pairs, _successions(before, after))
+    reshaped = [group for group in groups if group.is_tied and room.is_exchange(group)]
     moving = {pair.after.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.after.uuid not in moving]
     together = {uuid for group in reshaped for uuid in group.provider_uuids}
@@ -146,9 +153,11 @@ class _TransferRoom:
                     self._peak.setdefault(uuid, Counter())[name] += gain
 
     def is_exchange(self, group: _ProviderGroup) -> bool:
-        """Tell whether some inventory comes while other inventory goes."""
+        """Tell whether inventory goes while other inventory comes, or consumers get something."""
         uuids = group.provider_uuids
-        return any(_grows(self.before[uuid], self.after[uuid]) for uuid in uuids) and any(
+        comes = any(_grows(self.before[uuid], self.after[uuid]) for uuid in uuids)
+        gained = any(gain > 0 for pair in group.pairs for _, _, gain in pair.gains())
+        return (comes or gained) and any(
             _grows(self.after[uuid], self.before[uuid]) for uuid in uuids
         )
 
@@ -192,16 +201,8 @@ def _of(snapshot: Snapshot, uuid: str) -> Inventories:
 def _grows(before: Inventories, after: Inventories) -> bool:
     """Tell whether Placement may grant an allocation afterwards that it refuses before."""
     return any(
-        name not in before or _widens(before[name], inventory) for name, inventory in after.items()
-    )
-
-
-def _widens(before: Inventory, after: Inventory) -> bool:
-    return (
-        after.capacity > before.capacity
-        or after.max_unit > before.max_unit
-        or after.min_unit < before.min_unit
-        or after.step_size % before.step_size != 0
+        name not in before or not before[name].covers(inventory)
+        for name, inventory in after.items()
     )
 
 
@@ -210,23 +211,42 @@ def _exactly(amount: int) -> Inventory:
     return Inventory(amount, max_unit=amount)
 
 
-def _groups(room: _TransferRoom, pairs: Iterable[Pair]) -> list[_ProviderGroup]:
-    """Return the providers whose inventories change, those together that a consumer ties."""
+def _successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
+    """Return each provider that goes, and the one that then has the name that it had."""
+    for uuid, state in before.providers.items():
+        heir = after.named(original(state.name, uuid))
+        if uuid not in after.providers and heir is not None:
+            yield uuid, heir.uuid
+
+
+def _groups(
+    room: _TransferRoom, pairs: Iterable[Pair], successions: Iterable[tuple[str, str]]
+) -> list[_ProviderGroup]:
+    """Return the providers whose inventories change, together those that are tied.
+
+    A consumer ties them, and a name that one leaves to the other.
+    """
     by_provider: dict[str, _ProviderGroup] = {
         uuid: _ProviderGroup({uuid})
         for uuid, inventories in room.after.items()
         if inventories != room.before[uuid]
     }
-    for pair in pairs:
-        own = {id(group): group for u in pair.provider_uuids if (group := by_provider.get(u))}
+
+    def tied(uuids: Iterable[str], pair: Pair | None = None) -> None:
+        own = {id(group): group for uuid in uuids if (group := by_provider.get(uuid))}
         if not own:
-            continue
+            return
         merged, *others = own.values()
-        merged.pairs.append(pair)
+        merged.pairs += [pair] if pair else []
         for group in others:
             merged.provider_uuids |= group.provider_uuids
             merged.pairs += group.pairs
             by_provider.update(dict.fromkeys(group.provider_uuids, merged))
+
+    for pair in pairs:
+        tied(pair.provider_uuids, pair)
+    for uuids in successions:
+        tied(uuids)
     return list({id(group): group for group in by_provider.values()}.values())
 
 

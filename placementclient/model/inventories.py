@@ -50,6 +50,15 @@ class Inventory:
         """Whether one allocation may have this amount, as far as the units go."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
+    def covers(self, other: Inventory) -> bool:
+        """Whether Placement grants on it all that it grants on another."""
+        return (
+            self.capacity >= other.capacity
+            and self.max_unit >= other.max_unit
+            and self.min_unit <= other.min_unit
+            and other.step_size % self.step_size == 0
+        )
+
     def as_fields(self) -> dict[str, int | float]:
         """All fields by name, as the API has them."""
         # Not asdict(), which takes ten times as long: a plan of a cloud has hundreds of thousands.

@@ -1,0 +1,24 @@
+"""Names of providers that make way for another one of the same name. Pure."""
+
+from __future__ import annotations
+
+#: The longest name that Placement stores, in characters.
+LONGEST_NAME = 200
+
+
+def aside(name: str, uuid: str) -> str:
+    """Return a name that nobody has, and that tells whose it is."""
+    suffix = _suffix(uuid)
+    return name[: LONGEST_NAME - len(suffix)] + suffix
+
+
+def original(name: str, uuid: str) -> str:
+    """Return the name that a provider had before it made way; its name, if it did not.
+
+    Of a name that was too long to be kept whole, the end is missing.
+    """
+    return name.removesuffix(_suffix(uuid))
+
+
+def _suffix(uuid: str) -> str:
+    return f' ({uuid})'

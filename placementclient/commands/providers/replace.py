@@ -1,0 +1,85 @@
+"""A resource provider in the place of another."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient.commands import changing
+from placementclient.commands.changing import Changing
+from placementclient.commands.option import Option
+from placementclient.model.providers import is_uuid
+
+if TYPE_CHECKING:
+    from placementclient.microversion import Microversion
+    from placementclient.render.columns import Output
+
+
+def _uuid(text: str) -> str:
+    """A UUID in small letters, as the type of an option.
+
+    :raises argparse.ArgumentTypeError: if it is none
+    """
+    if not is_uuid(text):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a UUID')
+    return text.lower()
+
+
+class ReplaceProvider(Changing):
+    """Replace a resource provider with one that has another UUID, and delete the old one.
+
+    For a host that was reinstalled or renamed, so that nova-compute reports it under another UUID
+    or name. The new provider gets the inventories, traits, aggregates, children and allocations of
+    the old one. Children keep their UUIDs; a child whose name begins with the name of the provider
+    and "_" follows a new name. Consumers keep their owners and types.
+
+    --uuid makes the new provider. --with takes one that exists: it keeps its inventories, which
+    must grant all that those of the old one grant, and its allocations. Refused: a consumer that
+    holds the same class on both.
+
+    One POST /reshaper moves inventories and allocations together: the role service is needed.
+    Killed in the middle, the same command goes on. --plan writes the changes as a plan, which can
+    be rolled back.
+
+    Example:
+
+      openstack resource provider replace compute1 --uuid 7d8fd7d2-43c6-4a93-9b62-0a4c0b6b1e6f
+    """
+
+    options = (
+        Option('old', metavar='<old>', help='Name or UUID of the resource provider that goes'),
+        Option(
+            '--uuid',
+            metavar='<uuid>',
+            type=_uuid,
+            help='The UUID of the new resource provider, which is made',
+        ),
+        Option(
+            '--with',
+            metavar='<provider>',
+            dest='twin',
+            help='Name or UUID of the new resource provider, which exists',
+        ),
+        Option(
+            '--name',
+            metavar='<name>',
+            help='The name that the new one gets; without it, the name of the old one',
+        ),
+        *changing.OPTIONS,
+    )
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        from placementclient.api import reshaper
+
+        return reshaper.SINCE
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient import errors
+        from placementclient.workflows.replace import Replacing, Request
+
+        if (parsed_args.uuid is None) == (parsed_args.twin is None):
+            raise errors.UsageError('Give either --uuid or --with')
+        request = Request(parsed_args.old, parsed_args.uuid, parsed_args.twin, parsed_args.name)
+        replacing = Replacing(self.client, request, is_journaled=bool(parsed_args.plan))
+        self.nothing = replacing.finished or self.nothing
+        return self.change(parsed_args, replacing.plan)

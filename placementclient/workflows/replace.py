@@ -1,0 +1,225 @@
+"""Find two providers, also half way between them, and plan that one replaces the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from placementclient import errors
+from placementclient.api import resource_provider
+from placementclient.changes.aside import LONGEST_NAME, aside, original
+from placementclient.changes.operations import SetInventories
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.plan import plan as plan_of
+from placementclient.http import Client
+from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.model.providers import Provider, is_uuid, normalized
+from placementclient.model.snapshots import Snapshot
+from placementclient.producers.replaced import replaced
+from placementclient.snapshot import capture
+
+_COMMAND = 'resource provider replace'
+#: From here on a provider that is no root can get another parent.
+_MOVES_CHILDREN = KEEPS_CONSUMER_TYPE
+
+
+class Passing(errors.PlacementError):
+    """An inventory has to have other values for a moment, which only a journal can bring back.
+
+    :param names: of the providers
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        super().__init__(
+            f'More is allocated of {", ".join(names)} than Placement would grant today: the limits '
+            'are lifted for a moment, and would be lost if the command is killed then. Write a '
+            'plan with --plan FILE, and carry it out with "resource provider reshape apply FILE"'
+        )
+
+
+class Request(NamedTuple):
+    """The two providers, as an operator names them.
+
+    :param old: name or UUID
+    :param uuid: of the new one, which is made; ``None`` if it is there
+    :param twin: name or UUID of the new one, if it is there
+    :param name: that the new one gets; ``None``: that of the old one
+    """
+
+    old: str
+    uuid: str | None = None
+    twin: str | None = None
+    name: str | None = None
+
+
+class Replacing:
+    """Plans a replacement, and plans it again where somebody else changes one of the trees.
+
+    A replacement that was cut off is recognised by the name to which the old one was moved aside,
+    by the UUID of the new one, and by its name.
+
+    :param is_journaled: whether the plan is carried out with a journal
+    :raises errors.NoSuchProvider: if one of the two is not there
+    :raises errors.BadArgument: if the new one is another than the operator says
+    :ivar finished: says that nothing is left to do; empty if there may be
+    """
+
+    def __init__(self, client: Client, request: Request, *, is_journaled: bool = False) -> None:
+        self._client, self._is_journaled = client, is_journaled
+        self.finished = ''
+        found = _Found(client, request)
+        self._new_uuid = request.uuid or (found.new.uuid if found.new else '')
+        self._old_uuid, self._name = '', ''
+        if found.old is None:
+            self.finished = found.finished()
+            return
+        self._old_uuid, self._name = found.old.uuid, found.checked_name(found.old)
+
+    def plan(self, _: Sequence[str] = ()) -> ChangePlan:
+        """Plan the replacement.
+
+        :raises: the errors of :func:`producers.replaced.replaced`
+        :raises errors.BadArgument: if another provider has one of the new names
+        :raises errors.UnsupportedVersion: if there are children, which the service cannot move
+        :raises Passing: if that needs a journal, and there is none
+        """
+        uuids = (self._old_uuid, self._new_uuid)
+        existing = [each for each in uuids if each and _by_uuid(self._client, each)]
+        if self._old_uuid not in existing:
+            return ChangePlan(_COMMAND, ())
+        there = capture.capture(self._client, existing)
+        after = replaced(there, self._old_uuid, self._new_uuid, self._name)
+        self._check(there, after)
+        plan = plan_of(_COMMAND, there, after)
+        if not self._is_journaled and (names := _passing(plan)):
+            raise Passing(names)
+        return plan
+
+    def _check(self, there: Snapshot, after: Snapshot) -> None:
+        for uuid, state in after.providers.items():
+            before = there.providers.get(uuid)
+            above = state.provider.parent_provider_uuid
+            if before and above != before.provider.parent_provider_uuid:
+                self._client.require('to move children to another provider', _MOVES_CHILDREN)
+            if before and before.name == state.name:
+                continue
+            holder = _by_name(self._client, state.name)
+            if holder and holder.uuid not in there.providers:
+                raise errors.BadArgument(
+                    f'The resource provider {holder.uuid} is called {state.name}: '
+                    'give another --name, or rename that one first'
+                )
+
+
+class _Found:
+    """The two providers of a request, as far as they are there.
+
+    :ivar old: ``None`` if it is gone
+    :ivar new: ``None`` if it is to be made
+    """
+
+    def __init__(self, client: Client, request: Request) -> None:
+        self._request, self._client = request, client
+        reference = request.uuid or request.twin or ''
+        self.new = _reference(client, reference)
+        self.old = _reference(client, request.old)
+        is_new = bool(self.old and self.new and self.old.uuid == self.new.uuid)
+        is_lost = self.old is None or (self.new is None and request.twin)
+        if not is_uuid(request.old) and (is_new or is_lost):
+            # Half way the new one has the name of the old one already.
+            self.old = _made_way(client, request.old) or (None if is_new else self.old)
+        if self.new is None and request.twin:
+            self.new = self._renamed(request.twin)
+
+    def _renamed(self, twin: str) -> Provider:
+        """Return the provider that was called by a name before it got that of the old one."""
+        if self.old and self.old.name != original(self.old.name, self.old.uuid):
+            found = _by_name(self._client, self._final(self.old))
+            if found:
+                return found
+        raise errors.NoSuchProvider(
+            f'No resource provider has the name or UUID {twin!r}. If it has replaced '
+            f'{self._request.old} already, nothing is left to do'
+        )
+
+    def _final(self, old: Provider) -> str:
+        if self._request.name:
+            return self._request.name
+        return self._request.old if not is_uuid(self._request.old) else original(old.name, old.uuid)
+
+    def finished(self) -> str:
+        """Say that the old one is gone, and the new one in its place.
+
+        :raises errors.NoSuchProvider: if there is no sign of that
+        """
+        old, _, _, name = self._request
+        name = name or (None if is_uuid(old) else old)
+        if self.new is None or name not in (None, self.new.name):
+            raise errors.NoSuchProvider(f'No resource provider has the name or UUID {old!r}')
+        return (
+            f'Nothing to change: {self.new.name} has the UUID {self.new.uuid}, and there is no '
+            f'other resource provider {old}'
+        )
+
+    def checked_name(self, old: Provider) -> str:
+        """Return the name that the new one gets.
+
+        :raises errors.BadArgument: if the new one is another than the operator says
+        """
+        final, new, request = self._final(old), self.new, self._request
+        if new and new.uuid == old.uuid:
+            raise errors.BadArgument(f'{old.name} cannot replace itself')
+        if request.uuid and new and new.name != final:
+            raise errors.BadArgument(
+                f'{new.name} has the UUID {new.uuid} already: --with {new.uuid} replaces '
+                f'{request.old} with it'
+            )
+        is_cut = is_uuid(request.old) and len(old.name) == LONGEST_NAME
+        if is_cut and old.name != final and not request.name:
+            raise errors.BadArgument(
+                f'{old.name} has been moved aside, and its name was cut: give the whole one with '
+                '--name'
+            )
+        is_lasting = final in (request.twin, original(old.name, old.uuid))
+        if request.twin and not is_uuid(request.twin) and not is_lasting:
+            assert new is not None
+            raise errors.BadArgument(
+                f'{request.twin} is to be called {final}: give --with its UUID {new.uuid}, by which '
+                'it can be found all the time'
+            )
+        return final
+
+
+def _passing(plan: ChangePlan) -> list[str]:
+    """Return the providers that have for a moment inventories of which no trace is left."""
+    return [
+        tree.after.providers[operation.provider_uuid].name
+        for tree in plan.trees
+        for operation in tree.operations
+        if isinstance(operation, SetInventories)
+        and operation.after != tree.after.providers[operation.provider_uuid].inventories
+    ]
+
+
+def _reference(client: Client, name_or_uuid: str) -> Provider | None:
+    if is_uuid(name_or_uuid):
+        return _by_uuid(client, normalized(name_or_uuid))
+    return _by_name(client, name_or_uuid)
+
+
+def _by_uuid(client: Client, uuid: str) -> Provider | None:
+    return next(iter(resource_provider.list(client, uuid=uuid)), None)
+
+
+def _by_name(client: Client, name: str) -> Provider | None:
+    try:
+        return resource_provider.named(client, name)
+    except errors.NoSuchProvider:
+        return None
+
+
+def _made_way(client: Client, name: str) -> Provider | None:
+    """Return the provider that was moved aside from a name."""
+    listed = resource_provider.list(client)
+    return next((each for each in listed if each.name == aside(name, each.uuid)), None)
