@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
-from placementclient import errors
 from placementclient.changes.aside import original
+from placementclient.client import errors
+from placementclient.client.wording import first
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.purged import Unaccounted
-from placementclient.wording import first
 
 
 class HeldTwice(errors.PlacementError):
@@ -22,7 +22,9 @@ class HeldTwice(errors.PlacementError):
 
     def __init__(self, facts: Sequence[tuple[str, str, str, str]]) -> None:
         self.facts = tuple(facts)
-        shown = [f'consumer {who} holds {name} on {old} and on {new}' for who, name, old, new in facts]
+        shown = [
+            f'consumer {who} holds {name} on {old} and on {new}' for who, name, old, new in facts
+        ]
         super().__init__(
             f'{first(shown)}: it is not known which of the two is right. Take one away first with '
             '"resource provider allocation unset CONSUMER --provider PROVIDER"'
@@ -45,9 +47,7 @@ class Smaller(errors.PlacementError):
         )
 
 
-def replaced(
-    snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None
-) -> Snapshot:
+def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None) -> Snapshot:
     """Return the snapshot with one provider in the place of another, which is gone.
 
     The new one has the inventories, traits, aggregates, children and allocations of both; of a

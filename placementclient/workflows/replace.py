@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placementclient import errors
-from placementclient.api import resource_provider
+from placementclient.api import inventory, resource_provider
 from placementclient.changes.aside import LONGEST_NAME, aside, original
 from placementclient.changes.operations import SetInventories
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
-from placementclient.http import Client
-from placementclient.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.changes.transfers import changed_consumers
+from placementclient.client import errors
+from placementclient.client.http import Client
+from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
+from placementclient.client.wording import first
+from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replaced
@@ -35,6 +38,22 @@ class Passing(errors.PlacementError):
             f'More is allocated of {", ".join(names)} than Placement would grant today: the limits '
             'are lifted for a moment, and would be lost if the command is killed then. Write a '
             'plan with --plan FILE, and carry it out with "resource provider reshape apply FILE"'
+        )
+
+
+class Ungranted(errors.PlacementError):
+    """A consumer holds on another tree what Placement would not grant it today.
+
+    :param facts: of each: consumer, amount, resource class, and the name of the provider
+    """
+
+    def __init__(self, facts: Sequence[tuple[str, int, str, str]]) -> None:
+        self.facts = tuple(facts)
+        shown = [f'{n} {name} of {who} on {provider}' for who, n, name, provider in facts]
+        super().__init__(
+            f'Placement judges all that a consumer holds, and would refuse {first(shown)}: '
+            'min_unit, max_unit or step_size is against it. "resource provider audit --id '
+            'broken-units" lists such allocations'
         )
 
 
@@ -82,6 +101,7 @@ class Replacing:
         :raises: the errors of :func:`producers.replaced.replaced`
         :raises errors.BadArgument: if another provider has one of the new names
         :raises errors.UnsupportedVersion: if there are children, which the service cannot move
+        :raises Ungranted: if Placement would refuse a consumer for what it holds elsewhere
         :raises Passing: if that needs a journal, and there is none
         """
         uuids = (self._old_uuid, self._new_uuid)
@@ -91,6 +111,8 @@ class Replacing:
         there = capture.capture(self._client, existing)
         after = replaced(there, self._old_uuid, self._new_uuid, self._name)
         self._check(there, after)
+        if facts := list(self._ungranted(there, after)):
+            raise Ungranted(facts)
         plan = plan_of(_COMMAND, there, after)
         if not self._is_journaled and (names := _passing(plan)):
             raise Passing(names)
@@ -110,6 +132,21 @@ class Replacing:
                     f'The resource provider {holder.uuid} is called {state.name}: '
                     'give another --name, or rename that one first'
                 )
+
+    def _ungranted(self, there: Snapshot, after: Snapshot) -> Iterator[tuple[str, int, str, str]]:
+        """Return all that consumers hold elsewhere and would be refused now.
+
+        In the two trees themselves the limits are lifted for a moment.
+        """
+        known: dict[str, Mapping[str, Inventory]] = {}
+        for pair in changed_consumers(there, after):
+            for uuid in pair.provider_uuids - there.providers.keys() - {self._new_uuid}:
+                if uuid not in known:
+                    known[uuid] = inventory.list(self._client, uuid).value
+                for name, amount in pair.before.allocations[uuid].items():
+                    if name not in known[uuid] or not known[uuid][name].admits(amount):
+                        provider = resource_provider.show(self._client, uuid).value
+                        yield pair.before.uuid, amount, name, provider.name
 
 
 class _Found:
@@ -185,8 +222,8 @@ class _Found:
         if request.twin and not is_uuid(request.twin) and not is_lasting:
             assert new is not None
             raise errors.BadArgument(
-                f'{request.twin} is to be called {final}: give --with its UUID {new.uuid}, by which '
-                'it can be found all the time'
+                f'{request.twin} is to be called {final}: give --with its UUID {new.uuid}, which '
+                'stays'
             )
         return final
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient.commands import changing
-from placementclient.commands.changing import Changing
-from placementclient.commands.option import Option
+from placementclient.commands.framework import changing
+from placementclient.commands.framework.changing import Changing
+from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.microversion import Microversion
+    from placementclient.client.microversion import Microversion
     from placementclient.render.columns import Output
 
 
@@ -74,7 +74,7 @@ class ReplaceProvider(Changing):
         return reshaper.SINCE
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient import errors
+        from placementclient.client import errors
         from placementclient.workflows.replace import Replacing, Request
 
         if (parsed_args.uuid is None) == (parsed_args.twin is None):
