@@ -91,11 +91,16 @@ class _Positions:
         self._holders = {position.name: uuid for uuid, position in self._now.items()}
 
     def operations(self) -> Iterator[Operation]:
-        """Make, rename and move providers; parents come before their children."""
+        """Make and move providers, parents before their children; then rename, children first.
+
+        So, wherever it is cut off, the names below a provider begin with its own as before.
+        """
         ordered = [
             state.uuid for root in self._after.roots() for state in self._after.tree(root.uuid)
         ]
         pending = [uuid for uuid in ordered if self._now.get(uuid) != self._wanted(uuid)]
+        renamed = [uuid for uuid in reversed(pending) if self._stays(uuid)]
+        pending = [*(uuid for uuid in pending if not self._stays(uuid)), *renamed]
         while pending:
             waiting = []
             for uuid in pending:
@@ -122,6 +127,11 @@ class _Positions:
 
     def _wanted(self, uuid: str) -> Position:
         return _position(self._after.providers[uuid])
+
+    def _stays(self, uuid: str) -> bool:
+        """Tell whether a provider is there, and has the parent that it shall have."""
+        there, wanted = self._now.get(uuid), self._wanted(uuid)
+        return there is not None and there.parent_provider_uuid == wanted.parent_provider_uuid
 
     def _is_possible(self, uuid: str) -> bool:
         name, parent = self._wanted(uuid)

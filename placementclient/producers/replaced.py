@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.changes.aside import original
@@ -52,8 +52,8 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
 
     The new one has the inventories, traits, aggregates, children and allocations of both; of a
     class that both have, its own inventory. The names of children that begin with the name of the
-    provider and ``_`` follow it. Where a child of each then has the same name, that of the old one
-    stays and gets all of the other.
+    provider and ``_`` follow it. Where a child of each then has the same name, that of the new one
+    replaces the other in the same way.
 
     :param snapshot: has the whole trees of both, as far as they exist; also half way between
     :param new_uuid: of a provider that is there, or that is made where the old one is
@@ -67,31 +67,26 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
     above = old.provider.parent_provider_uuid
     new = snapshot.providers.get(new_uuid) or ProviderState(Provider(new_uuid, '', 0, above))
     old_tree = list(snapshot.tree(old_uuid))
-    if any(state.uuid == new_uuid for state in old_tree):
+    if new in old_tree:
         raise errors.BadArgument(f'{new.name} is below {old.name}: it cannot replace it')
+    states = {**snapshot.providers, new_uuid: new}
     new_tree = [
-        new,
-        *(s for s in _below(snapshot, new_uuid) if s not in old_tree),
+        state for state in Snapshot(states.values(), ()).tree(new_uuid) if state not in old_tree
     ]
     final = name or original(old.name, old_uuid)
-    names = {**_names(old_tree, final), **_names(new_tree, final)}
-    heirs = {old_uuid: new_uuid, **_absorbed(old_tree[1:], new_tree[1:], names)}
+    of_old, of_new = _names(old_tree, final), _names(new_tree, final)
+    there = {name: uuid for uuid, name in of_new.items()}
+    heirs = {uuid: there[name] for uuid, name in of_old.items() if name in there}
     for uuid in heirs:
         if unlisted := snapshot.unlisted(uuid):
-            raise Unaccounted(snapshot.providers[uuid].provider, unlisted)
-    states = {**snapshot.providers, new_uuid: new}
-    merged = {**states, **_merged(states, heirs, {state.uuid for state in new_tree})}
+            raise Unaccounted(states[uuid].provider, unlisted)
+    states |= _merged(states, heirs)
     moved = (
-        _moved(state, names.get(uuid, state.name), heirs)
-        for uuid, state in merged.items()
+        _moved(state, (of_old | of_new).get(uuid, state.name), heirs)
+        for uuid, state in states.items()
         if uuid not in heirs
     )
     return Snapshot(moved, _consumers(snapshot, states, heirs), snapshot.origin)
-
-
-def _below(snapshot: Snapshot, uuid: str) -> list[ProviderState]:
-    """Return all below a provider, as far as it exists."""
-    return list(snapshot.tree(uuid))[1:] if uuid in snapshot.providers else []
 
 
 def _names(tree: Sequence[ProviderState], final: str) -> dict[str, str]:
@@ -110,41 +105,21 @@ def _names(tree: Sequence[ProviderState], final: str) -> dict[str, str]:
     return names
 
 
-def _absorbed(
-    of_old: Sequence[ProviderState], of_new: Sequence[ProviderState], names: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the provider that takes the place of each one whose name it has too."""
-    # One that has made way already is no longer told by its place in the tree.
-    of_new = sorted(of_new, key=lambda state: state.name != original(state.name, state.uuid))
-    keepers: dict[str, str] = {}
-    heirs = {}
-    for state in (*of_old, *of_new):
-        keeper = keepers.setdefault(names[state.uuid], state.uuid)
-        if keeper != state.uuid:
-            heirs[state.uuid] = keeper
-    return heirs
-
-
 def _merged(
-    states: Mapping[str, ProviderState], heirs: Mapping[str, str], live: Set[str]
+    states: Mapping[str, ProviderState], heirs: Mapping[str, str]
 ) -> dict[str, ProviderState]:
-    """Return each heir with all that it gets.
-
-    :param live: the new provider and all below it: their inventories are those of today
-    """
+    """Return each heir with all that it gets; its own inventories are those of today."""
     result: dict[str, ProviderState] = {}
     facts = []
-    for gone_uuid, heir_uuid in heirs.items():
-        gone, heir = states[gone_uuid], states[heir_uuid]
-        past, present = (heir, gone) if gone_uuid in live else (gone, heir)
+    for gone, heir in ((states[uuid], states[heirs[uuid]]) for uuid in heirs):
         facts += [
-            (present.name, name, past.name)
-            for name in past.inventories.keys() & present.inventories.keys()
-            if not present.inventories[name].covers(past.inventories[name])
+            (heir.name, name, gone.name)
+            for name in gone.inventories.keys() & heir.inventories.keys()
+            if not heir.inventories[name].covers(gone.inventories[name])
         ]
-        result[heir_uuid] = replace(
+        result[heir.uuid] = replace(
             heir,
-            inventories={**past.inventories, **present.inventories},
+            inventories={**gone.inventories, **heir.inventories},
             traits=gone.traits | heir.traits,
             aggregates=gone.aggregates | heir.aggregates,
         )

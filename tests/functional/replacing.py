@@ -62,21 +62,33 @@ def case(seed: int) -> Case:
     name = random.choice([None, None, 'fresh'])
     options = ['--name', name] if name else []
     as_old = random.choice([old.name, old.uuid])
-    if random.random() < 0.5:
-        after = succeeded(there, old.uuid, {}, name or old.name)
+    heirs = {old.uuid: ProviderState(Provider(NEW, '', 0))}
+    if random.random() < 0.4:
+        after = succeeded(there, heirs, old, name or old.name)
         return Case(there, after, (as_old, '--uuid', NEW, *options))
-    twin = ProviderState(
-        Provider(NEW, name or 'twin.example.org', 0, old.provider.parent_provider_uuid),
-        {
-            each: replace(there, total=there.total + random.choice((0, 4)))
-            for each, there in old.inventories.items()
-            if random.random() < 0.3
-        },
-    )
-    before = Snapshot([*there.providers.values(), twin], there.consumers.values())
-    after = succeeded(there, old.uuid, twin.inventories, name or old.name)
+    twin = _twin(random, old, name or 'twin.example.org', NEW, old.provider.parent_provider_uuid)
+    heirs[old.uuid] = twin
+    for child in [*there.tree(old.uuid)][1:]:
+        rest = child.name.removeprefix(f'{old.name}_')
+        if rest != child.name and random.random() < 0.5:
+            other = f'{twin.name}_{rest}'
+            heirs[child.uuid] = _twin(random, child, other, uuid_of(other), NEW)
+    before = Snapshot([*there.providers.values(), *heirs.values()], there.consumers.values())
+    after = succeeded(there, heirs, old, name or old.name)
     as_new = random.choice([twin.name, NEW])
     return Case(before, after, (as_old, '--with', as_new, *options))
+
+
+def _twin(
+    random: Random, old: ProviderState, name: str, uuid: str, parent: str | None
+) -> ProviderState:
+    """One that has some of the inventories already, or more of them."""
+    inventories = {
+        each: replace(there, total=there.total + random.choice((0, 4)))
+        for each, there in old.inventories.items()
+        if random.random() < 0.3
+    }
+    return ProviderState(Provider(uuid, name, 0, parent), inventories)
 
 
 def cloud(random: Random) -> Snapshot:
@@ -125,17 +137,19 @@ def _consumers(random: Random, states: list[ProviderState]) -> Iterator[Consumer
 
 
 def succeeded(
-    there: Snapshot, old_uuid: str, inventories: Mapping[str, Inventory], name: str
+    there: Snapshot, heirs: Mapping[str, ProviderState], old: ProviderState, name: str
 ) -> Snapshot:
-    """The cloud with another UUID for one provider, written without the product's own means."""
-    old = there.providers[old_uuid]
-    below = {state.uuid for state in there.tree(old_uuid)} - {old_uuid}
+    """The cloud with other UUIDs for some providers, written without the product's own means.
+
+    :param heirs: by the UUID of the one that each replaces
+    """
+    below = {state.uuid for state in there.tree(old.uuid)} - {old.uuid}
 
     def new(uuid: str | None) -> str | None:
-        return NEW if uuid == old_uuid else uuid
+        return heirs[uuid].uuid if uuid in heirs else uuid
 
     def renamed(state: ProviderState) -> str:
-        if state.uuid == old_uuid:
+        if state.uuid == old.uuid:
             return name
         is_named_after = state.uuid in below and state.name.startswith(f'{old.name}_')
         return name + state.name[len(old.name) :] if is_named_after else state.name
@@ -150,8 +164,10 @@ def succeeded(
                 new(state.provider.parent_provider_uuid),
                 new(state.provider.root_provider_uuid),
             ),
-            inventories={**state.inventories, **(inventories if state.uuid == old_uuid else {})},
-            usages={},
+            inventories={
+                **state.inventories,
+                **(heirs[state.uuid].inventories if state.uuid in heirs else {}),
+            },
         )
         for state in there.providers.values()
     ]
@@ -192,7 +208,7 @@ def killed_at(session: Session, number: int, *, answered: bool) -> Iterator[None
 def is_killed(session: Session, arguments: tuple[str, ...], random: Random) -> bool:
     """Run the command, kill it at a random request; tell whether it came that far."""
     try:
-        with killed_at(session, random.randrange(50), answered=random.random() < 0.5):
+        with killed_at(session, random.randrange(30), answered=random.random() < 0.5):
             run(session, *COMMAND.split(), *arguments, '--yes')
     except Killed:
         return True
