@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
 from placementclient.changes.aside import LONGEST_NAME, aside, original
-from placementclient.changes.operations import SetInventories
+from placementclient.changes.operations import Operation, Reshape, SetInventories
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.transfers import changed_consumers
@@ -119,7 +119,9 @@ class Replacing:
         return plan
 
     def _check(self, there: Snapshot, after: Snapshot) -> None:
-        for uuid, state in after.providers.items():
+        # That of the new one first: those of its children follow it.
+        for uuid in sorted(after.providers, key=lambda uuid: uuid != self._new_uuid):
+            state = after.providers[uuid]
             before = there.providers.get(uuid)
             above = state.provider.parent_provider_uuid
             if before and above != before.provider.parent_provider_uuid:
@@ -231,12 +233,19 @@ class _Found:
 def _passing(plan: ChangePlan) -> list[str]:
     """Return the providers that have for a moment inventories of which no trace is left."""
     return [
-        tree.after.providers[operation.provider_uuid].name
+        state.name
         for tree in plan.trees
-        for operation in tree.operations
-        if isinstance(operation, SetInventories)
-        and operation.after != tree.after.providers[operation.provider_uuid].inventories
+        for uuid, inventories in _written(tree.operations)
+        if (state := tree.after.providers.get(uuid)) and state.inventories != inventories
     ]
+
+
+def _written(operations: Iterable[Operation]) -> Iterator[tuple[str, Mapping[str, Inventory]]]:
+    for operation in operations:
+        if isinstance(operation, SetInventories):
+            yield operation.provider_uuid, operation.after
+        elif isinstance(operation, Reshape):
+            yield from ((each.provider_uuid, each.after) for each in operation.inventories)
 
 
 def _reference(client: Client, name_or_uuid: str) -> Provider | None:

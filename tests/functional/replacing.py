@@ -70,9 +70,10 @@ def case(seed: int) -> Case:
     heirs[old.uuid] = twin
     for child in [*there.tree(old.uuid)][1:]:
         rest = child.name.removeprefix(f'{old.name}_')
-        if rest != child.name and random.random() < 0.5:
+        above = heirs.get(str(child.provider.parent_provider_uuid))
+        if above and rest != child.name and random.random() < 0.5:
             other = f'{twin.name}_{rest}'
-            heirs[child.uuid] = _twin(random, child, other, uuid_of(other), NEW)
+            heirs[child.uuid] = _twin(random, child, other, uuid_of(other), above.uuid)
     before = Snapshot([*there.providers.values(), *heirs.values()], there.consumers.values())
     after = succeeded(there, heirs, old, name or old.name)
     as_new = random.choice([twin.name, NEW])
@@ -205,14 +206,35 @@ def killed_at(session: Session, number: int, *, answered: bool) -> Iterator[None
         del session.request
 
 
-def is_killed(session: Session, arguments: tuple[str, ...], random: Random) -> bool:
-    """Run the command, kill it at a random request; tell whether it came that far."""
+def is_killed(session: Session, random: Random, *arguments: str) -> bool:
+    """Run a command, kill it at a random request; tell whether it came that far."""
     try:
         with killed_at(session, random.randrange(30), answered=random.random() < 0.5):
-            run(session, *COMMAND.split(), *arguments, '--yes')
+            run(session, *arguments)
     except Killed:
         return True
     return False
+
+
+def carried_out(session: Session, arguments: tuple[str, ...], random: Random, kills: int) -> int:
+    """Replace, killed so many times and then completed by the same command.
+
+    What cannot do without a journal is planned, and the plan applied.
+
+    :return: how often it was killed
+    """
+    command = (*COMMAND.split(), *arguments, '--yes')
+    killed = sum(is_killed(session, random, *command) for _ in range(kills))
+    status, said = run(session, *command)
+    if 'Write a plan with --plan FILE' in said:
+        assert run(session, *command, '--plan', 'plan.json', '--overwrite')[0] == 0
+        command = ('resource', 'provider', 'reshape', 'apply', 'plan.json', '--yes')
+        killed += sum(is_killed(session, random, *command) for _ in range(kills))
+        status, said = run(session, *command)
+    # A name that the twin has lost cannot tell that nothing is left to do: then it is said.
+    is_lost = arguments[1:] == ('--with', 'twin.example.org') and 'nothing is left to do' in said
+    assert status == 0 or is_lost, f'{status}: {said}'
+    return killed
 
 
 def run(session: Session, *arguments: str) -> tuple[int, str]:
@@ -223,24 +245,30 @@ def run(session: Session, *arguments: str) -> tuple[int, str]:
     return status, said.getvalue()
 
 
+def replaced(session: Session, seed: int, kills: int) -> int:
+    """Replace in the cloud of a seed, and see whether it is as it shall be.
+
+    :return: how often it was killed
+    """
+    found, client = case(seed), http.Client(session, microversion.HIGHEST)
+    restore.load(client, found.before)
+    killed = carried_out(session, found.arguments, Random(seed), kills)
+    assert comparable(capture.capture(client)) == comparable(found.after), found.arguments
+    return killed
+
+
 def main(first: int, last: int) -> None:
     """Replace in many clouds, and say what was wrong."""
-    kills = wrong = 0
+    killed = wrong = 0
     for seed in range(first, last):
-        for disturbed in (False, True):
-            with Direct.scratch() as service:
-                session, found = Session(auth=service), case(seed)
-                client = http.Client(session, microversion.HIGHEST)
-                restore.load(client, found.before)
-                random = Random(seed)
-                for _ in range(3 if disturbed else 0):
-                    kills += is_killed(session, found.arguments, random)
-                status, said = run(session, *COMMAND.split(), *found.arguments, '--yes')
-                is_right = comparable(capture.capture(client)) == comparable(found.after)
-                if status or not is_right:
-                    wrong += 1
-                    print(seed, disturbed, found.arguments, status, said)
-    print(f'{2 * (last - first)} replacements, {kills} kills, {wrong} wrong')
+        for kills in (0, 3):
+            try:
+                with Direct.scratch() as service:
+                    killed += replaced(Session(auth=service), seed, kills)
+            except Exception as fault:
+                wrong += 1
+                print(f'seed {seed}, {kills} kills: {fault}')
+    print(f'{2 * (last - first)} replacements, {killed} kills, {wrong} wrong')
 
 
 if __name__ == '__main__':

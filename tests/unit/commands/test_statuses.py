@@ -32,6 +32,7 @@ WRITES = (
     'resource provider inventory class set',
     'resource provider inventory set',
     'resource provider purge',
+    'resource provider replace',
     'resource provider reshape apply',
     'resource provider reshape plan',
     'resource provider reshape rollback',

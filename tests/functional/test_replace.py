@@ -1,0 +1,273 @@
+"""Providers that are replaced, on the real service: whole, killed, planned and taken back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from keystoneauth1 import noauth
+from keystoneauth1.session import Session
+
+from placementclient.api import allocation, resource_provider
+from placementclient.client.http import Client
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import capture, restore
+from tests.functional import clouds, replacing
+from tests.functional.applying import client_of
+from tests.functional.clouds import content, disturbed, uuid_of, watched
+from tests.functional.conftest import Placement
+from tests.functional.hosts import build, holder, provider
+from tests.functional.lifecycles import Killed, killed_at, lifecycle
+from tests.functional.replacing import NEW, comparable, replaced
+
+REPLACE = 'resource provider replace compute0'
+SERVER = holder(
+    'server',
+    {
+        'compute0': {'VCPU': 2, 'MEMORY_MB': 512},
+        'compute0_gpu1': {'VGPU': 1},
+        'storage': {'DISK_GB': 10},
+    },
+)
+UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, kind=None)
+
+
+def under(document: object, names: dict[str, str]) -> object:
+    """A document with other texts in place of some: it tells nothing of the product's own means."""
+    text = json.dumps(document)
+    for old, new in names.items():
+        text = text.replace(old, new)
+    return ordered(json.loads(text))
+
+
+def ordered(document: object) -> object:
+    """What is there, in whatever order."""
+    if isinstance(document, dict):
+        return {key: ordered(each) for key, each in sorted(document.items())}
+    if isinstance(document, list):
+        return sorted(map(ordered, document), key=json.dumps)
+    return document
+
+
+@pytest.mark.parametrize('seed', range(8))
+@pytest.mark.parametrize('kills', [0, 3])
+def test_a_cloud_is_the_same_but_for_the_uuid(session: Session, seed: int, kills: int) -> None:
+    replaced(session, seed, kills)
+
+
+@pytest.mark.parametrize('seed', range(100, 102))
+def test_it_is_over_http_too(service_url: str, seed: int) -> None:
+    clouds.emptied(client_of(service_url))
+    replaced(Session(auth=noauth.NoAuth(endpoint=service_url)), seed, 2)
+    clouds.emptied(client_of(service_url))
+
+
+def test_one_request_moves_all_and_nothing_is_there_twice(
+    client: Client, placement: Placement
+) -> None:
+    build(client, SERVER, UNTYPED)
+    before = content(capture.capture(client))
+    with watched(client) as requests:
+        result = placement(f'{REPLACE} --uuid {NEW} --yes -f json')
+    assert (result.status, result.stderr) == (0, '')
+    writes = [(method, path.rpartition('/')[2]) for method, path in requests if method != 'GET']
+    old = uuid_of('compute0')
+    assert writes == [
+        ('POST', 'reshaper'),  # the question whether it is allowed
+        ('PUT', old),
+        ('POST', 'resource_providers'),
+        ('PUT', uuid_of('compute0_gpu0')),
+        ('PUT', uuid_of('compute0_gpu1')),
+        ('PUT', 'traits'),
+        ('PUT', 'aggregates'),
+        ('POST', 'reshaper'),
+        ('DELETE', old),
+    ]
+    assert ordered(content(capture.capture(client))) == under(before, {old: NEW})
+    rows = {(row['object'], row['change']): row for row in json.loads(result.stdout)}
+    assert rows['compute0', 'create']['state'] == 'done'
+    assert (f'compute0 ({old})', 'delete') in rows
+    moved = rows[f'consumer {SERVER.uuid}', 'allocations']
+    assert moved['after'] == {'compute0': {'VCPU': 2, 'MEMORY_MB': 512}}
+
+
+def test_a_live_twin_keeps_its_name_and_what_it_holds(client: Client, placement: Placement) -> None:
+    """The host goes by its full name now; nova-compute has made all of it again."""
+    there = build(client, SERVER)
+    live = holder('live', {'compute0.x': {'VCPU': 4}, 'compute0.x_gpu1': {'VGPU': 1}})
+    twins = [
+        provider('compute0.x', {'VCPU': Inventory(16, allocation_ratio=16.0)}, ['COMPUTE_NODE']),
+        provider('compute0.x_gpu1', {'VGPU': Inventory(2)}, parent='compute0.x'),
+    ]
+    restore.load(
+        client,
+        Snapshot([*there.providers.values(), *twins], [*there.consumers.values(), live]),
+        missing=True,
+    )
+    command = f'{REPLACE} --with compute0.x --name compute0.x --yes'
+    assert placement(command).status == 0
+    after = capture.capture(client)
+    names = {state.name for state in after.tree(uuid_of('compute0.x'))}
+    assert names == {'compute0.x', 'compute0.x_gpu0', 'compute0.x_gpu1'}
+    twin = after.providers[uuid_of('compute0.x')]
+    assert twin.inventories['VCPU'].allocation_ratio == 16.0
+    assert twin.usages == {'VCPU': 6, 'MEMORY_MB': 512}
+    assert after.providers[uuid_of('compute0.x_gpu1')].usages == {'VGPU': 2}
+    assert not any(
+        'compute0' in name and '.x' not in name
+        for name in (state.name for state in after.providers.values())
+    )
+    again = placement(command)
+    assert (again.status, again.stdout) == (0, '')
+    assert 'Nothing to change: compute0.x has the UUID ' in again.stderr
+
+
+@pytest.mark.parametrize(
+    ('options', 'said'),
+    [
+        ('', 'Give either --uuid or --with'),
+        (f'--uuid {NEW} --with compute1', 'Give either --uuid or --with'),
+        ('--uuid nova', "argument --uuid: 'nova' is not a UUID"),
+        (f'--uuid {uuid_of("compute1")}', f'compute1 has the UUID {uuid_of("compute1")} already'),
+        ('--with nobody', "No resource provider has the name or UUID 'nobody'"),
+        ('--with compute0_gpu0', 'compute0_gpu0 is below compute0: it cannot replace it'),
+        ('--with compute1', f'consumer {UNTYPED.uuid} holds VCPU on compute0 and on compute1'),
+        (f'--uuid {NEW} --name compute1', f'The resource provider {uuid_of("compute1")} is called'),
+        ('--with storage --name third', f'give --with its UUID {uuid_of("storage")}, which stays'),
+    ],
+)
+def test_what_is_refused_changes_nothing(
+    client: Client, placement: Placement, options: str, said: str
+) -> None:
+    build(client, SERVER, UNTYPED)
+    before = content(capture.capture(client))
+    for end in ('--yes', '--dry-run'):
+        result = placement(f'{REPLACE} {options} {end}')
+        assert (result.status in (1, 2), said in result.stderr) == (True, True), result
+    assert content(capture.capture(client)) == before
+
+
+def test_an_unknown_provider_is_not_replaced(client: Client, placement: Placement) -> None:
+    build(client)
+    for options in (f'--uuid {NEW}', '--with compute1'):
+        result = placement(f'resource provider replace nobody {options} --yes')
+        said = "No resource provider has the name or UUID 'nobody'\n"
+        assert (result.status, result.stderr) == (1, said)
+
+
+@pytest.mark.parametrize('kill_at', range(0, 8, 2))
+def test_a_plan_is_applied_verified_and_taken_back(
+    client: Client, placement: Placement, tmp_path: Path, kill_at: int
+) -> None:
+    build(client, SERVER, UNTYPED)
+    path = str(tmp_path / 'plan.json')
+    planned = placement(f'{REPLACE} --uuid {NEW} --plan {path}')
+    assert (planned.status, planned.stderr) == (
+        0,
+        '1 provider to create, 2 to change, 1 to delete; 2 allocations to move. '
+        f'The plan is in {path}\n',
+    )
+    lifecycle(placement, client, path, kill_at=kill_at)
+
+
+def test_a_plan_with_a_twin_is_taken_back(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    build(client, SERVER)
+    path = str(tmp_path / 'plan.json')
+    assert placement(f'{REPLACE} --with compute1 --plan {path}').status == 0
+    lifecycle(placement, client, path, kill_at=3)
+
+
+def test_what_is_over_committed_needs_a_journal(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    """Without one, the limits that are lifted for a moment would be lost with a kill."""
+    there = build(client)
+    crowded = holder('crowded', {'compute0': {'VCPU': 3}})
+    states = [
+        replace(state, inventories={**state.inventories, 'VCPU': Inventory(2)})
+        if state.name == 'compute0'
+        else state
+        for state in there.providers.values()
+    ]
+    clouds.emptied(client)
+    restore.load(client, Snapshot(states, [crowded]))
+    before = content(capture.capture(client))
+    result = placement(f'{REPLACE} --uuid {NEW} --yes')
+    assert (result.status, 'Write a plan with --plan FILE' in result.stderr) == (1, True)
+    assert content(capture.capture(client)) == before
+    path = str(tmp_path / 'plan.json')
+    assert placement(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
+    for kill_at in (4, 0):
+        with pytest.raises(Killed), killed_at(client, kill_at):
+            placement(f'resource provider reshape apply {path} --yes')
+    assert placement(f'resource provider reshape apply {path} --yes').status == 0
+    after = content(capture.capture(client))
+    assert ordered(after) == under(before, {uuid_of('compute0'): NEW})
+
+
+def test_a_consumer_that_comes_meanwhile_is_moved_too(client: Client, placement: Placement) -> None:
+    build(client, SERVER)
+    late = holder('late', {'compute0': {'VCPU': 1}})
+    with disturbed(client, 'POST', '/reshaper', lambda: allocation.set(client, late), times=2):
+        assert placement(f'{REPLACE} --uuid {NEW} --yes').status == 0
+    assert allocation.show(client, late.uuid).value.allocations == {NEW: {'VCPU': 1}}
+
+
+def test_nova_may_make_the_new_one_in_between(client: Client, placement: Placement) -> None:
+    """nova-compute tries all the time; it may come first once the name is free."""
+    build(client, SERVER)
+
+    def make() -> None:
+        resource_provider.create(client, 'compute0', uuid=NEW)
+
+    with disturbed(client, 'POST', '/resource_providers', make):
+        placement(f'{REPLACE} --uuid {NEW} --yes')
+    assert placement(f'{REPLACE} --uuid {NEW} --yes').status == 0
+    assert set(allocation.show(client, SERVER.uuid).value.allocations) == {
+        NEW, uuid_of('compute0_gpu1'), uuid_of('storage'),
+    }  # fmt: skip
+    with pytest.raises(Exception, match='No resource provider'):
+        resource_provider.show(client, uuid_of('compute0'))
+
+
+def test_what_another_tree_would_not_grant_is_refused_before_anything_is_done(
+    client: Client, placement: Placement
+) -> None:
+    there = build(client, SERVER)
+    clouds.emptied(client)
+    states = [
+        replace(state, inventories={'DISK_GB': Inventory(1000, step_size=100)})
+        if state.name == 'storage'
+        else state
+        for state in there.providers.values()
+    ]
+    restore.load(client, Snapshot(states, there.consumers.values()))
+    before = content(capture.capture(client))
+    result = placement(f'{REPLACE} --uuid {NEW} --yes')
+    assert result.status == 1
+    assert f'would refuse 10 DISK_GB of {SERVER.uuid} on storage: min_unit' in result.stderr
+    assert content(capture.capture(client)) == before
+
+
+def test_a_service_that_cannot_move_children_is_asked_for_nothing(
+    client: Client, placement: Placement
+) -> None:
+    build(client, SERVER)
+    before = content(capture.capture(client))
+    result = placement(f'{REPLACE} --uuid {NEW} --yes', microversion='1.36')
+    assert (result.status, 'to move children to another provider' in result.stderr) == (1, True)
+    assert content(capture.capture(client)) == before
+
+
+def test_the_cases_by_hand_are_of_all_kinds() -> None:
+    found = [replacing.case(seed) for seed in range(60)]
+    options = {each.arguments[1::2] for each in found}
+    assert options == {(o, *n) for o in ('--uuid', '--with') for n in ((), ('--name',))}
+    assert all(comparable(each.before) != comparable(each.after) for each in found)
+    assert Random(0).random() != Random(1).random()
