@@ -57,7 +57,7 @@ class Ungranted(errors.PlacementError):
         )
 
 
-class Request(NamedTuple):
+class Replacement(NamedTuple):
     """The two providers, as an operator names them.
 
     :param old: name or UUID
@@ -84,10 +84,10 @@ class Replacing:
     :ivar finished: says that nothing is left to do; empty if there may be
     """
 
-    def __init__(self, client: Client, request: Request, *, is_journaled: bool = False) -> None:
+    def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
         self._client, self._is_journaled = client, is_journaled
         self.finished = ''
-        found = _Found(client, request)
+        found = _FoundProviders(client, request)
         self._new_uuid = request.uuid or (found.new.uuid if found.new else '')
         self._old_uuid, self._name = '', ''
         if found.old is None:
@@ -151,14 +151,14 @@ class Replacing:
                         yield pair.before.uuid, amount, name, provider.name
 
 
-class _Found:
+class _FoundProviders:
     """The two providers of a request, as far as they are there.
 
     :ivar old: ``None`` if it is gone
     :ivar new: ``None`` if it is to be made
     """
 
-    def __init__(self, client: Client, request: Request) -> None:
+    def __init__(self, client: Client, request: Replacement) -> None:
         self._request, self._client = request, client
         reference = request.uuid or request.twin or ''
         self.new = _reference(client, reference)

@@ -75,11 +75,11 @@ class ReplaceProvider(Changing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.client import errors
-        from placementclient.workflows.replace import Replacing, Request
+        from placementclient.workflows.replace import Replacing, Replacement
 
         if (parsed_args.uuid is None) == (parsed_args.twin is None):
             raise errors.UsageError('Give either --uuid or --with')
-        request = Request(parsed_args.old, parsed_args.uuid, parsed_args.twin, parsed_args.name)
+        request = Replacement(parsed_args.old, parsed_args.uuid, parsed_args.twin, parsed_args.name)
         replacing = Replacing(self.client, request, is_journaled=bool(parsed_args.plan))
         self.nothing = replacing.finished or self.nothing
         return self.change(parsed_args, replacing.plan)
