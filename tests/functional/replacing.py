@@ -216,19 +216,22 @@ def is_killed(session: Session, random: Random, *arguments: str) -> bool:
     return False
 
 
-def carried_out(session: Session, arguments: tuple[str, ...], random: Random, kills: int) -> int:
+def carried_out(
+    session: Session, arguments: tuple[str, ...], random: Random, kills: int, plan: str
+) -> int:
     """Replace, killed so many times and then completed by the same command.
 
     What cannot do without a journal is planned, and the plan applied.
 
+    :param plan: the path of that plan, where there is none yet
     :return: how often it was killed
     """
     command = (*COMMAND.split(), *arguments, '--yes')
     killed = sum(is_killed(session, random, *command) for _ in range(kills))
     status, said = run(session, *command)
     if 'Write a plan with --plan FILE' in said:
-        assert run(session, *command, '--plan', 'plan.json', '--overwrite')[0] == 0
-        command = ('resource', 'provider', 'reshape', 'apply', 'plan.json', '--yes')
+        assert run(session, *command, '--plan', plan)[0] == 0
+        command = ('resource', 'provider', 'reshape', 'apply', plan, '--yes')
         killed += sum(is_killed(session, random, *command) for _ in range(kills))
         status, said = run(session, *command)
     # A name that the twin has lost cannot tell that nothing is left to do: then it is said.
@@ -245,26 +248,28 @@ def run(session: Session, *arguments: str) -> tuple[int, str]:
     return status, said.getvalue()
 
 
-def replaced(session: Session, seed: int, kills: int) -> int:
+def replaced(session: Session, seed: int, kills: int, folder: Path) -> int:
     """Replace in the cloud of a seed, and see whether it is as it shall be.
 
+    :param folder: of the plan, where one is needed
     :return: how often it was killed
     """
     found, client = case(seed), http.Client(session, microversion.HIGHEST)
     restore.load(client, found.before)
-    killed = carried_out(session, found.arguments, Random(seed), kills)
+    plan = str(folder / f'{seed}-{kills}.json')
+    killed = carried_out(session, found.arguments, Random(seed), kills, plan)
     assert comparable(capture.capture(client)) == comparable(found.after), found.arguments
     return killed
 
 
-def main(first: int, last: int) -> None:
+def main(folder: Path, first: int, last: int) -> None:
     """Replace in many clouds, and say what was wrong."""
     killed = wrong = 0
     for seed in range(first, last):
         for kills in (0, 3):
             try:
                 with Direct.scratch() as service:
-                    killed += replaced(Session(auth=service), seed, kills)
+                    killed += replaced(Session(auth=service), seed, kills, folder)
             except Exception as fault:
                 wrong += 1
                 print(f'seed {seed}, {kills} kills: {fault}')
@@ -273,5 +278,5 @@ def main(first: int, last: int) -> None:
 
 if __name__ == '__main__':
     bounds = [int(each) for each in sys.argv[1:]]
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(Path(folder)):
-        main(*(bounds if len(bounds) == 2 else (0, *(bounds or [200]))))
+    with tempfile.TemporaryDirectory() as name:
+        main(Path(name), *(bounds if len(bounds) == 2 else (0, *(bounds or [200]))))

@@ -55,14 +55,16 @@ def ordered(document: object) -> object:
 
 @pytest.mark.parametrize('seed', range(8))
 @pytest.mark.parametrize('kills', [0, 3])
-def test_a_cloud_is_the_same_but_for_the_uuid(session: Session, seed: int, kills: int) -> None:
-    replaced(session, seed, kills)
+def test_a_cloud_is_the_same_but_for_the_uuid(
+    session: Session, seed: int, kills: int, tmp_path: Path
+) -> None:
+    replaced(session, seed, kills, tmp_path)
 
 
 @pytest.mark.parametrize('seed', range(100, 102))
-def test_it_is_over_http_too(service_url: str, seed: int) -> None:
+def test_it_is_over_http_too(service_url: str, seed: int, tmp_path: Path) -> None:
     clouds.emptied(client_of(service_url))
-    replaced(Session(auth=noauth.NoAuth(endpoint=service_url)), seed, 2)
+    replaced(Session(auth=noauth.NoAuth(endpoint=service_url)), seed, 2, tmp_path)
     clouds.emptied(client_of(service_url))
 
 

@@ -75,7 +75,7 @@ class ReplaceProvider(Changing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.client import errors
-        from placementclient.workflows.replace import Replacing, Replacement
+        from placementclient.workflows.replace import Replacement, Replacing
 
         if (parsed_args.uuid is None) == (parsed_args.twin is None):
             raise errors.UsageError('Give either --uuid or --with')
