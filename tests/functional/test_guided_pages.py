@@ -18,6 +18,7 @@ from tests.functional.conftest import Placement
         ('declare', 10),
         ('heal', 5),
         ('host-aggregates', 4),
+        ('replace', 12),
         ('review', 6),
         ('what-if', 5),
     ],
