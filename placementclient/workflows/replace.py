@@ -82,18 +82,18 @@ class Replacing:
     :raises errors.NoSuchProvider: if one of the two is not there
     :raises errors.BadArgument: if the new one is another than the operator says
     :ivar finished: says that nothing is left to do; empty if there may be
+    :ivar name: the name that the new one gets
     """
 
     def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
         self._client, self._is_journaled = client, is_journaled
-        self.finished = ''
         found = _FoundProviders(client, request)
-        self._new_uuid = request.uuid or (found.new.uuid if found.new else '')
-        self._old_uuid, self._name = '', ''
+        self.new_uuid = request.uuid or (found.new.uuid if found.new else '')
+        self.old_uuid = self.name = self.finished = ''
         if found.old is None:
             self.finished = found.finished()
-            return
-        self._old_uuid, self._name = found.old.uuid, found.checked_name(found.old)
+        else:
+            self.old_uuid, self.name = found.old.uuid, found.checked_name(found.old)
 
     def plan(self, _: Sequence[str] = ()) -> ChangePlan:
         """Plan the replacement.
@@ -104,12 +104,12 @@ class Replacing:
         :raises Ungranted: if Placement would refuse a consumer for what it holds elsewhere
         :raises Passing: if that needs a journal, and there is none
         """
-        uuids = (self._old_uuid, self._new_uuid)
+        uuids = (self.old_uuid, self.new_uuid)
         existing = [each for each in uuids if each and _by_uuid(self._client, each)]
-        if self._old_uuid not in existing:
+        if self.old_uuid not in existing:
             return ChangePlan(_COMMAND, ())
         there = capture.capture(self._client, existing)
-        after = replaced(there, self._old_uuid, self._new_uuid, self._name)
+        after = replaced(there, self.old_uuid, self.new_uuid, self.name)
         self._check(there, after)
         if facts := list(self._ungranted(there, after)):
             raise Ungranted(facts)
@@ -120,7 +120,7 @@ class Replacing:
 
     def _check(self, there: Snapshot, after: Snapshot) -> None:
         # That of the new one first: those of its children follow it.
-        for uuid in sorted(after.providers, key=lambda uuid: uuid != self._new_uuid):
+        for uuid in sorted(after.providers, key=lambda uuid: uuid != self.new_uuid):
             state = after.providers[uuid]
             before = there.providers.get(uuid)
             above = state.provider.parent_provider_uuid
@@ -128,6 +128,10 @@ class Replacing:
                 self._client.require('to move children to another provider', _MOVES_CHILDREN)
             if before and before.name == state.name:
                 continue
+            if len(state.name) > LONGEST_NAME:
+                raise errors.BadArgument(
+                    f'{state.name!r} is longer than {LONGEST_NAME} characters: give another --name'
+                )
             holder = _by_name(self._client, state.name)
             if holder and holder.uuid not in there.providers:
                 raise errors.BadArgument(
@@ -142,7 +146,7 @@ class Replacing:
         """
         known: dict[str, Mapping[str, Inventory]] = {}
         for pair in changed_consumers(there, after):
-            for uuid in pair.provider_uuids - there.providers.keys() - {self._new_uuid}:
+            for uuid in pair.provider_uuids - there.providers.keys() - {self.new_uuid}:
                 if uuid not in known:
                     known[uuid] = inventory.list(self._client, uuid).value
                 for name, amount in pair.before.allocations[uuid].items():
@@ -183,9 +187,8 @@ class _FoundProviders:
         )
 
     def _final(self, old: Provider) -> str:
-        if self._request.name:
-            return self._request.name
-        return self._request.old if not is_uuid(self._request.old) else original(old.name, old.uuid)
+        typed = old.name if is_uuid(self._request.old) else self._request.old
+        return self._request.name or original(typed, old.uuid)
 
     def finished(self) -> str:
         """Say that the old one is gone, and the new one in its place.
