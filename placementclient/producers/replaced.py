@@ -74,7 +74,9 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
         state for state in Snapshot(states.values(), ()).tree(new_uuid) if state not in old_tree
     ]
     final = name or original(old.name, old_uuid)
-    of_old, of_new = _names(old_tree, final), _names(new_tree, final)
+    of_old = _names(old_tree, final)
+    # Half way, some of the old one's are below the new one already, by either name.
+    of_new = _names(new_tree, final, original(old.name, old_uuid), final)
     there = {name: uuid for uuid, name in of_new.items()}
     heirs = {uuid: there[name] for uuid, name in of_old.items() if name in there}
     for uuid in heirs:
@@ -89,19 +91,20 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
     return Snapshot(moved, _consumers(snapshot, states, heirs), snapshot.origin)
 
 
-def _names(tree: Sequence[ProviderState], final: str) -> dict[str, str]:
+def _names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:
     """Return the names that a provider and all below it get.
 
     :param tree: the provider, and all below it
     :param final: the name of the provider
+    :param others: names beside its own that those below may begin with
     """
     top, *children = tree
-    prefix = f'{original(top.name, top.uuid)}_'
+    bases = sorted((original(top.name, top.uuid), *others), key=len, reverse=True)
     names = {top.uuid: final}
     for child in children:
         own = original(child.name, child.uuid)
-        is_named_after = own.startswith(prefix)
-        names[child.uuid] = f'{final}_{own.removeprefix(prefix)}' if is_named_after else own
+        base = next((each for each in bases if own.startswith(f'{each}_')), None)
+        names[child.uuid] = own if base is None else final + own.removeprefix(base)
     return names
 
 

@@ -157,13 +157,14 @@ def test_refusals(
         replaced(cloud(states, consumers), 'old', 'twin')
 
 
-@pytest.mark.parametrize('name', [None, 'twin', 'third'])
+@pytest.mark.parametrize('name', [None, 'twin', 'third', 'old_b'])
 @pytest.mark.parametrize('new', ['new', 'twin'])
 def test_from_each_step_the_way_leads_to_the_same_end(new: str, name: str | None) -> None:
     """Also where only the two UUIDs and the name are known that the new one gets."""
     twin = [TWIN, provider('twin_gpu', 'twin', VGPU=4)] if new == 'twin' else []
     before = cloud(
-        [*HOST, *twin], [SERVER, consumer('o', **({'twin': {'VCPU': 3}} if twin else {}))]
+        [*HOST, provider('old_deep', 'old:port', 'old'), *twin],
+        [SERVER, consumer('o', **({'twin': {'VCPU': 3}} if twin else {}))],
     )
     after = replaced(before, 'old', new, name)
     operations = diff(before, after)
