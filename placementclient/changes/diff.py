@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 
 from placementclient.changes import transfers
-from placementclient.changes.aside import aside
 from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
@@ -21,6 +20,7 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
+from placementclient.model.aside import aside
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from placementclient.changes import transfers
-from placementclient.changes.aside import aside
 from placementclient.changes.operations import (
     CreateProvider,
     DeleteProvider,
@@ -21,6 +20,7 @@ from placementclient.changes.operations import (
 )
 from placementclient.changes.rebase import Obstacle
 from placementclient.client.wording import counted
+from placementclient.model.aside import aside
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider

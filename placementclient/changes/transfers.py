@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
-from placementclient.changes.aside import original
 from placementclient.changes.operations import (
     ConsumerChange,
     InventoryChange,
@@ -23,6 +22,7 @@ from placementclient.changes.operations import (
     SetAllocations,
     SetInventories,
 )
+from placementclient.model.aside import original
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot

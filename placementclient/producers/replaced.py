@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placementclient.changes.aside import original
 from placementclient.client import errors
 from placementclient.client.wording import first
+from placementclient.model.aside import original
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
-from placementclient.changes.aside import LONGEST_NAME, aside, original
 from placementclient.changes.operations import Operation, Reshape, SetInventories
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
@@ -15,6 +14,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.client.wording import first
+from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.snapshots import Snapshot

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from placementclient.changes.aside import original
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.topology import is_sharing
+from placementclient.model.aside import original
 from placementclient.model.repairs import Purge, Rename, Replace
 from placementclient.model.servers import Server, same_host
 from placementclient.model.services import Hypervisor
@@ -52,8 +52,8 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
     that nobody looks after.
 
     Safe to fix: the live provider gets all of the other one, which is then deleted, and no consumer
-    loses anything. Where nobody holds anything on the dead one, it is purged. Where Nova still has
-    servers under the name of the dead one, nova-compute should get that name again.
+    loses anything. A dead one without consumers is purged. If Nova still has servers under the name
+    of the dead one, give nova-compute that name again.
 
     Look yourself: ``openstack hypervisor list`` has the UUIDs; ``openstack resource provider list
     --name HOST``

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient.changes.aside import LONGEST_NAME, aside, original
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Reshape, SetAllocations, SetInventories
 from placementclient.changes.plan import plan
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import rows
 from placementclient.client import errors
+from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from placementclient.changes.aside import LONGEST_NAME, aside
 from placementclient.client import errors
 from placementclient.client.http import Client
+from placementclient.model.aside import LONGEST_NAME, aside
 from placementclient.workflows.replace import Replacement, Replacing
 from tests.unit.conftest import Service
 from tests.unit.dialogue import ROOT, RP, RP2, Exchange, get, provider

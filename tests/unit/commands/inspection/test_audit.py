@@ -25,7 +25,8 @@ from tests.unit.insight.clouds import cloud, consumer, provider
 AUDIT = 'resource provider audit --snapshot {} '
 #: What is said where servers and migrations are all that is known, or nothing is.
 REST = (
-    'port-resources (--ports); disabled-mismatch (--services); inventory-drift (--hypervisors); '
+    'port-resources (--ports); twin, renamed, inventory-drift (--hypervisors); '
+    'disabled-mismatch (--services); '
     'ironic-node (--nodes); flavor-unplaceable (--flavors); limit-missing (--limits)\n'
 )
 LEFT_OUT = f'Left out: {REST}'
@@ -307,7 +308,9 @@ def test_a_refusal_leaves_the_other_lists_of_the_service(
     found = placement('resource provider audit -f json').stderr.splitlines()
     assert found[0] == 'Forbidden (HTTP 403). A file does instead: --hypervisors'
     assert found[1].startswith('the network service: ports: has no resource_request')
-    assert found[2:] == ['Left out: port-resources (--ports); inventory-drift (--hypervisors)']
+    assert found[2:] == [
+        'Left out: port-resources (--ports); twin, renamed, inventory-drift (--hypervisors)'
+    ]
 
 
 @pytest.mark.parametrize(

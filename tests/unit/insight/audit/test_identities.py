@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from placementclient.changes.aside import aside
 from placementclient.insight.audit.answers import Answers
 from placementclient.insight.audit.checks import audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Finding
+from placementclient.model.aside import aside
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import Server
 from placementclient.model.services import ComputeService, Hypervisor
