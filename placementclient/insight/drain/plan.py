@@ -1,0 +1,163 @@
+"""The answer: where every server goes, or the proof that some have no place."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from placementclient import errors
+from placementclient.insight.drain.cloud import Cloud, Server, Unsettled
+from placementclient.insight.drain.exact import EFFORT, Packing, pack
+from placementclient.insight.drain.moves import Ledger, Move, held, refusals, waves
+from placementclient.insight.drain.packing import Placed
+from placementclient.insight.drain.requests import Request
+
+
+class Verdict(enum.StrEnum):
+    """Whether hosts can be emptied."""
+
+    YES = 'yes'
+    #: Proved: the amounts alone do not fit.
+    NO = 'no'
+    #: It depends on what some servers ask for.
+    DEPENDS = 'depends'
+    #: Neither a plan nor a proof was found in time.
+    UNDETERMINED = 'undetermined'
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many servers move at the same time.
+
+    :param per_host: off a host, and onto a host
+    :param parallel: in all
+    """
+
+    per_host: int = 2
+    parallel: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Servers, and the places that were found for them.
+
+    :param requests: of the servers, in their order
+    """
+
+    servers: Sequence[Server]
+    requests: Sequence[Request]
+    packing: Packing
+
+    def moves(self) -> Iterator[Move]:
+        """Return the move of each server that has a place."""
+        hosts = self.packing.problem.hosts
+        places = self._places()
+        for server, request in zip(self.servers, self.requests, strict=True):
+            if (place := next(places[id(request)], None)) is not None:
+                host = hosts[place.host]
+                after = held(request, host, place.way)
+                yield Move(server.uuid, server.host, host.uuid, server.allocations, after)
+
+    def left(self) -> list[tuple[Server, Request]]:
+        """Return the servers that have no place."""
+        places = self._places()
+        return [
+            (server, request)
+            for server, request in zip(self.servers, self.requests, strict=True)
+            if next(places[id(request)], None) is None
+        ]
+
+    def _places(self) -> dict[int, Iterator[Placed]]:
+        problem = self.packing.problem
+        return {
+            id(kind): iter(placed)
+            for kind, placed in zip(problem.kinds, self.packing.placed, strict=True)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer.
+
+    :param moves: of all servers, in the order of their waves; none unless the answer is yes
+    :param strict: the places of the servers if each asks for all that its old host has
+    :param lax: the same if each asks for amounts alone; ``None``: that makes no difference
+    :param unsettled: what no plan can move
+    """
+
+    verdict: Verdict
+    moves: Sequence[Move]
+    strict: Packed
+    lax: Packed | None
+    unsettled: Sequence[Unsettled]
+
+    @property
+    def total(self) -> int:
+        """How many servers are to move."""
+        return len(self.strict.servers)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """How many servers can move: at least, and at most."""
+        return self.strict.packing.count, (self.lax or self.strict).packing.bound
+
+
+def packed(
+    cloud: Cloud,
+    servers: Sequence[Server],
+    emptied: Collection[str],
+    effort: float = EFFORT,
+    *,
+    is_lax: bool = False,
+) -> Packed:
+    """Place the servers of hosts that are to be emptied on the others.
+
+    :param emptied: the UUIDs of the roots of these hosts
+    :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :param is_lax: whether to ask for the amounts alone where no more is known
+    """
+    asked = [(cloud.lax if is_lax else cloud.strict)(server) for server in servers]
+    return Packed(servers, asked, pack(cloud.problem(asked, emptied, is_lax=is_lax), effort))
+
+
+def decide(
+    cloud: Cloud, emptied: Collection[str], pace: Pace = Pace(), effort: float = EFFORT
+) -> Decision:
+    """Say whether hosts can be emptied, and where their servers go.
+
+    :param emptied: the UUIDs of the roots of the hosts
+    :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :raises errors.PlacementError: if OR-tools is needed and not installed
+    """
+    servers, unsettled = cloud.servers(emptied)
+    strict = packed(cloud, servers, emptied, effort)
+    lax: Packed | None = None
+    if strict.packing.is_complete:
+        moves = scheduled(cloud, strict.moves(), pace)
+        verdict = Verdict.UNDETERMINED if moves is None else Verdict.YES
+        if moves is not None and unsettled:
+            verdict = Verdict.DEPENDS
+        return Decision(verdict, moves or (), strict, lax, unsettled)
+    if any(cloud.lax(server).is_lax for server in servers):
+        lax = packed(cloud, servers, emptied, effort, is_lax=True)
+    return Decision(_verdict(strict.packing, (lax or strict).packing), (), strict, lax, unsettled)
+
+
+def _verdict(strict: Packing, lax: Packing) -> Verdict:
+    if lax.bound < sum(lax.problem.wanted):
+        return Verdict.NO
+    if lax is not strict and strict.bound < sum(strict.problem.wanted) and lax.is_complete:
+        return Verdict.DEPENDS
+    return Verdict.UNDETERMINED
+
+
+def scheduled(cloud: Cloud, moves: Iterator[Move], pace: Pace) -> list[Move] | None:
+    """Return moves in waves, each of which Placement grants; ``None``: that was not found.
+
+    :raises errors.PlacementError: if the plan is one that Placement would refuse
+    """
+    found = waves(moves, Ledger(cloud.snapshot), pace.per_host, pace.parallel)
+    for refusal in refusals(cloud.snapshot, found or ()):
+        raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
+    return found
