@@ -6,7 +6,7 @@ import enum
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.insight.drain.cloud import Cloud, Server, Unsettled
 from placementclient.insight.drain.exact import EFFORT, Packing, pack
 from placementclient.insight.drain.moves import Ledger, Move, held, refusals, waves
