@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.packing import Host, Problem
 from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import Bin, Pool, Shape, Units
+from placementclient.insight.drain.shapes import ANY, Bin, Pool, Shape, Units
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.nova import COMPUTE_NODE, MIGRATION
@@ -81,6 +81,10 @@ class Cloud:
         self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
         self._strict: dict[object, Request] = {}
         self._lax: dict[object, Request] = {}
+
+    def on(self, snapshot: Snapshot) -> Cloud:
+        """Return the same with another snapshot."""
+        return Cloud(snapshot, self.knowledge, self._keep_free)
 
     def _is_host(self, root: ProviderState) -> bool:
         return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
@@ -161,22 +165,35 @@ class Cloud:
         return self._lax.setdefault(request, request)
 
     def problem(
-        self, servers: Iterable[Request], emptied: Collection[str], *, is_lax: bool = False
+        self,
+        servers: Iterable[Request],
+        emptied: Collection[str],
+        *,
+        is_lax: bool = False,
+        spare: Sequence[str] = (),
+        gone: Iterable[Server] = (),
+        is_loose: bool = False,
     ) -> Problem:
         """Return the hosts that servers may go to, and how many servers there are of each kind.
 
         :param servers: the request of each
         :param emptied: the UUIDs of the roots of hosts that are to be emptied
         :param is_lax: whether only amounts count for some of the servers
+        :param spare: the UUIDs of roots of hosts, for each of which an empty one like it is added
+        :param gone: servers whose room is taken for free
+        :param is_loose: whether every server may stay where it is: units count for nothing then,
+            nor do disabled hosts, and a host that is over its capacity has room for what it has
         """
         found = list(servers)
         kinds = {id(request): request for request in found}
         counts = Counter(map(id, found))
         out = set(emptied)
         targets = [uuid for uuid in self.hosts if uuid not in out]
-        pools = self._pools(targets, found if is_lax else ())
-        builder = _Builder(self, pools, kinds.values() if is_lax else None)
+        pools = self._pools(None if is_loose else targets, found if is_lax else ())
+        relevant = kinds.values() if is_lax else None
+        builder = _Builder(self, pools, relevant, gone, is_loose=is_loose)
         hosts = [builder.host(uuid) for uuid in targets]
+        hosts += [builder.host(uuid, is_new=True) for uuid in spare]
         return Problem(
             ((request, counts[key]) for key, request in kinds.items()),
             hosts,
@@ -184,10 +201,13 @@ class Cloud:
             dict(self.knowledge.limits),
         )
 
-    def _pools(self, targets: Iterable[str], leaving: Iterable[Request]) -> dict[Pool, int]:
+    def _pools(
+        self, targets: Iterable[str] | None, leaving: Iterable[Request]
+    ) -> dict[Pool, int]:
         """Return what sharing providers have free.
 
-        :param targets: the UUIDs of the roots of the hosts that servers may go to
+        :param targets: the UUIDs of the roots of the hosts that servers may go to; ``None``: these
+            and all others
         :param leaving: servers that may go to other storage, so that there may be more
         """
         pools = {
@@ -200,19 +220,28 @@ class Cloud:
         if not left:
             return pools
         serving: dict[str, set[str]] = {}
-        for root in targets:
+        for root in targets or ():
             for state in (*self.tree(root), *self.topology.reached(root)):
                 for name in state.inventories:
                     serving.setdefault(name, set()).add(state.uuid)
         for uuid, name, amount in left:
-            if (uuid, name) in pools and serving.get(name, set()) - {uuid}:
+            is_elsewhere = targets is None or serving.get(name, set()) - {uuid}
+            if (uuid, name) in pools and is_elsewhere:
                 pools[uuid, name] += amount
         return pools
 
-    def room(self, state: ProviderState) -> list[int]:
-        """Return what is free of each class of a provider, as far as it may be used."""
+    def room(
+        self, state: ProviderState, gone: Mapping[tuple[str, str], int], *, is_new: bool = False
+    ) -> list[int]:
+        """Return what is free of each class of a provider, as far as it may be used.
+
+        :param gone: what of its usage does not count, by its UUID and the class
+        :param is_new: whether nothing of it is used yet
+        """
         return [
-            state.free(name) - ceil(inventory.capacity * self._keep_free / 100)
+            inventory.capacity
+            - (0 if is_new else state.used(name) - gone.get((state.uuid, name), 0))
+            - ceil(inventory.capacity * self._keep_free / 100)
             for name, inventory in sorted(state.inventories.items())
         ]
 
@@ -221,26 +250,56 @@ class _Builder:
     """Makes hosts, those that are alike with one shape."""
 
     def __init__(
-        self, cloud: Cloud, pools: Mapping[Pool, int], relevant: Iterable[Request] | None
+        self,
+        cloud: Cloud,
+        pools: Mapping[Pool, int],
+        relevant: Iterable[Request] | None,
+        gone: Iterable[Server],
+        *,
+        is_loose: bool,
     ) -> None:
-        self._cloud, self._pools = cloud, pools
+        self._cloud, self._pools, self._is_loose = cloud, pools, is_loose
+        self._gone: Counter[tuple[str, str]] = Counter()
+        for server in gone:
+            for uuid, resources in server.allocations.items():
+                for name, amount in resources.items():
+                    self._gone[uuid, name] += amount
         self._shapes: dict[tuple[Bin, ...], Shape] = {}
         #: The traits and aggregates that some request names; ``None``: all count.
         self._named = None if relevant is None else frozenset(_named(relevant))
 
-    def host(self, root_uuid: str) -> Host:
-        """Return a host with what it has free."""
+    def host(self, root_uuid: str, *, is_new: bool = False) -> Host:
+        """Return a host with what it has free.
+
+        :param is_new: return another one, which is like it and empty
+        """
         cloud = self._cloud
         states = cloud.tree(root_uuid)
         reached = cloud.topology.reached(root_uuid)
         numbers = {state.uuid: number for number, state in enumerate(states)}
         bins = [self._bin(state, numbers, root_uuid) for state in states]
+        if is_new or self._is_loose:
+            bins[0] = bins[0]._replace(traits=bins[0].traits - {requests.DISABLED})
         bins += [self._bin(state, {}, root_uuid) for state in reached]
         shape = self._shapes.get(tuple(bins)) or Shape(bins)
         self._shapes[shape.bins] = shape
-        room = [free for state in states if not is_sharing(state) for free in cloud.room(state)]
+        room = [
+            free
+            for state in states
+            if not is_sharing(state)
+            for free in cloud.room(state, self._gone, is_new=is_new)
+        ]
+        if self._is_loose:
+            # Where more is used than there is, that may stay.
+            own = [
+                self._gone[state.uuid, name]
+                for state in states
+                if not is_sharing(state)
+                for name in sorted(state.inventories)
+            ]
+            room = list(map(max, room, own))
         members: Counter[str] = Counter()
-        if cloud.knowledge.groups:
+        if cloud.knowledge.groups and not is_new:
             for consumer in cloud.consumers(root_uuid):
                 members.update(cloud.knowledge.groups.get(consumer.uuid, ()))
         return Host(
@@ -264,7 +323,8 @@ class _Builder:
             traits,
             aggregates,
             tuple(
-                (name, Units.of(inventory)) for name, inventory in sorted(state.inventories.items())
+                (name, ANY if self._is_loose else Units.of(inventory))
+                for name, inventory in sorted(state.inventories.items())
             ),
             state.uuid if is_sharing(state) else None,
             state.uuid in numbers,

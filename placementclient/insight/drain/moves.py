@@ -79,7 +79,8 @@ def waves(
 ) -> list[Move] | None:
     """Return the moves in waves, such that Placement grants each at any moment of its wave.
 
-    :param ledger: what is used before; it is left as it is after the last wave
+    :param ledger: what is used before; it is left as it is after the last wave, and as it was if
+        there is none
     :param per_host: so many servers at most leave a host, and come to a host, in one wave
     :param parallel: so many servers at most move in one wave
     :param first: the number of the first wave
@@ -95,6 +96,9 @@ def waves(
     while pending:
         chosen = list(_wave(pending, ledger, per_host, parallel))
         if not chosen:
+            for move in found:
+                ledger.add(move.after, -1)
+                ledger.add(move.before)
             return None
         for move in chosen:
             ledger.add(move.before, -1)

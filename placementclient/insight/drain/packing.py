@@ -149,7 +149,7 @@ class Filler:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._scale = _scale(problem)
+        self._scale, self._out = _scale(problem), set[int]()
         self._lists = {
             shape: sorted((self._score(problem.hosts[number]), number) for number in numbers)
             for shape, numbers in problem.by_shape.items()
@@ -160,14 +160,20 @@ class Filler:
         return sum(n * self._scale.get(name, 0) for name, n in request.totals.items())
 
     def take(self, number: int) -> None:
-        """Leave a host out, as long as nothing gives it back."""
+        """Leave a host out until it is given back."""
         host = self.problem.hosts[number]
         found = self._lists[host.shape]
         del found[bisect_left(found, (self._score(host), number))]
+        self._out.add(number)
+
+    def is_listed(self, number: int) -> bool:
+        """Return whether a host is not left out."""
+        return number not in self._out
 
     def give(self, number: int) -> None:
         """Fill a host again that was left out."""
         host = self.problem.hosts[number]
+        self._out.discard(number)
         insort(self._lists[host.shape], (self._score(host), number))
 
     def fill(self, request: Request, number: int) -> list[Placed]:
