@@ -142,7 +142,7 @@ class Problem:
 
 
 class Filler:
-    """Puts servers on the fullest host that has room, and keeps the hosts in that order.
+    """Puts servers on the host that is fullest of what is scarcest, and keeps hosts in order.
 
     :param problem: whose hosts it fills
     """
@@ -150,10 +150,18 @@ class Filler:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self._scale, self._out = _scale(problem), set[int]()
-        self._lists = {
-            shape: sorted((self._score(problem.hosts[number]), number) for number in numbers)
-            for shape, numbers in problem.by_shape.items()
-        }
+        #: Of each shape and class the hosts in the order of their room; without a class, of all.
+        self._lists: dict[Shape, dict[str, list[_Entry]]] = {}
+        for shape, numbers in problem.by_shape.items():
+            names = [
+                name
+                for name, place in shape.totals.items()
+                if name in self._scale and place not in shape.pooled
+            ]
+            self._lists[shape] = {
+                name: sorted(self._entry(name, number) for number in numbers)
+                for name in names or ['']
+            }
 
     def size(self, request: Request) -> float:
         """Return how large a server is: what part of a usual host it takes, of all classes."""
@@ -161,9 +169,8 @@ class Filler:
 
     def take(self, number: int) -> None:
         """Leave a host out until it is given back."""
-        host = self.problem.hosts[number]
-        found = self._lists[host.shape]
-        del found[bisect_left(found, (self._score(host), number))]
+        for name, entries in self._lists[self.problem.hosts[number].shape].items():
+            del entries[bisect_left(entries, self._entry(name, number))]
         self._out.add(number)
 
     def is_listed(self, number: int) -> bool:
@@ -172,9 +179,9 @@ class Filler:
 
     def give(self, number: int) -> None:
         """Fill a host again that was left out."""
-        host = self.problem.hosts[number]
         self._out.discard(number)
-        insort(self._lists[host.shape], (self._score(host), number))
+        for name, entries in self._lists[self.problem.hosts[number].shape].items():
+            insort(entries, self._entry(name, number))
 
     def fill(self, request: Request, number: int) -> list[Placed]:
         """Put servers of one kind on hosts: as many as have room one after the other.
@@ -182,25 +189,24 @@ class Filler:
         :param number: how many there are
         """
         placed: list[Placed] = []
-        cursors = {shape: -1 for shape in self.problem.shapes(request)}
-        nearest: dict[Shape, tuple[tuple[int, float], Way]] = {}
-        for shape in list(cursors):
-            self._advance(request, shape, cursors, nearest)
-        while nearest and len(placed) < number:
-            shape = min(nearest, key=lambda shape: nearest[shape][0])
-            way: Way | None = nearest[shape][1]
-            _, at = self._lists[shape].pop(cursors[shape])
+        scans = [self._scan(request, shape) for shape in self.problem.shapes(request)]
+        scans = [scan for scan in scans if self._advance(scan)]
+        while scans and len(placed) < number:
+            scan = min(scans, key=lambda scan: scan.rank)
+            at, way = scan.host, scan.way
             host = self.problem.hosts[at]
             if way and way.shared:
                 # Others may have taken it since.
                 way = self.problem.way(request, host)
+            self.take(at)
             while way is not None and len(placed) < number:
                 self.problem.place(request, host, way)
                 placed.append(Placed(at, way))
                 way = self.problem.way(request, host)
             self.give(at)
             # Who comes before this place had no room, and has none now.
-            self._advance(request, shape, cursors, nearest)
+            if not self._advance(scan):
+                scans.remove(scan)
         return placed
 
     def free(self, request: Request, placed: Iterable[Placed]) -> None:
@@ -210,61 +216,85 @@ class Filler:
             self.problem.place(request, self.problem.hosts[at], way, -1)
             self.give(at)
 
-    def _advance(
-        self,
-        request: Request,
-        shape: Shape,
-        cursors: dict[Shape, int],
-        nearest: dict[Shape, tuple[tuple[int, float], Way]],
-    ) -> None:
-        """Find the next host of a shape that has room."""
-        nearest.pop(shape, None)
-        found, hosts = self._lists[shape], self.problem.hosts
-        local = self._fixed(request, shape)
-        start = cursors[shape]
-        if start < 0:
-            start = bisect_left(found, (self._least(request, shape), -1))
-        for place in range(start, len(found)):
-            score, number = found[place]
-            host = hosts[number]
-            if local is not None:
-                room = host.room
-                if any(room[at] < amount for at, amount in local):
-                    continue
-            way = self.problem.way(request, host)
-            if way is not None:
-                cursors[shape] = place
-                nearest[shape] = (_strangeness(request, shape), score), way
-                return
-        cursors[shape] = len(found)
+    def _scan(self, request: Request, shape: Shape) -> _Scan:
+        """Begin to look for the hosts of a shape that have room for a server."""
+        asked = dict(shape.sum_of(request).local)
+        lists = self._lists[shape]
+        starts = {
+            name: bisect_left(entries, (asked.get(shape.totals.get(name, -1), 0), 0.0, -1))
+            for name, entries in lists.items()
+        }
+        # The fewest hosts have room for it.
+        scarcest = max(starts, key=lambda name: (starts[name], name))
+        return _Scan(
+            request,
+            lists[scarcest],
+            starts[scarcest],
+            self._fixed(request, shape),
+            _strangeness(request, shape),
+        )
 
-    def _fixed(self, request: Request, shape: Shape) -> list[tuple[int, int]] | None:
-        """Return what a server takes on each host of a shape, if it is the same on each."""
+    def _advance(self, scan: _Scan) -> bool:
+        """Find the next host that has room, and return whether there is one."""
+        entries, hosts, local = scan.entries, self.problem.hosts, scan.local
+        for place in range(scan.cursor, len(entries)):
+            number = entries[place][2]
+            room = hosts[number].room
+            for at, amount in local:
+                if room[at] < amount:
+                    break
+            else:
+                way = self.problem.way(scan.request, hosts[number])
+                if way is not None:
+                    scan.cursor, scan.host, scan.way = place, number, way
+                    scan.rank = scan.strangeness, entries[place]
+                    return True
+        return False
+
+    def _fixed(self, request: Request, shape: Shape) -> list[tuple[int, int]]:
+        """Return what a server takes at least of each room, whatever the way."""
         options = self.problem.options(request, shape)
         assert options is not None
         if request.is_lax:
             return list(shape.sum_of(request).local)
-        found = []
-        for each, part in zip(options, request.parts, strict=True):
-            if len(each) == 1 and shape.bins[each[0]].pool is None:
-                found += [(shape.rooms[each[0], name], n) for name, n in part.resources]
-        return found
+        return [
+            (shape.rooms[places[0], name], amount)
+            for places, part in zip(options, request.parts, strict=True)
+            if len(places) == 1 and shape.bins[places[0]].pool is None
+            for name, amount in part.resources
+        ]
 
-    def _least(self, request: Request, shape: Shape) -> float:
-        """Return the least score of a host of a shape that has room."""
-        local = self._fixed(request, shape) or ()
-        by_place: dict[int, int] = {}
-        for place, amount in local:
-            by_place[place] = by_place.get(place, 0) + amount
-        names = {place: name for (_, name), place in shape.rooms.items()}
-        own = len(shape.rooms)
-        sizes = (n * self._scale.get(names[at], 0) for at, n in by_place.items() if at < own)
-        return sum(sizes) - 1e-6
+    def _entry(self, name: str, number: int) -> _Entry:
+        host = self.problem.hosts[number]
+        shape, room, scale = host.shape, host.room, self._scale
+        score = 0.0
+        for (_, each), at in shape.rooms.items():
+            if each in scale and room[at] > 0:
+                score += room[at] * scale[each]
+        return room[shape.totals[name]] if name else 0, score, number
 
-    def _score(self, host: Host) -> float:
-        room, scale = host.room, self._scale
-        rooms = host.shape.rooms.items()
-        return sum(max(0, room[at]) * scale.get(name, 0) for (_, name), at in rooms)
+
+#: The room of a class, the room of all classes as parts of a usual host, and the host.
+_Entry = tuple[int, float, int]
+
+
+@dataclass(eq=False, slots=True)
+class _Scan:
+    """A walk through the hosts of a shape, those with the least room first.
+
+    :param cursor: of the entries the first that was not looked at
+    :param local: what a server takes at least
+    :param rank: of the host that was found, to be compared with those of other shapes
+    """
+
+    request: Request
+    entries: list[_Entry]
+    cursor: int
+    local: list[tuple[int, int]]
+    strangeness: int
+    host: int = -1
+    way: Way | None = None
+    rank: tuple[int, _Entry] = (0, (0, 0.0, 0))
 
 
 def _strangeness(request: Request, shape: Shape) -> int:
