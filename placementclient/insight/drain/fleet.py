@@ -127,6 +127,38 @@ class Fleet:
             there = self.on.setdefault(move.target, {})
             there[move.server] = Server(move.server, move.target, move.after)
 
+    def revert(self, moves: Iterable[Move]) -> None:
+        """Move servers back that were moved."""
+        self.commit(
+            (
+                Move(each.server, each.target, each.source, each.after, each.before)
+                for each in moves
+            ),
+            is_taken=False,
+        )
+
+    def place(self, server: Server, uuid: str) -> Move | None:
+        """Take the room for a server on one host that is taken out, if there is room."""
+        request, number = self._requests[server.uuid], self._number[uuid]
+        host = self.problem.hosts[number]
+        way = self.problem.way(request, host)
+        if way is None:
+            return None
+        self.problem.place(request, host, way)
+        return self._move(server, request, self.problem.hosts, Placed(number, way))
+
+    def candidates(self, server: Server) -> list[str]:
+        """Return the UUIDs of the hosts that a server may go to, those with most room first."""
+        shapes = self.problem.shapes(self._requests[server.uuid])
+        numbers = [number for shape in shapes for number in self.problem.by_shape[shape]]
+        numbers = [number for number in numbers if self._filler.is_listed(number)]
+        numbers.sort(key=lambda number: (-self._filler.room(number), number))
+        return [self.problem.hosts[number].uuid for number in numbers]
+
+    def size(self, server: Server) -> float:
+        """Return how large a server is: what part of a usual host it takes, of all classes."""
+        return self._filler.size(self._requests[server.uuid])
+
     def _kinds(self, servers: Iterable[Server]) -> list[tuple[Request, list[Server]]]:
         groups: dict[int, tuple[Request, list[Server]]] = {}
         for server in servers:

@@ -14,7 +14,7 @@ from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.plan import Verdict, decide
 
 #: The most losses of several hosts that are looked at: the largest ones.
-MOST = 2_000
+MOST = 10_000
 #: The most losses that the packing by best fit leaves open and that are searched.
 MOST_SEARCHED = 50
 
@@ -68,8 +68,8 @@ def lose(cloud: Cloud, hosts: Sequence[str], number: int, effort: float = EFFORT
 
     :param hosts: the UUIDs of the roots of those that may be lost
     :param number: how many are lost together
-    :param effort: how long to search for what the packing by best fit does not find, for each
-        loss, in the solver's deterministic unit
+    :param effort: how long to search for what the packing by best fit does not find, for all
+        losses, in the solver's deterministic unit
     """
     fleet = Fleet(cloud, hosts)
     free = Counter[str]()
@@ -82,7 +82,8 @@ def lose(cloud: Cloud, hosts: Sequence[str], number: int, effort: float = EFFORT
     losses = list(_losses(order, number, possible))
     lefts = {loss: left for loss in losses if (left := _left(fleet, loss))}
     short = sorted(lefts, key=lambda loss: -lefts[loss])
-    found = [_searched(cloud, loss, effort) for loss in short[:MOST_SEARCHED]]
+    each = effort / max(1, len(short[:MOST_SEARCHED]))
+    found = [_searched(cloud, loss, each) for loss in short[:MOST_SEARCHED]]
     for loss in short[MOST_SEARCHED:]:
         count = len(fleet.servers(loss))
         found.append(Loss(loss, count, count - lefts[loss], count, Verdict.UNDETERMINED))

@@ -264,14 +264,19 @@ class Filler:
             for name, amount in part.resources
         ]
 
+    def room(self, number: int) -> float:
+        """Return how much room a host has: what part of a usual host's, of all classes."""
+        host = self.problem.hosts[number]
+        room, scale, score = host.room, self._scale, 0.0
+        for (_, name), at in host.shape.rooms.items():
+            if name in scale and room[at] > 0:
+                score += room[at] * scale[name]
+        return score
+
     def _entry(self, name: str, number: int) -> _Entry:
         host = self.problem.hosts[number]
-        shape, room, scale = host.shape, host.room, self._scale
-        score = 0.0
-        for (_, each), at in shape.rooms.items():
-            if each in scale and room[at] > 0:
-                score += room[at] * scale[each]
-        return room[shape.totals[name]] if name else 0, score, number
+        of_class = host.room[host.shape.totals[name]] if name else 0
+        return of_class, self.room(number), number
 
 
 #: The room of a class, the room of all classes as parts of a usual host, and the host.
