@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil
 from typing import NamedTuple
 
@@ -44,7 +45,10 @@ class Unsettled(NamedTuple):
 class Knowledge:
     """What Nova says of servers, beyond what Placement has.
 
-    :param requests: by the UUID of the server; of the others only their allocations are known
+    :param requests: what servers ask for, by their UUIDs; of the others only their allocations are
+        known
+    :param least: the same without what they may not ask for, if that differs
+    :param stopped: the UUIDs of servers that do not run
     :param consumers: the UUIDs of all servers; ``None`` if nobody has told
     :param zones: the availability zones by the name of the host
     :param limits: how many servers of a server group one host may have, by its name
@@ -52,6 +56,8 @@ class Knowledge:
     """
 
     requests: Mapping[str, Request] = field(default_factory=dict)
+    least: Mapping[str, Request] = field(default_factory=dict)
+    stopped: Collection[str] = ()
     consumers: Collection[str] | None = None
     zones: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -81,6 +87,14 @@ class Cloud:
         self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
         self._strict: dict[object, Request] = {}
         self._lax: dict[object, Request] = {}
+
+    @cached_property
+    def rare(self) -> frozenset[str]:
+        """The traits of providers of hosts that not every host has."""
+        sets = [
+            frozenset().union(*(state.traits for state in self.tree(uuid))) for uuid in self.hosts
+        ]
+        return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
     def on(self, snapshot: Snapshot) -> Cloud:
         """Return the same with another snapshot."""
@@ -159,8 +173,9 @@ class Cloud:
 
     def lax(self, server: Server) -> Request:
         """Return the request that a server makes at least; equal ones are one object."""
-        if (known := self.knowledge.requests.get(server.uuid)) is not None:
-            return self._lax.setdefault(known, known)
+        known = self.knowledge.least.get(server.uuid) or self.knowledge.requests.get(server.uuid)
+        if known is not None:
+            return self._strict.setdefault(known, known)
         request = requests.lax(self.snapshot, server.allocations)
         return self._lax.setdefault(request, request)
 

@@ -17,7 +17,12 @@ MOST_HOSTS = 100
 
 
 def decide_with_others(
-    cloud: Cloud, emptied: Collection[str], pace: Pace = Pace(), effort: float = EFFORT
+    cloud: Cloud,
+    emptied: Collection[str],
+    pace: Pace = Pace(),
+    effort: float = EFFORT,
+    *,
+    is_certain: bool = False,
 ) -> Decision:
     """Say whether hosts can be emptied if servers of other hosts may move, too.
 
@@ -25,8 +30,9 @@ def decide_with_others(
 
     :param emptied: the UUIDs of the roots of the hosts
     :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :param is_certain: whether the servers ask for no less than the strict requests
     """
-    decision = decide(cloud, emptied, pace, effort)
+    decision = decide(cloud, emptied, pace, effort, is_certain=is_certain)
     if decision.moves or decision.strict.packing.is_complete:
         return decision
     fleet = Fleet(cloud, cloud.hosts)
@@ -42,8 +48,9 @@ def decide_with_others(
     if not left and (planned := scheduled(cloud, iter(moves), pace)) is not None:
         verdict = Verdict.DEPENDS if decision.unsettled else Verdict.YES
         return replace(decision, verdict=verdict, moves=planned)
-    verdict = Verdict.NO if is_never(cloud, emptied, effort) else Verdict.UNDETERMINED
-    return replace(decision, verdict=verdict)
+    if decision.verdict is Verdict.NO and not is_never(cloud, emptied, effort):
+        return replace(decision, verdict=Verdict.UNDETERMINED)
+    return decision
 
 
 def _made(fleet: Fleet, server: Server, moved: Collection[str]) -> list[Move]:

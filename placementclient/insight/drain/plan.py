@@ -122,12 +122,18 @@ def packed(
 
 
 def decide(
-    cloud: Cloud, emptied: Collection[str], pace: Pace = Pace(), effort: float = EFFORT
+    cloud: Cloud,
+    emptied: Collection[str],
+    pace: Pace = Pace(),
+    effort: float = EFFORT,
+    *,
+    is_certain: bool = False,
 ) -> Decision:
     """Say whether hosts can be emptied, and where their servers go.
 
     :param emptied: the UUIDs of the roots of the hosts
     :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :param is_certain: whether the servers ask for no less than the strict requests
     :raises errors.PlacementError: if OR-tools is needed and not installed
     """
     servers, unsettled = cloud.servers(emptied)
@@ -139,7 +145,7 @@ def decide(
         if moves is not None and unsettled:
             verdict = Verdict.DEPENDS
         return Decision(verdict, moves or (), strict, lax, unsettled)
-    if any(cloud.lax(server).is_lax for server in servers):
+    if not is_certain and any(cloud.lax(s) is not cloud.strict(s) for s in servers):
         lax = packed(cloud, servers, emptied, effort, is_lax=True)
     return Decision(_verdict(strict.packing, (lax or strict).packing), (), strict, lax, unsettled)
 
