@@ -59,6 +59,7 @@ class PlanDrain(base.Lister):
             'host',
             metavar='<host>',
             nargs='*',
+            default=[],
             help="A host, by the name or UUID of its provider, or a pattern such as 'compute2*'",
         ),
         Option('--match', metavar='<pattern>', help='The hosts whose names fit a pattern'),
@@ -270,11 +271,9 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         found = losing.lose(cloud, hosts, number, parsed_args.solver_timeout)
-        self._tell(drains.lost(cloud.snapshot, found, number), parsed_args)
+        self._tell(drains.lost(cloud.snapshot, found, number))
         self.exit_status = _ENDS[found.verdict]
-        self.nothing = 'Every server has a place'
-        names, rows = drains.losses(cloud.snapshot, found)
-        return names, rows
+        return drains.losses(cloud.snapshot, found)
 
     def _told(
         self,
@@ -296,19 +295,20 @@ class PlanDrain(base.Lister):
         if parsed_args.output:
             document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
             files.write_text(parsed_args.output, json_text(document))
-        self._tell(said, parsed_args)
+        self._tell(said)
         return drains.rows(cloud.snapshot, moves, stopped)
 
-    def _tell(self, said: Iterable[str], parsed_args: argparse.Namespace) -> None:
-        """Write sentences to standard error; the first stands for an empty table, too."""
-        first, *others = said
-        self.nothing = first
-        self.log.warning(first)
-        for line in others:
+    def _tell(self, said: Iterable[str]) -> None:
+        """Write sentences to standard error."""
+        for line in said:
             self.log.warning(line)
 
-    def says_nothing(self, parsed_args: argparse.Namespace) -> bool:
-        return False
+    def produce_output(
+        self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
+    ) -> int:
+        """Print rows; no empty table, as standard error has the answer."""
+        is_table = parsed_args.formatter == 'table' and not parsed_args.print_empty
+        return 0 if is_table and not rows else super().produce_output(parsed_args, names, rows)
 
 
 def _is_given(parsed_args: argparse.Namespace) -> bool:

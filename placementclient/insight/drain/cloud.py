@@ -329,7 +329,8 @@ class _Builder:
     def _bin(self, state: ProviderState, numbers: Mapping[str, int], root_uuid: str) -> Bin:
         parent = numbers.get(state.provider.parent_provider_uuid or '')
         traits, aggregates = state.traits, state.aggregates
-        if state.uuid == root_uuid and (name := self._cloud.knowledge.zones.get(state.name)):
+        name = self._cloud.knowledge.zones.get(state.name)
+        if state.uuid == root_uuid and name is not None:
             aggregates |= {zone(name)}
         if self._named is not None:
             traits, aggregates = traits & self._named, aggregates & self._named
