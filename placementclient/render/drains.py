@@ -73,7 +73,9 @@ def command(server: str, host: str, *, is_live: bool = True) -> str:
 
 def losses(snapshot: Snapshot, losing: Losing) -> Output:
     """Return a row for each loss that is too much, the worst first."""
-    return _LOSSES.rows(([_name(snapshot, uuid) for uuid in loss.hosts], loss) for loss in losing.losses)
+    return _LOSSES.rows(
+        ([_name(snapshot, uuid) for uuid in loss.hosts], loss) for loss in losing.losses
+    )
 
 
 def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
@@ -127,9 +129,7 @@ def remarks(cloud: Cloud, decision: Decision) -> Iterator[str]:
     yield from _left(cloud, chosen)
     if decision.verdict is Verdict.DEPENDS:
         names = [server.uuid for server, _ in decision.strict.left()]
-        yield (
-            f'Not certain: {listed(names, 20)}. Say what servers ask for with --requests nova'
-        )
+        yield (f'Not certain: {listed(names, 20)}. Say what servers ask for with --requests nova')
 
 
 def unsettled(found: Sequence[Unsettled]) -> Iterator[str]:

@@ -236,7 +236,9 @@ def test_what_is_asked_for_is_what_candidates_are_granted(client: Client, seed: 
     snapshot = real(cloud(states), f'asked{seed}')
     Database(client).fill(snapshot)
     groups = {
-        str(number): Filter({'VGPU': rng.randint(1, 2)}, tuple(rng.sample(['CUSTOM_A'], rng.randint(0, 1))))
+        str(number): Filter(
+            {'VGPU': rng.randint(1, 2)}, tuple(rng.sample(['CUSTOM_A'], rng.randint(0, 1)))
+        )
         for number in range(rng.randint(0, 3))
     }
     request = CandidateRequest(

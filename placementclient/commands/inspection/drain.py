@@ -165,9 +165,7 @@ class PlanDrain(base.Lister):
 
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         modes = [
-            name
-            for name in ('rolling', 'lose', 'others_may_move')
-            if getattr(parsed_args, name)
+            name for name in ('rolling', 'lose', 'others_may_move') if getattr(parsed_args, name)
         ]
         if len(modes) > 1:
             first, second = (f'--{name.replace("_", "-")}' for name in modes[:2])
@@ -204,9 +202,7 @@ class PlanDrain(base.Lister):
 
         return Pace(parsed_args.per_host, parsed_args.parallel)
 
-    def _drain(
-        self, cloud: Cloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> Output:
+    def _drain(self, cloud: Cloud, hosts: Sequence[str], parsed_args: argparse.Namespace) -> Output:
         from placementclient.insight.drain import enough, others, plan
         from placementclient.render import drains
 

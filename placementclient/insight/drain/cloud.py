@@ -163,7 +163,9 @@ class Cloud:
         """Return the request that is certainly enough for a server; equal ones are one object."""
         if (known := self.knowledge.requests.get(server.uuid)) is not None:
             return self._strict.setdefault(known, known)
-        held = tuple(sorted((uuid, tuple(each.items())) for uuid, each in server.allocations.items()))
+        held = tuple(
+            sorted((uuid, tuple(each.items())) for uuid, each in server.allocations.items())
+        )
         key = server.host, held
         if key not in self._strict:
             root = self.snapshot.providers[server.host]
@@ -216,9 +218,7 @@ class Cloud:
             dict(self.knowledge.limits),
         )
 
-    def _pools(
-        self, targets: Iterable[str] | None, leaving: Iterable[Request]
-    ) -> dict[Pool, int]:
+    def _pools(self, targets: Iterable[str] | None, leaving: Iterable[Request]) -> dict[Pool, int]:
         """Return what sharing providers have free.
 
         :param targets: the UUIDs of the roots of the hosts that servers may go to; ``None``: these

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from placementclient.insight.drain.cloud import Cloud, Server
 from placementclient.insight.drain.exact import pack
@@ -20,7 +21,7 @@ RATIOS = {'VCPU': 320, 'MEMORY_MB': 30, 'DISK_GB': 50}
 #: to search beyond the packing by best fit.
 EFFORT, MOST_SEARCHED = 3.0, 1_000
 #: How many hosts are tried one by one.
-_TRIED = 10
+_TRIED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +29,28 @@ class Remedy:
     """A change after which every server has a place, under the strict requests.
 
     :param kind: stable, for programs: ``hosts``, ``ratio``, ``enable`` or ``leave``
-    :param subject: the name of a host, or a resource class
-    :param amount: how many hosts, or the ratio
+    :param subjects: the name of a host, or a resource class, with the number of hosts, or the ratio
     """
 
     kind: str
-    subject: str
-    amount: float = 1
+    subjects: tuple[tuple[str, float], ...]
 
     @property
     def sentence(self) -> str:
         """The change in words."""
+        name, amount = self.subjects[0]
         if self.kind == 'hosts':
-            hosts = 'host' if self.amount == 1 else 'hosts'
-            return f'{self.amount:g} empty {hosts} like {self.subject}'
+            parts = [f'{number:g} like {each}' for each, number in self.subjects]
+            hosts = 'host' if amount == 1 else 'hosts'
+            parts[0] = f'{amount:g} empty {hosts} like {name}'
+            return ' and '.join(parts)
         if self.kind == 'ratio':
-            return f'{self.subject} ratio {self.amount:g} on the other hosts'
+            return f'{name} ratio {amount:g} on the other hosts'
         if self.kind == 'enable':
-            return f'{self.subject}, which is disabled, as a target (openstack compute service set)'
-        return f'leave {self.subject} out'
+            return (
+                f'{name}, which is disabled, as a target (openstack compute service set --enable)'
+            )
+        return f'leave {name} out'
 
 
 def remedies(
@@ -76,17 +80,33 @@ class _Search:
         self._emptied, self._left = set(emptied), left
 
     def hosts(self) -> Iterator[Remedy]:
-        """Return how many empty hosts like one of those that servers are left on are enough."""
-        root = Counter(server.host for server in self._left).most_common(1)[0][0]
-        asked = [self._cloud.strict(server) for server in self._servers]
+        """Return how many empty hosts, like those that servers are left on, are enough."""
+        alike: dict[object, list[Server]] = {}
+        for server in self._left:
+            asked = self._cloud.strict(server)
+            key = asked.root_required, asked.root_member_of
+            alike.setdefault(key, []).append(server)
+        found: list[tuple[str, float]] = []
+        for servers in alike.values():
+            root = Counter(server.host for server in servers).most_common(1)[0][0]
+            number = _least(partial(self._holds, servers, root), 1, MOST_HOSTS)
+            if number is None:
+                return
+            if len(alike) == 1:
+                # Beside the others, fewer may do.
+                number = _least(partial(self._helps, root), 1, number) or number
+            found.append((self._name(root), number))
+        yield Remedy('hosts', tuple(found))
 
-        def suffices(number: int) -> bool:
-            spare = [root] * number
-            return _fits(self._cloud.problem(asked, self._emptied, spare=spare))
+    def _holds(self, servers: Sequence[Server], root: str, number: int) -> bool:
+        """Return whether so many empty hosts have room for some servers without any other host."""
+        asked = map(self._cloud.strict, servers)
+        return _fits(self._cloud.problem(asked, self._cloud.hosts, spare=[root] * number))
 
-        number = _least(suffices, 1, MOST_HOSTS)
-        if number is not None:
-            yield Remedy('hosts', self._name(root), number)
+    def _helps(self, root: str, number: int) -> bool:
+        """Return whether so many empty hosts are enough beside the others."""
+        asked = map(self._cloud.strict, self._servers)
+        return _fits(self._cloud.problem(asked, self._emptied, spare=[root] * number))
 
     def enabled(self) -> Iterator[Remedy]:
         """Return a disabled host that would be enough."""
@@ -96,17 +116,20 @@ class _Search:
             if DISABLED in root.traits and uuid not in self._emptied:
                 usable = replace(root, traits=root.traits - {DISABLED})
                 if self._suffices(_changed(snapshot, {uuid: usable})):
-                    yield Remedy('enable', root.name)
+                    yield Remedy('enable', ((root.name, 1),))
                     return
 
     def ratios(self) -> Iterator[Remedy]:
-        """Return the least ratio of one class on all other hosts that would be enough."""
-        held = {name for server in self._left for each in server.allocations.values() for name in each}
+        """Return the least ratio on all other hosts that would be enough, of the first class."""
+        held = {
+            name for server in self._left for each in server.allocations.values() for name in each
+        }
         for name, most in RATIOS.items():
             if name in held:
-                least = _least(lambda tenths, name=name: self._ratio(name, tenths), 10, most)
+                least = _least(partial(self._ratio, name), 11, most)
                 if least is not None:
-                    yield Remedy('ratio', name, least / 10)
+                    yield Remedy('ratio', ((name, least / 10),))
+                    return
 
     def fewer(self) -> Iterator[Remedy]:
         """Return a host that is enough to leave as it is."""
@@ -115,7 +138,7 @@ class _Search:
             servers = [server for server in self._servers if server.host != root]
             asked = map(self._cloud.strict, servers)
             if _fits(self._cloud.problem(asked, self._emptied - {root})):
-                yield Remedy('leave', self._name(root))
+                yield Remedy('leave', ((self._name(root), 1),))
                 return
 
     def _ratio(self, name: str, tenths: int) -> bool:
@@ -154,6 +177,12 @@ def _least(suffices: Callable[[int], bool], first: int, most: int) -> int | None
     """Return the least number that suffices, if more suffice where fewer do."""
     if not suffices(most):
         return None
+    step = 1
+    while first + step <= most:
+        if suffices(first + step - 1):
+            most = first + step - 1
+            break
+        first, step = first + step, 2 * step
     while first < most:
         middle = (first + most) // 2
         if suffices(middle):

@@ -264,9 +264,7 @@ class _Model:
             self.model.add(count <= sum(each[item] * n for each, n in pairs if item in each))
 
 
-def _place(
-    problem: Problem, group: Group, share: _Share, placed: list[list[Placed]]
-) -> None:
+def _place(problem: Problem, group: Group, share: _Share, placed: list[list[Placed]]) -> None:
     """Put servers on the hosts of a group as the patterns say; on its one host without them."""
     left = dict(share.items)
     patterns = [share.items] if share.patterns is None else share.patterns
@@ -281,9 +279,7 @@ def _place(
                 left[item] -= count
 
 
-def _spread(
-    problem: Problem, group: Group, share: _Share, placed: list[list[Placed]]
-) -> bool:
+def _spread(problem: Problem, group: Group, share: _Share, placed: list[list[Placed]]) -> bool:
     """Put servers on the hosts of a group by best fit.
 
     :return: whether each has a place

@@ -166,9 +166,7 @@ class Fleet:
             groups.setdefault(id(request), (request, []))[1].append(server)
         return list(groups.values())
 
-    def _move(
-        self, server: Server, request: Request, hosts: Sequence[Host], place: Placed
-    ) -> Move:
+    def _move(self, server: Server, request: Request, hosts: Sequence[Host], place: Placed) -> Move:
         host = hosts[place.host]
         after = held(request, host, place.way)
         return Move(server.uuid, server.host, host.uuid, server.allocations, after)

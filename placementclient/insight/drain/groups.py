@@ -5,7 +5,7 @@ Of a host's room only what the requests can use counts. Many hosts of a cloud ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -68,52 +68,58 @@ def patterns(problem: Problem, group: Group) -> list[dict[Item, int]] | None:
 
     :return: ``None`` if there are too many
     """
-    if group.is_relaxed:
-        return None
-    items = [
-        (kind, number, way)
-        for kind, ways in group.ways.items()
-        for number, way in enumerate(ways)
-    ]
-    found: list[dict[Item, int]] = []
-    pattern: dict[Item, int] = {}
-    left = {**dict.fromkeys(problem.limits, 0), **problem.limits, **group.left}
-    steps = [MAX_PATTERNS * 50]
+    return None if group.is_relaxed else _Patterns(problem, group).found()
 
-    def search(start: int, room: list[int]) -> bool:
-        steps[0] -= 1
-        if steps[0] < 0 or len(found) > MAX_PATTERNS:
+
+class _Patterns:
+    """Fills a host of a group in every way in which nothing more has room."""
+
+    def __init__(self, problem: Problem, group: Group) -> None:
+        self._problem, self._room = problem, list(group.room)
+        self._items = [
+            ((kind, number), way)
+            for kind, ways in group.ways.items()
+            for number, way in enumerate(ways)
+        ]
+        self._left = {**problem.limits, **group.left}
+        self._pattern: dict[Item, int] = {}
+        self._found: list[dict[Item, int]] = []
+        self._steps = MAX_PATTERNS * 50
+
+    def found(self) -> list[dict[Item, int]] | None:
+        """Return the patterns; ``None`` if there are too many."""
+        return self._found if self._search(0) else None
+
+    def _search(self, start: int) -> bool:
+        """Add servers from an item on, and return whether all was tried."""
+        self._steps -= 1
+        if self._steps < 0 or len(self._found) > MAX_PATTERNS:
             return False
-        fitting = [index for index, item in enumerate(items) if fits(item, room)]
-        for index in fitting:
-            if index < start:
-                continue
-            kind, number, way = items[index]
-            take(kind, number, way, room, 1)
-            is_whole = search(index, room)
-            take(kind, number, way, room, -1)
-            if not is_whole:
-                return False
+        fitting = [index for index, item in enumerate(self._items) if self._fits(*item)]
         if not fitting:
-            found.append({item: n for item, n in pattern.items() if n})
+            self._found.append({item: n for item, n in self._pattern.items() if n})
+        for index in fitting:
+            if index >= start:
+                self._take(*self._items[index], 1)
+                is_whole = self._search(index)
+                self._take(*self._items[index], -1)
+                if not is_whole:
+                    return False
         return True
 
-    def fits(item: tuple[int, int, Way], room: list[int]) -> bool:
-        kind, number, way = item
+    def _fits(self, item: Item, way: Way) -> bool:
         return (
-            all(room[at] >= amount for at, amount in way.local)
-            and pattern.get((kind, number), 0) < problem.wanted[kind]
-            and all(left[name] > 0 for name in problem.kinds[kind].limits)
+            all(self._room[at] >= amount for at, amount in way.local)
+            and self._pattern.get(item, 0) < self._problem.wanted[item[0]]
+            and all(self._left[name] > 0 for name in self._problem.kinds[item[0]].limits)
         )
 
-    def take(kind: int, number: int, way: Way, room: list[int], sign: int) -> None:
-        pattern[kind, number] = pattern.get((kind, number), 0) + sign
+    def _take(self, item: Item, way: Way, sign: int) -> None:
+        self._pattern[item] = self._pattern.get(item, 0) + sign
         for at, amount in way.local:
-            room[at] -= sign * amount
-        for name in problem.kinds[kind].limits:
-            left[name] -= sign
-
-    return found if search(0, list(group.room)) else None
+            self._room[at] -= sign * amount
+        for name in self._problem.kinds[item[0]].limits:
+            self._left[name] -= sign
 
 
 class _Trimmer:
@@ -188,8 +194,7 @@ class _Trimmer:
         amounts = [self._amounts[shape, kind] for kind in kinds]
         before = None
         sizes = [
-            frozenset().union(*(each.get(at, ()) for _, each in amounts))
-            for at in range(len(room))
+            frozenset().union(*(each.get(at, ()) for _, each in amounts)) for at in range(len(room))
         ]
         while room != before:
             before = room
@@ -252,9 +257,7 @@ class _Trimmer:
         return ((bits & ((1 << (units + 1)) - 1)).bit_length() - 1) * unit
 
 
-def _bounded(
-    room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]
-) -> tuple[int, ...]:
+def _bounded(room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]) -> tuple[int, ...]:
     """Return no more of each room than the servers can take that another room allows."""
     if any(each is None for each in amounts):
         return room
@@ -288,4 +291,3 @@ def _order_twins(host: Host) -> None:
             for name, free in zip(names, rooms_of(number), strict=True):
                 room[shape.rooms[to, name]] = free
     host.providers, host.room = tuple(providers), room
-

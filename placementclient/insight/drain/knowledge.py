@@ -133,9 +133,10 @@ class _Learning:
             self._unknown['their flavor asks for devices or NUMA cells'] += 1
             return
         flavor = replace(server.flavor, disk=0) if server.boots_from_volume else server.flavor
-        if dict(resource_request.resources(flavor)) != requests.lax(
-            self._snapshot, allocations
-        ).totals:
+        if (
+            dict(resource_request.resources(flavor))
+            != requests.lax(self._snapshot, allocations).totals
+        ):
             self._unknown['they hold other amounts than their flavor says'] += 1
             return
         asked = self._with_image(resource_request.request(flavor, is_owned=self._is_owned), server)
@@ -153,7 +154,11 @@ class _Learning:
     def _with_image(self, asked: CandidateRequest, server: ServerDetail) -> CandidateRequest:
         """Return a request with the traits that the image asks for."""
         words = server.image_properties or {}
-        traits = {name.removeprefix('trait:'): said for name, said in words.items() if name.startswith('trait:')}
+        traits = {
+            name.removeprefix('trait:'): said
+            for name, said in words.items()
+            if name.startswith('trait:')
+        }
         required = tuple(sorted(name for name, said in traits.items() if said == 'required'))
         forbidden = tuple(sorted(name for name, said in traits.items() if said == 'forbidden'))
         common = asked.common

@@ -129,4 +129,3 @@ def _searched(cloud: Cloud, loss: tuple[str, ...], effort: float) -> Loss:
     decision = decide(cloud, loss, effort=effort)
     least, most = decision.bounds
     return Loss(loss, decision.total, least, most, decision.verdict)
-

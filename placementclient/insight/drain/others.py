@@ -9,7 +9,7 @@ from placementclient.insight.drain.cloud import Cloud, Server
 from placementclient.insight.drain.exact import EFFORT
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import Move
-from placementclient.insight.drain.plan import Decision, Pace, Verdict, decide, scheduled
+from placementclient.insight.drain.plan import PACE, Decision, Pace, Verdict, decide, scheduled
 from placementclient.insight.drain.rolling import is_never
 
 #: On how many hosts room is made for one server, at most, until it is given up.
@@ -19,7 +19,7 @@ MOST_HOSTS = 100
 def decide_with_others(
     cloud: Cloud,
     emptied: Collection[str],
-    pace: Pace = Pace(),
+    pace: Pace = PACE,
     effort: float = EFFORT,
     *,
     is_certain: bool = False,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import Pool, Pools, Shape, Way, Ways
+from placementclient.insight.drain.shapes import Pools, Shape, Way, Ways
 
 
 @dataclass(slots=True)
@@ -84,9 +84,9 @@ class Problem:
 
     def shapes(self, request: Request) -> list[Shape]:
         """Return the shapes whose hosts a request admits."""
-        named = [each for each in request.root_member_of if len(each) == 1]
         # Where each rack has an aggregate there are as many shapes as racks.
-        few = (self._by_aggregate.get(*each, []) for each in named)
+        single = [name for names in request.root_member_of if len(names) == 1 for name in names]
+        few: list[Collection[Shape]] = [self._by_aggregate.get(name, []) for name in single]
         candidates = min(few, key=len, default=self.by_shape)
         return [shape for shape in candidates if self.options(request, shape) is not None]
 
@@ -127,9 +127,7 @@ class Problem:
         options = self.options(request, shape) or []
         if request.is_lax:
             return not shape.pooled
-        return all(
-            len(each) == 1 and shape.bins[each[0]].pool is None for each in options
-        )
+        return all(len(each) == 1 and shape.bins[each[0]].pool is None for each in options)
 
     def place(self, request: Request, host: Host, way: Way, number: int = 1) -> None:
         """Take what some servers hold from a host and from sharing providers; -1 gives it back."""

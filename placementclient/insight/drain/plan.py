@@ -38,6 +38,10 @@ class Pace:
     parallel: int = 50
 
 
+#: The pace where none is given.
+PACE = Pace()
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
     """Servers, and the places that were found for them.
@@ -124,7 +128,7 @@ def packed(
 def decide(
     cloud: Cloud,
     emptied: Collection[str],
-    pace: Pace = Pace(),
+    pace: Pace = PACE,
     effort: float = EFFORT,
     *,
     is_certain: bool = False,

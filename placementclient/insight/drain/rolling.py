@@ -11,7 +11,7 @@ from placementclient.insight.drain.cloud import Cloud, Server, Unsettled
 from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import Ledger, Move, refusals, waves
-from placementclient.insight.drain.plan import Pace, Verdict
+from placementclient.insight.drain.plan import PACE, Pace, Verdict
 
 Batch = tuple[str, ...]
 
@@ -72,7 +72,7 @@ def batches(cloud: Cloud, hosts: Sequence[str], size: int | None) -> list[Batch]
 
 
 def roll(
-    cloud: Cloud, found: Iterable[Batch], pace: Pace = Pace(), effort: float = EFFORT
+    cloud: Cloud, found: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
 ) -> Rolling:
     """Find an order in which batches can be emptied, and where the servers go each time.
 
@@ -89,7 +89,9 @@ def roll(
     ledger = Ledger(cloud.snapshot)
     limit = 0.0
     while waiting:
-        blocked = [each for each in waiting if not _empty(fleet, rolling, each, ledger, pace, limit)]
+        blocked = [
+            each for each in waiting if not _empty(fleet, rolling, each, ledger, pace, limit)
+        ]
         if len(blocked) == len(waiting):
             if limit:
                 break

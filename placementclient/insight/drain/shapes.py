@@ -309,9 +309,7 @@ class Ways:
                 return False
         return True
 
-    def _whole(
-        self, chosen: Mapping[int, int], taken: Mapping[tuple[int, str], int]
-    ) -> Way | None:
+    def _whole(self, chosen: Mapping[int, int], taken: Mapping[tuple[int, str], int]) -> Way | None:
         """Return the way, if what only all parts together tell is right, too."""
         shape, request = self.shape, self.request
         held = {place: amount for place, amount in taken.items() if amount}

@@ -46,7 +46,9 @@ def case(seed: int) -> tuple[Snapshot, list[str]]:
             for name in names
         ]
     if kind == 'shared':
-        states.append(pool('nfs', DISK_GB=Inventory(rng.randint(6, 16), max_unit=rng.choice((2, 9)))))
+        states.append(
+            pool('nfs', DISK_GB=Inventory(rng.randint(6, 16), max_unit=rng.choice((2, 9))))
+        )
     used: Used = Counter()
     consumers: list[Consumer] = []
     snapshot = cloud(states)
@@ -67,9 +69,11 @@ def _host(rng: random.Random, name: str, kind: str) -> Iterator[ProviderState]:
     aggregates = [AGGREGATE] if kind == 'shared' and rng.random() < 0.8 else []
     aggregates += ['zone'] if rng.random() < 0.3 else []
     cells = kind == 'cells'
-    amounts = {'MEMORY_MB': _inventory(rng, 9)} if cells else {
-        'VCPU': _inventory(rng, 6), 'MEMORY_MB': _inventory(rng, 9)
-    }
+    amounts = (
+        {'MEMORY_MB': _inventory(rng, 9)}
+        if cells
+        else {'VCPU': _inventory(rng, 6), 'MEMORY_MB': _inventory(rng, 9)}
+    )
     yield provider(name, traits=traits, aggregates=aggregates, **amounts)
     for number in range(rng.randint(1, 3) if kind == 'cards' or cells else 0):
         marks = [each for each in _TRAITS if rng.random() < 0.2]
@@ -88,9 +92,7 @@ def _inventory(rng: random.Random, most: int) -> Inventory:
     )
 
 
-def _held(
-    rng: random.Random, snapshot: Snapshot, host: str, used: Used, most: int
-) -> Allocations:
+def _held(rng: random.Random, snapshot: Snapshot, host: str, used: Used, most: int) -> Allocations:
     """Return what a new server gets on a host; nothing if the first try fails."""
     asked = [('VCPU', rng.randint(1, most)), ('MEMORY_MB', rng.randint(1, most + 1))]
     asked += [('VGPU', rng.randint(1, 2)) for _ in range(rng.choice((0, 1, 1, 2)))]
@@ -150,7 +152,9 @@ def strict(snapshot: Snapshot, emptied: Sequence[str]) -> int:
                 for name, amount in resources.items()
             ):
                 # What is on shared storage is there twice for a while, then once again.
-                new = {uuid: held for uuid, held in image.items() if uuid not in consumer.allocations}
+                new = {
+                    uuid: held for uuid, held in image.items() if uuid not in consumer.allocations
+                }
                 _enter(used, new)
                 most = max(most, 1 + best(number + 1))
                 _enter(used, new, -1)
@@ -170,7 +174,9 @@ def _targets(snapshot: Snapshot, emptied: Sequence[str]) -> list[str]:
     return [
         root.uuid
         for root in snapshot.roots()
-        if 'COMPUTE_NODE' in root.traits and DISABLED not in root.traits and root.uuid not in emptied
+        if 'COMPUTE_NODE' in root.traits
+        and DISABLED not in root.traits
+        and root.uuid not in emptied
     ]
 
 
@@ -201,49 +207,47 @@ def _is_like(before: ProviderState, held: dict[str, int], after: ProviderState) 
 
 def lax(snapshot: Snapshot, emptied: Sequence[str]) -> int:
     """Return how many servers can move if only the sums of a host count."""
-    servers = [consumer for _, consumer in _servers(snapshot, emptied)]
+    wanted = [
+        sum(map(Counter, consumer.allocations.values()), Counter[str]())
+        for _, consumer in _servers(snapshot, emptied)
+    ]
     targets = _targets(snapshot, emptied)
-    free: Counter[tuple[str, str]] = Counter()
+    free: Used = Counter()
     for target in targets:
         for state in snapshot.tree(target):
             for name in state.inventories:
                 free[target, name] += max(0, state.free(name))
 
-    def fits(target: str, wanted: Counter[str]) -> bool:
-        for name, amount in wanted.items():
-            states = [state for state in _serving(snapshot, target) if name in state.inventories]
-            inventories = [state.inventories[name] for state in states]
-            if not states:
-                return False
-            if states[0].uuid == 'nfs':
-                if not (states[0].free(name) >= amount and inventories[0].admits(amount)):
-                    return False
-                continue
-            if len(states) == 1 and not inventories[0].admits(amount):
-                return False
-            largest = sum(each.max_unit - each.max_unit % each.step_size for each in inventories)
-            if amount > free[target, name] or amount > largest:
-                return False
-        return True
-
     def best(number: int) -> int:
-        if number == len(servers):
+        if number == len(wanted):
             return 0
         most = best(number + 1)
-        wanted: Counter[str] = Counter()
-        for resources in servers[number].allocations.values():
-            wanted.update(resources)
         for target in targets:
-            if most < len(servers) - number and fits(target, wanted):
-                own = {name: n for name, n in wanted.items() if (target, name) in free}
-                for name, n in own.items():
-                    free[target, name] -= n
+            if most < len(wanted) - number and _sums_fit(snapshot, target, wanted[number], free):
+                own = {target: {n: m for n, m in wanted[number].items() if (target, n) in free}}
+                _enter(free, own, -1)
                 most = max(most, 1 + best(number + 1))
-                for name, n in own.items():
-                    free[target, name] += n
+                _enter(free, own)
         return most
 
     return best(0)
+
+
+def _sums_fit(snapshot: Snapshot, target: str, wanted: Counter[str], free: Used) -> bool:
+    for name, amount in wanted.items():
+        states = [state for state in _serving(snapshot, target) if name in state.inventories]
+        inventories = [state.inventories[name] for state in states]
+        if not states or (len(states) == 1 and not inventories[0].admits(amount)):
+            return False
+        if states[0].uuid == 'nfs':
+            # What is on it stays there, but is there twice for a while.
+            if states[0].free(name) < amount:
+                return False
+            continue
+        largest = sum(each.max_unit - each.max_unit % each.step_size for each in inventories)
+        if amount > min(free[target, name], largest):
+            return False
+    return True
 
 
 def fault(seed: int) -> str | None:
@@ -286,7 +290,9 @@ def main() -> None:
             raise SystemExit(f'case {seed}: {said}')
         snapshot, emptied = case(seed)
         verdicts[decide(Cloud(snapshot), emptied).verdict] += 1
-    print(f'{arguments.count} cases agree:', ', '.join(f'{n} {each}' for each, n in verdicts.items()))
+    print(
+        f'{arguments.count} cases agree:', ', '.join(f'{n} {each}' for each, n in verdicts.items())
+    )
 
 
 if __name__ == '__main__':
