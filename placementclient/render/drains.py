@@ -80,7 +80,6 @@ def losses(snapshot: Snapshot, losing: Losing) -> Output:
 
 def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
     """Return what the loss of hosts comes to, in sentences."""
-    which = 'any host' if number == 1 else f'any {number} hosts'
     checked = f'{losing.checked} of {losing.possible} losses checked'
     if losing.worst is not None:
         names = ' and '.join(_name(snapshot, uuid) for uuid in losing.worst.hosts)
@@ -92,27 +91,40 @@ def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
         worst = losing.losses[0]
         names = ' and '.join(_name(snapshot, uuid) for uuid in worst.hosts)
         yield (
-            f'{checked}: {len(losing.losses)} leave no certain place for every server. The worst: '
-            f'{names}, with {_range(worst.least, worst.most)} of {counted(worst.servers, "server")}'
+            f'{checked}: after {len(losing.losses)} of them not every server certainly has a place. '
+            f'The worst: {names}, with a place for {_range(worst.least, worst.most)} of '
+            f'{counted(worst.servers, "server")}'
         )
     if losing.checked < losing.possible:
-        yield f'Not proved for {which}: only the largest losses were checked. Name fewer hosts'
+        yield (
+            f'Not proved for any {number} hosts: only the largest losses were checked. Give fewer '
+            'hosts'
+        )
 
 
 def summary(decision: Decision) -> str:
     """Return the answer in a sentence."""
     least, most = decision.bounds
-    total, servers = decision.total, counted(decision.total, 'server')
-    if decision.verdict is Verdict.YES or decision.moves:
+    servers = counted(decision.total, 'server')
+    if decision.moves or decision.strict.packing.is_complete:
         waves = max((move.wave for move in decision.moves), default=0)
-        return f'{servers} to move, all have a place: {counted(waves, "wave")}'
+        others = len(decision.moves) - decision.total
+        beside = (
+            f', {counted(others, "server")} of other hosts out of the way' if others > 0 else ''
+        )
+        return f'{servers} to move{beside}: all have a place, in {counted(waves, "wave")}'
     if decision.verdict is Verdict.NO:
+        if decision.is_with_others:
+            return 'Impossible, even if servers of other hosts move (proved)'
         return f'Impossible: {_range(least, most)} of {servers} can move (proved)'
     if decision.verdict is Verdict.DEPENDS:
+        total = 'all' if most >= decision.total else f'at most {most}'
         return (
             f'It depends on what servers ask for: {least} of {servers} certainly have a place, by '
-            f'amounts alone {most if most < total else "all"}'
+            f'their amounts alone {total}'
         )
+    if decision.is_with_others:
+        return f'Undetermined: {least} of {servers} have a place, no moves of others were found'
     return (
         f'Undetermined: {least} of {servers} have a place, at most {most}. Give the search more '
         'time (--solver-timeout)'
@@ -122,6 +134,7 @@ def summary(decision: Decision) -> str:
 def remarks(cloud: Cloud, decision: Decision) -> Iterator[str]:
     """Return what stands in the way of a plan, in sentences."""
     yield from unsettled(decision.unsettled)
+    yield from _unlike(cloud, decision.moves)
     if decision.moves or decision.strict.packing.is_complete:
         return
     is_proved = decision.verdict is Verdict.NO and decision.lax is not None
@@ -130,6 +143,22 @@ def remarks(cloud: Cloud, decision: Decision) -> Iterator[str]:
     if decision.verdict is Verdict.DEPENDS:
         names = [server.uuid for server, _ in decision.strict.left()]
         yield (f'Not certain: {listed(names, 20)}. Say what servers ask for with --requests nova')
+
+
+def _unlike(cloud: Cloud, moves: Iterable[Move]) -> Iterator[str]:
+    """Return the traits and aggregates of new hosts that flavors may forbid."""
+    providers = cloud.snapshot.providers
+    new, servers = set[str](), 0
+    for move in moves:
+        before, after = providers[move.source], providers[move.target]
+        found = (after.traits | after.aggregates) - before.traits - before.aggregates
+        if found and move.server not in cloud.knowledge.requests:
+            new, servers = new | found, servers + 1
+    if new:
+        yield (
+            f'{counted(servers, "server")} will have traits or aggregates that their old host does '
+            f'not have: {listed(sorted(new), _NAMED)}. Use --requests if a flavor forbids one'
+        )
 
 
 def unsettled(found: Sequence[Unsettled]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from tests.functional.conftest import Placement
 
 @pytest.mark.parametrize(
     ('page', 'commands'),
-    [('declare', 10), ('healing', 8), ('review', 6), ('what-if', 5), ('check', 5)],
+    [('declare', 10), ('drain', 10), ('healing', 8), ('review', 6), ('what-if', 5), ('check', 5)],
 )
 def test_a_page(
     page: str,

@@ -47,10 +47,11 @@ def decide_with_others(
             left.append(server)
     if not left and (planned := scheduled(cloud, iter(moves), pace)) is not None:
         verdict = Verdict.DEPENDS if decision.unsettled else Verdict.YES
-        return replace(decision, verdict=verdict, moves=planned)
-    if decision.verdict is Verdict.NO and not is_never(cloud, emptied, effort):
-        return replace(decision, verdict=Verdict.UNDETERMINED)
-    return decision
+        return replace(decision, verdict=verdict, moves=planned, is_with_others=True)
+    verdict = decision.verdict
+    if verdict is Verdict.NO and not is_never(cloud, emptied, effort):
+        verdict = Verdict.UNDETERMINED
+    return replace(decision, verdict=verdict, is_with_others=True)
 
 
 def _made(fleet: Fleet, server: Server, moved: Collection[str]) -> list[Move]:

@@ -88,6 +88,7 @@ class Decision:
     :param strict: the places of the servers if each asks for all that its old host has
     :param lax: the same if each asks for amounts alone; ``None``: that makes no difference
     :param unsettled: what no plan can move
+    :param is_with_others: whether servers of other hosts may move, too
     """
 
     verdict: Verdict
@@ -95,6 +96,7 @@ class Decision:
     strict: Packed
     lax: Packed | None
     unsettled: Sequence[Unsettled]
+    is_with_others: bool = False
 
     @property
     def total(self) -> int:
