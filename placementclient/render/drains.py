@@ -91,8 +91,8 @@ def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
         worst = losing.losses[0]
         names = ' and '.join(_name(snapshot, uuid) for uuid in worst.hosts)
         yield (
-            f'{checked}: after {len(losing.losses)} of them not every server certainly has a place. '
-            f'The worst: {names}, with a place for {_range(worst.least, worst.most)} of '
+            f'{checked}: after {len(losing.losses)} of them not every server certainly has a '
+            f'place. The worst: {names}, with a place for {_range(worst.least, worst.most)} of '
             f'{counted(worst.servers, "server")}'
         )
     if losing.checked < losing.possible:

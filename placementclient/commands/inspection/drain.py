@@ -277,7 +277,7 @@ class PlanDrain(base.Lister):
         hosts: Sequence[str],
         verdict: Verdict,
         moves: Sequence[Any],
-        said: Iterable[str],
+        said: Sequence[str],
         parsed_args: argparse.Namespace,
         facts: Mapping[str, Any],
     ) -> Output:
@@ -289,6 +289,7 @@ class PlanDrain(base.Lister):
         self.exit_status = _ENDS[verdict]
         stopped = cloud.knowledge.stopped
         if parsed_args.output:
+            facts = {'said': said, **facts}
             document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
             files.write_text(parsed_args.output, json_text(document))
         self._tell(said)

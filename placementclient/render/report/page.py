@@ -159,6 +159,7 @@ def _values(report: Report) -> Mapping[str, Any]:
         'unknown': findings.unknown(cloud),
         'remarks': list(findings.remarks(report.audit)),
         'plan': plan,
+        'drain': report.drain,
         'planned': plans.summary(plan) if plan else {},
         'changed': contents.changed(plan) if plan else [],
         'warnings': list(plans.warnings(plan)) if plan else [],
