@@ -86,10 +86,12 @@ def server_groups(client: Client) -> list[Any]:
     for _ in range(MOST_PAGES):
         path = f'/os-server-groups?all_projects=True&offset={len(records)}'
         found = _pages(client, path, 'server_groups', _GROUP_RULES)
-        records += found
         if not found:
             return records
-    raise NoCompute(f'The list of server_groups does not end: {MOST_PAGES} pages')
+        if found == records[-len(found) :]:
+            break
+        records += found
+    raise NoCompute('The list of server_groups does not end')
 
 
 def compute_services(client: Client) -> list[Any]:

@@ -206,9 +206,10 @@ class Cloud:
         counts = Counter(map(id, found))
         out = set(emptied)
         targets = [uuid for uuid in self.hosts if uuid not in out]
-        pools = self._pools(None if is_loose else targets, found if is_lax else ())
+        lost = list(gone)
+        pools = self._pools(targets, found if is_lax else (), lost)
         relevant = kinds.values() if is_lax else None
-        builder = _Builder(self, pools, relevant, gone, is_loose=is_loose)
+        builder = _Builder(self, pools, relevant, lost, is_loose=is_loose)
         hosts = [builder.host(uuid) for uuid in targets]
         hosts += [builder.host(uuid, is_new=True) for uuid in spare]
         return Problem(
@@ -218,12 +219,14 @@ class Cloud:
             dict(self.knowledge.limits),
         )
 
-    def _pools(self, targets: Iterable[str] | None, leaving: Iterable[Request]) -> dict[Pool, int]:
+    def _pools(
+        self, targets: Iterable[str], leaving: Iterable[Request], gone: Iterable[Server]
+    ) -> dict[Pool, int]:
         """Return what sharing providers have free.
 
-        :param targets: the UUIDs of the roots of the hosts that servers may go to; ``None``: these
-            and all others
+        :param targets: the UUIDs of the roots of the hosts that servers may go to
         :param leaving: servers that may go to other storage, so that there may be more
+        :param gone: servers whose room is taken for free
         """
         pools = {
             (state.uuid, name): state.free(name)
@@ -231,17 +234,21 @@ class Cloud:
             if is_sharing(state)
             for name in state.inventories
         }
+        for server in gone:
+            for uuid, resources in server.allocations.items():
+                for name, amount in resources.items():
+                    if (uuid, name) in pools:
+                        pools[uuid, name] += amount
         left = [each for request in leaving for each in request.shared]
-        if not left:
+        if not left or gone:
             return pools
         serving: dict[str, set[str]] = {}
-        for root in targets or ():
+        for root in targets:
             for state in (*self.tree(root), *self.topology.reached(root)):
                 for name in state.inventories:
                     serving.setdefault(name, set()).add(state.uuid)
         for uuid, name, amount in left:
-            is_elsewhere = targets is None or serving.get(name, set()) - {uuid}
-            if (uuid, name) in pools and is_elsewhere:
+            if (uuid, name) in pools and serving.get(name, set()) - {uuid}:
                 pools[uuid, name] += amount
         return pools
 
