@@ -116,18 +116,21 @@ def summary(decision: Decision) -> str:
     if decision.verdict is Verdict.NO:
         if decision.is_with_others:
             return 'Impossible, even if servers of other hosts move (proved)'
-        return f'Impossible: {_range(least, most)} of {servers} can move (proved)'
+        many = f'{least}' if least == most else f'at most {most}'
+        certain = '' if least == most else f', {least} for certain'
+        return f'Impossible: {many} of {servers} can move{certain} (proved)'
     if decision.verdict is Verdict.DEPENDS:
-        total = 'all' if most >= decision.total else f'at most {most}'
         return (
-            f'It depends on what servers ask for: {least} of {servers} certainly have a place, by '
-            f'their amounts alone {total}'
+            f'It depends on what servers ask for: {least} of {servers} can move for certain, '
+            f'{"all" if most >= decision.total else most} by their amounts'
         )
     if decision.is_with_others:
-        return f'Undetermined: {least} of {servers} have a place, no moves of others were found'
+        return (
+            f'Undetermined: {least} of {servers} can move, no moves of others that help were found'
+        )
     return (
-        f'Undetermined: {least} of {servers} have a place, at most {most}. Give the search more '
-        'time (--solver-timeout)'
+        f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
+        '(--solver-timeout)'
     )
 
 
@@ -183,6 +186,8 @@ def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:
         yield _blocked(snapshot, blocked)
     if len(rolling.blocked) > _NAMED:
         yield f'… and {len(rolling.blocked) - _NAMED} more batches'
+    if rolling.verdict is Verdict.UNDETERMINED:
+        yield 'Say what servers ask for with --requests nova, or make smaller batches (--batch)'
 
 
 def _blocked(snapshot: Snapshot, blocked: Blocked) -> str:

@@ -234,11 +234,9 @@ class Cloud:
             if is_sharing(state)
             for name in state.inventories
         }
-        for server in gone:
-            for uuid, resources in server.allocations.items():
-                for name, amount in resources.items():
-                    if (uuid, name) in pools:
-                        pools[uuid, name] += amount
+        for pool, amount in _held(gone).items():
+            if pool in pools:
+                pools[pool] += amount
         left = [each for request in leaving for each in request.shared]
         if not left or gone:
             return pools
@@ -281,11 +279,7 @@ class _Builder:
         is_loose: bool,
     ) -> None:
         self._cloud, self._pools, self._is_loose = cloud, pools, is_loose
-        self._gone: Counter[tuple[str, str]] = Counter()
-        for server in gone:
-            for uuid, resources in server.allocations.items():
-                for name, amount in resources.items():
-                    self._gone[uuid, name] += amount
+        self._gone = _held(gone)
         self._shapes: dict[tuple[Bin, ...], Shape] = {}
         #: The traits and aggregates that some request names; ``None``: all count.
         self._named = None if relevant is None else frozenset(_named(relevant))
@@ -352,6 +346,16 @@ class _Builder:
             state.uuid if is_sharing(state) else None,
             state.uuid in numbers,
         )
+
+
+def _held(servers: Iterable[Server]) -> Counter[tuple[str, str]]:
+    """Return what servers hold together, by the UUID of the provider and the class."""
+    held: Counter[tuple[str, str]] = Counter()
+    for server in servers:
+        for uuid, resources in server.allocations.items():
+            for name, amount in resources.items():
+                held[uuid, name] += amount
+    return held
 
 
 def _named(found: Iterable[Request]) -> Iterator[str]:
