@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
-from placementclient.insight.drain.cloud import Cloud
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.plan import decide
 from placementclient.insight.drain.rolling import batches, roll
 from placementclient.model.consumers import Consumer
@@ -82,7 +82,7 @@ def main() -> None:
     rng = random.Random(arguments.seed)
     snapshot = cloud(rng, arguments.hosts, *arguments.used)
     before = time.monotonic()
-    scene = Cloud(snapshot)
+    scene = DrainCloud(snapshot)
     if arguments.rolling:
         rolling = roll(scene, batches(scene, scene.hosts, arguments.batch))
         found = {

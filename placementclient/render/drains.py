@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from placementclient.client.wording import counted, listed
-from placementclient.insight.drain.cloud import Cloud, Unsettled, zone
+from placementclient.insight.drain.cloud import DrainCloud, Unsettled, zone
 from placementclient.insight.drain.enough import Remedy
 from placementclient.insight.drain.losing import Losing
-from placementclient.insight.drain.moves import Move
-from placementclient.insight.drain.plan import Decision, Packed, Verdict
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.rolling import Blocked, Rolling
 from placementclient.model.consumers import Allocations
@@ -47,7 +47,7 @@ def _together(allocations: Allocations) -> dict[str, int]:
     return dict(sums)
 
 
-def rows(snapshot: Snapshot, moves: Iterable[Move], stopped: Collection[str] = ()) -> Output:
+def rows(snapshot: Snapshot, moves: Iterable[ServerMove], stopped: Collection[str] = ()) -> Output:
     """Return a row for each move.
 
     :param stopped: the UUIDs of servers that do not run, so that they move cold
@@ -102,7 +102,7 @@ def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
         )
 
 
-def summary(decision: Decision) -> str:
+def summary(decision: DrainDecision) -> str:
     """Return the answer in a sentence."""
     least, most = decision.bounds
     servers = counted(decision.total, 'server')
@@ -113,13 +113,13 @@ def summary(decision: Decision) -> str:
             f', {counted(others, "server")} of other hosts out of the way' if others > 0 else ''
         )
         return f'{servers} to move{beside}: all have a place, in {counted(waves, "wave")}'
-    if decision.verdict is Verdict.NO:
+    if decision.verdict is DrainVerdict.NO:
         if decision.is_with_others:
             return 'Impossible, even if servers of other hosts move (proved)'
         many = f'{least}' if least == most else f'at most {most}'
         certain = '' if least == most else f', {least} for certain'
         return f'Impossible: {many} of {servers} can move{certain} (proved)'
-    if decision.verdict is Verdict.DEPENDS:
+    if decision.verdict is DrainVerdict.DEPENDS:
         return (
             f'It depends on what servers ask for: {least} of {servers} can move for certain, '
             f'{"all" if most >= decision.total else most} by their amounts'
@@ -134,21 +134,21 @@ def summary(decision: Decision) -> str:
     )
 
 
-def remarks(cloud: Cloud, decision: Decision) -> Iterator[str]:
+def remarks(cloud: DrainCloud, decision: DrainDecision) -> Iterator[str]:
     """Return what stands in the way of a plan, in sentences."""
     yield from unsettled(decision.unsettled)
     yield from _unlike(cloud, decision.moves)
     if decision.moves or decision.strict.packing.is_complete:
         return
-    is_proved = decision.verdict is Verdict.NO and decision.lax is not None
+    is_proved = decision.verdict is DrainVerdict.NO and decision.lax is not None
     chosen = decision.lax if is_proved and decision.lax else decision.strict
     yield from _left(cloud, chosen)
-    if decision.verdict is Verdict.DEPENDS:
+    if decision.verdict is DrainVerdict.DEPENDS:
         names = [server.uuid for server, _ in decision.strict.left()]
         yield (f'Not certain: {listed(names, 20)}. Say what servers ask for with --requests nova')
 
 
-def _unlike(cloud: Cloud, moves: Iterable[Move]) -> Iterator[str]:
+def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Return the traits and aggregates of new hosts that flavors may forbid."""
     providers = cloud.snapshot.providers
     new, servers = set[str](), 0
@@ -186,7 +186,7 @@ def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:
         yield _blocked(snapshot, blocked)
     if len(rolling.blocked) > _NAMED:
         yield f'… and {len(rolling.blocked) - _NAMED} more batches'
-    if rolling.verdict is Verdict.UNDETERMINED:
+    if rolling.verdict is DrainVerdict.UNDETERMINED:
         yield 'Say what servers ask for with --requests nova, or make smaller batches (--batch)'
 
 
@@ -208,7 +208,7 @@ def enough(found: Sequence[Remedy]) -> Iterator[str]:
         yield f'Would be enough: {remedy.sentence}'
 
 
-def _left(cloud: Cloud, packed: Packed) -> Iterator[str]:
+def _left(cloud: DrainCloud, packed: Packed) -> Iterator[str]:
     """Return the kinds of servers that have no place, in words."""
     left, wanted = Counter[str](), Counter[str]()
     words = {id(request): _words(cloud, request) for request in packed.packing.problem.kinds}
@@ -221,7 +221,7 @@ def _left(cloud: Cloud, packed: Packed) -> Iterator[str]:
         yield f'{counted(wanted[said], "server")} of {said}: room for {room}'
 
 
-def _words(cloud: Cloud, request: Request) -> str:
+def _words(cloud: DrainCloud, request: Request) -> str:
     """Return what a server asks for, without what every host has."""
     said = amounts(request.totals)
     rare = sorted(
@@ -242,7 +242,9 @@ def _words(cloud: Cloud, request: Request) -> str:
     return said
 
 
-def free(cloud: Cloud, moves: Iterable[Move], emptied: Collection[str]) -> list[dict[str, Any]]:
+def free(
+    cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
+) -> list[dict[str, Any]]:
     """Return what the other hosts have free after a plan, by availability zone and class."""
     changes = Counter[tuple[str, str]]()
     for move in moves:
@@ -282,9 +284,9 @@ def headroom(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def document(
-    cloud: Cloud,
-    verdict: Verdict,
-    moves: Sequence[Move],
+    cloud: DrainCloud,
+    verdict: DrainVerdict,
+    moves: Sequence[ServerMove],
     emptied: Sequence[str],
     *,
     facts: Mapping[str, Any],

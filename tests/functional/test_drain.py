@@ -14,10 +14,10 @@ from placementclient.api import allocation, allocation_candidate
 from placementclient.client import http, microversion
 from placementclient.client.http import Client
 from placementclient.direct import Direct
-from placementclient.insight.drain.cloud import Cloud, Knowledge
-from placementclient.insight.drain.moves import Move
+from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.others import decide_with_others
-from placementclient.insight.drain.plan import Pace, Verdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, Pace, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, roll
 from placementclient.model.consumers import Consumer
@@ -77,7 +77,7 @@ class Nova:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def migrate(self, moves: Sequence[Move]) -> None:
+    def migrate(self, moves: Sequence[ServerMove]) -> None:
         """Carry out a plan, wave by wave; the moves of a wave are all begun before one ends."""
         for wave in sorted({move.wave for move in moves}):
             together = [move for move in moves if move.wave == wave]
@@ -85,7 +85,7 @@ class Nova:
             for move in together:
                 allocation.delete(self._client, migrations[move.server])
 
-    def _begin(self, move: Move) -> str:
+    def _begin(self, move: ServerMove) -> str:
         """Hand the allocations of the server to the migration, and claim the new ones."""
         client, migration = self._client, str(uuid.uuid4())
         server = allocation.show(client, move.server).value
@@ -116,13 +116,13 @@ def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
 
 
 def test_every_plan_is_granted(client: Client) -> None:
-    cases: list[tuple[Snapshot, list[str], list[Move]]] = []
+    cases: list[tuple[Snapshot, list[str], list[ServerMove]]] = []
     for seed in range(300):
         small, names = oracle.case(seed)
         snapshot = real(small, f'case{seed}')
         hosts = [snapshot.named(f'case{seed}-{name}').uuid for name in names]
-        decision = decide(Cloud(snapshot), hosts, Pace(1 + seed % 2, 1 + seed % 5))
-        if decision.verdict is Verdict.YES and decision.moves:
+        decision = decide(DrainCloud(snapshot), hosts, Pace(1 + seed % 2, 1 + seed % 5))
+        if decision.verdict is DrainVerdict.YES and decision.moves:
             cases.append((snapshot, hosts, list(decision.moves)))
     assert len(cases) >= 100
     union = Snapshot(
@@ -169,8 +169,10 @@ def servers() -> list[Consumer]:
 def test_rolling_through_nested_hosts_with_shared_storage(client: Client) -> None:
     snapshot = real(cloud(nested(), servers()), 'nested')
     Database(client).fill(snapshot)
-    rolling = roll(Cloud(snapshot), batches(Cloud(snapshot), Cloud(snapshot).hosts, 1))
-    assert rolling.verdict is Verdict.YES
+    rolling = roll(
+        DrainCloud(snapshot), batches(DrainCloud(snapshot), DrainCloud(snapshot).hosts, 1)
+    )
+    assert rolling.verdict is DrainVerdict.YES
     assert len(rolling.order) == 4
     Nova(client).migrate(rolling.moves)
 
@@ -191,9 +193,9 @@ def test_rolling_through_random_clouds(client: Client, seed: int) -> None:
                 consumers.append(consumer(f'{name}-{each}', **held))
     snapshot = real(cloud(states, consumers), 'random')
     Database(client).fill(snapshot)
-    scene = Cloud(snapshot)
+    scene = DrainCloud(snapshot)
     rolling = roll(scene, batches(scene, scene.hosts, rng.randint(1, 2)))
-    assert rolling.verdict is Verdict.YES
+    assert rolling.verdict is DrainVerdict.YES
     Nova(client).migrate(rolling.moves)
 
 
@@ -210,9 +212,9 @@ def test_others_that_make_room(client: Client) -> None:
     snapshot = real(cloud(states, consumers), 'others')
     Database(client).fill(snapshot)
     hosts = [snapshot.named('others-old').uuid]
-    assert decide(Cloud(snapshot), hosts).verdict is Verdict.NO
-    decision = decide_with_others(Cloud(snapshot), hosts)
-    assert decision.verdict is Verdict.YES
+    assert decide(DrainCloud(snapshot), hosts).verdict is DrainVerdict.NO
+    decision = decide_with_others(DrainCloud(snapshot), hosts)
+    assert decision.verdict is DrainVerdict.YES
     assert [move.wave for move in decision.moves] == [1, 2]
     Nova(client).migrate(decision.moves)
     emptied(client, snapshot, hosts)
@@ -252,7 +254,7 @@ def test_what_is_asked_for_is_what_candidates_are_granted(client: Client, seed: 
     )
     found, _ = allocation_candidate.list(client, request)
     granted = {_frozen(each.allocations) for each in found}
-    scene = Cloud(snapshot, Knowledge())
+    scene = DrainCloud(snapshot, Knowledge())
     asked = known(snapshot, request, {})
     problem = scene.problem([asked], ())
     ways = set()

@@ -14,8 +14,8 @@ from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
-    from placementclient.insight.drain.cloud import Cloud, Knowledge
-    from placementclient.insight.drain.plan import Pace, Verdict
+    from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+    from placementclient.insight.drain.plan import DrainVerdict, Pace
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.columns import Output
 
@@ -151,11 +151,11 @@ class PlanDrain(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
-        from placementclient.insight.drain.cloud import Cloud
+        from placementclient.insight.drain.cloud import DrainCloud
 
         self._check_combination(parsed_args)
         snapshot = taken(self, parsed_args)
-        cloud = Cloud(snapshot, self._knowledge(snapshot, parsed_args), parsed_args.keep_free)
+        cloud = DrainCloud(snapshot, self._knowledge(snapshot, parsed_args), parsed_args.keep_free)
         hosts = _selected(cloud, parsed_args)
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
@@ -202,7 +202,9 @@ class PlanDrain(base.Lister):
 
         return Pace(parsed_args.per_host, parsed_args.parallel)
 
-    def _drain(self, cloud: Cloud, hosts: Sequence[str], parsed_args: argparse.Namespace) -> Output:
+    def _drain(
+        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
+    ) -> Output:
         from placementclient.insight.drain import enough, others, plan
         from placementclient.render import drains
 
@@ -217,7 +219,7 @@ class PlanDrain(base.Lister):
         said = [drains.summary(decision), *drains.remarks(cloud, decision)]
         left = [server for server, _ in decision.strict.left()]
         remedies = []
-        if decision.verdict is plan.Verdict.NO:
+        if decision.verdict is plan.DrainVerdict.NO:
             remedies = enough.remedies(cloud, decision.strict.servers, hosts, left)
         said += drains.enough(remedies)
         if decision.moves:
@@ -233,7 +235,9 @@ class PlanDrain(base.Lister):
             },
         )  # fmt: skip
 
-    def _roll(self, cloud: Cloud, hosts: Sequence[str], parsed_args: argparse.Namespace) -> Output:
+    def _roll(
+        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
+    ) -> Output:
         from placementclient.insight.drain import rolling
         from placementclient.render import drains
 
@@ -259,7 +263,9 @@ class PlanDrain(base.Lister):
         moves = () if found.blocked else found.moves
         return self._told(cloud, hosts, found.verdict, moves, said, parsed_args, facts)
 
-    def _lose(self, cloud: Cloud, hosts: Sequence[str], parsed_args: argparse.Namespace) -> Output:
+    def _lose(
+        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
+    ) -> Output:
         from placementclient.insight.drain import losing
         from placementclient.render import drains
 
@@ -273,9 +279,9 @@ class PlanDrain(base.Lister):
 
     def _told(
         self,
-        cloud: Cloud,
+        cloud: DrainCloud,
         hosts: Sequence[str],
-        verdict: Verdict,
+        verdict: DrainVerdict,
         moves: Sequence[Any],
         said: Sequence[str],
         parsed_args: argparse.Namespace,
@@ -312,7 +318,7 @@ def _is_given(parsed_args: argparse.Namespace) -> bool:
     return bool(parsed_args.host or parsed_args.match or parsed_args.member_of)
 
 
-def _selected(cloud: Cloud, parsed_args: argparse.Namespace) -> list[str]:
+def _selected(cloud: DrainCloud, parsed_args: argparse.Namespace) -> list[str]:
     """Return the UUIDs of the roots of the hosts that the arguments select.
 
     :raises errors.NoSuchProvider: if there is none

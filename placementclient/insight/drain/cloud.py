@@ -10,16 +10,16 @@ from math import ceil
 from typing import NamedTuple
 
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.packing import Host, Problem
+from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import ANY, Bin, Pool, Shape, Units
+from placementclient.insight.drain.shapes import ANY, HostProvider, Pool, Shape, Units
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.nova import COMPUTE_NODE, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
-class Server(NamedTuple):
+class MovingServer(NamedTuple):
     """A server that is to move.
 
     :param host: the UUID of the root of its host
@@ -69,7 +69,7 @@ def zone(name: str) -> str:
     return f'zone {name}'
 
 
-class Cloud:
+class DrainCloud:
     """The hosts of a snapshot: the trees that run nova-compute; all trees where none does.
 
     :param keep_free: what part of each class is to be left free on each host, in percent
@@ -96,9 +96,9 @@ class Cloud:
         ]
         return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
 
-    def on(self, snapshot: Snapshot) -> Cloud:
+    def on(self, snapshot: Snapshot) -> DrainCloud:
         """Return the same with another snapshot."""
-        return Cloud(snapshot, self.knowledge, self._keep_free)
+        return DrainCloud(snapshot, self.knowledge, self._keep_free)
 
     def _is_host(self, root: ProviderState) -> bool:
         return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
@@ -116,18 +116,18 @@ class Cloud:
                     seen.add(consumer.uuid)
                     yield consumer
 
-    def servers(self, hosts: Iterable[str]) -> tuple[list[Server], list[Unsettled]]:
+    def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Unsettled]]:
         """Return the servers on some hosts, and what is on them that is no server there.
 
         :param hosts: the UUIDs of their roots
         """
-        servers, unsettled = dict[str, Server](), dict[tuple[str, str], Unsettled]()
+        servers, unsettled = dict[str, MovingServer](), dict[tuple[str, str], Unsettled]()
         for uuid in hosts:
             name = self.snapshot.providers[uuid].name
             for consumer in self.consumers(uuid):
                 reason = self._reason(consumer, uuid)
                 if reason is None:
-                    servers[consumer.uuid] = Server(consumer.uuid, uuid, consumer.allocations)
+                    servers[consumer.uuid] = MovingServer(consumer.uuid, uuid, consumer.allocations)
                 else:
                     key = consumer.uuid, uuid
                     unsettled[key] = Unsettled(consumer.uuid, name, reason)
@@ -159,7 +159,7 @@ class Cloud:
             return 'is no server that Nova knows: a migration, or a leaked allocation'
         return None
 
-    def strict(self, server: Server) -> Request:
+    def strict(self, server: MovingServer) -> Request:
         """Return the request that is certainly enough for a server; equal ones are one object."""
         if (known := self.knowledge.requests.get(server.uuid)) is not None:
             return self._strict.setdefault(known, known)
@@ -173,7 +173,7 @@ class Cloud:
             self._strict[key] = self._strict.setdefault(request, request)
         return self._strict[key]
 
-    def lax(self, server: Server) -> Request:
+    def lax(self, server: MovingServer) -> Request:
         """Return the request that a server makes at least; equal ones are one object."""
         known = self.knowledge.least.get(server.uuid) or self.knowledge.requests.get(server.uuid)
         if known is not None:
@@ -188,9 +188,9 @@ class Cloud:
         *,
         is_lax: bool = False,
         spare: Sequence[str] = (),
-        gone: Iterable[Server] = (),
+        gone: Iterable[MovingServer] = (),
         is_loose: bool = False,
-    ) -> Problem:
+    ) -> PackingProblem:
         """Return the hosts that servers may go to, and how many servers there are of each kind.
 
         :param servers: the request of each
@@ -209,10 +209,10 @@ class Cloud:
         lost = list(gone)
         pools = self._pools(targets, found if is_lax else (), lost)
         relevant = kinds.values() if is_lax else None
-        builder = _Builder(self, pools, relevant, lost, is_loose=is_loose)
+        builder = _HostBuilder(self, pools, relevant, lost, is_loose=is_loose)
         hosts = [builder.host(uuid) for uuid in targets]
         hosts += [builder.host(uuid, is_new=True) for uuid in spare]
-        return Problem(
+        return PackingProblem(
             ((request, counts[key]) for key, request in kinds.items()),
             hosts,
             pools,
@@ -220,7 +220,7 @@ class Cloud:
         )
 
     def _pools(
-        self, targets: Iterable[str], leaving: Iterable[Request], gone: Iterable[Server]
+        self, targets: Iterable[str], leaving: Iterable[Request], gone: Iterable[MovingServer]
     ) -> dict[Pool, int]:
         """Return what sharing providers have free.
 
@@ -266,25 +266,25 @@ class Cloud:
         ]
 
 
-class _Builder:
+class _HostBuilder:
     """Makes hosts, those that are alike with one shape."""
 
     def __init__(
         self,
-        cloud: Cloud,
+        cloud: DrainCloud,
         pools: Mapping[Pool, int],
         relevant: Iterable[Request] | None,
-        gone: Iterable[Server],
+        gone: Iterable[MovingServer],
         *,
         is_loose: bool,
     ) -> None:
         self._cloud, self._pools, self._is_loose = cloud, pools, is_loose
         self._gone = _held(gone)
-        self._shapes: dict[tuple[Bin, ...], Shape] = {}
+        self._shapes: dict[tuple[HostProvider, ...], Shape] = {}
         #: The traits and aggregates that some request names; ``None``: all count.
         self._named = None if relevant is None else frozenset(_named(relevant))
 
-    def host(self, root_uuid: str, *, is_new: bool = False) -> Host:
+    def host(self, root_uuid: str, *, is_new: bool = False) -> TargetHost:
         """Return a host with what it has free.
 
         :param is_new: return another one, which is like it and empty
@@ -318,7 +318,7 @@ class _Builder:
         if cloud.knowledge.groups and not is_new:
             for consumer in cloud.consumers(root_uuid):
                 members.update(cloud.knowledge.groups.get(consumer.uuid, ()))
-        return Host(
+        return TargetHost(
             root_uuid,
             states[0].name,
             shape,
@@ -327,7 +327,9 @@ class _Builder:
             members,
         )
 
-    def _bin(self, state: ProviderState, numbers: Mapping[str, int], root_uuid: str) -> Bin:
+    def _bin(
+        self, state: ProviderState, numbers: Mapping[str, int], root_uuid: str
+    ) -> HostProvider:
         parent = numbers.get(state.provider.parent_provider_uuid or '')
         traits, aggregates = state.traits, state.aggregates
         name = self._cloud.knowledge.zones.get(state.name)
@@ -335,7 +337,7 @@ class _Builder:
             aggregates |= {zone(name)}
         if self._named is not None:
             traits, aggregates = traits & self._named, aggregates & self._named
-        return Bin(
+        return HostProvider(
             parent,
             traits,
             aggregates,
@@ -348,7 +350,7 @@ class _Builder:
         )
 
 
-def _held(servers: Iterable[Server]) -> Counter[tuple[str, str]]:
+def _held(servers: Iterable[MovingServer]) -> Counter[tuple[str, str]]:
     """Return what servers hold together, by the UUID of the provider and the class."""
     held: Counter[tuple[str, str]] = Counter()
     for server in servers:

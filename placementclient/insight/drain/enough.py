@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from placementclient.insight.drain.cloud import Cloud, Server
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import pack
-from placementclient.insight.drain.packing import Problem, fill
+from placementclient.insight.drain.packing import PackingProblem, fill
 from placementclient.insight.drain.requests import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -54,7 +54,10 @@ class Remedy:
 
 
 def remedies(
-    cloud: Cloud, servers: Sequence[Server], emptied: Collection[str], left: Sequence[Server]
+    cloud: DrainCloud,
+    servers: Sequence[MovingServer],
+    emptied: Collection[str],
+    left: Sequence[MovingServer],
 ) -> list[Remedy]:
     """Return changes that would be enough, the plainest first.
 
@@ -62,26 +65,26 @@ def remedies(
     :param emptied: the UUIDs of the roots of the hosts that are to be emptied
     :param left: the servers that have no place
     """
-    search = _Search(cloud, servers, emptied, left)
+    search = _RemedySearch(cloud, servers, emptied, left)
     return [*search.hosts(), *search.enabled(), *search.ratios(), *search.fewer()]
 
 
-class _Search:
+class _RemedySearch:
     """Tries changes."""
 
     def __init__(
         self,
-        cloud: Cloud,
-        servers: Sequence[Server],
+        cloud: DrainCloud,
+        servers: Sequence[MovingServer],
         emptied: Collection[str],
-        left: Sequence[Server],
+        left: Sequence[MovingServer],
     ) -> None:
         self._cloud, self._servers = cloud, servers
         self._emptied, self._left = set(emptied), left
 
     def hosts(self) -> Iterator[Remedy]:
         """Return how many empty hosts, like those that servers are left on, are enough."""
-        alike: dict[object, list[Server]] = {}
+        alike: dict[object, list[MovingServer]] = {}
         for server in self._left:
             asked = self._cloud.strict(server)
             key = asked.root_required, asked.root_member_of
@@ -98,7 +101,7 @@ class _Search:
             found.append((self._name(root), number))
         yield Remedy('hosts', tuple(found))
 
-    def _holds(self, servers: Sequence[Server], root: str, number: int) -> bool:
+    def _holds(self, servers: Sequence[MovingServer], root: str, number: int) -> bool:
         """Return whether so many empty hosts have room for some servers without any other host."""
         asked = map(self._cloud.strict, servers)
         return _fits(self._cloud.problem(asked, self._cloud.hosts, spare=[root] * number))
@@ -166,7 +169,7 @@ def _changed(snapshot: Snapshot, states: dict[str, ProviderState]) -> Snapshot:
     return Snapshot(providers, snapshot.consumers.values(), snapshot.origin)
 
 
-def _fits(problem: Problem) -> bool:
+def _fits(problem: PackingProblem) -> bool:
     """Return whether every server has a place; not if that takes too long to find out."""
     if len(problem.hosts) <= MOST_SEARCHED:
         return pack(problem, EFFORT).is_complete

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from placementclient.insight.drain import groups
 from placementclient.insight.drain.groups import Group, Item
-from placementclient.insight.drain.packing import Filler, Placed, Problem, fill
+from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, fill
 from placementclient.insight.drain.shapes import Pool, Way
 from placementclient.optimize import cpsat
 
@@ -32,7 +32,7 @@ class Packing:
     :param bound: no more servers can be placed
     """
 
-    problem: Problem
+    problem: PackingProblem
     placed: Sequence[Sequence[Placed]]
     bound: int
 
@@ -58,7 +58,7 @@ class Packing:
                 yield kind, number
 
 
-def pack(problem: Problem, effort: float = EFFORT) -> Packing:
+def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     """Place as many servers as possible.
 
     :param problem: is left as it is
@@ -71,10 +71,10 @@ def pack(problem: Problem, effort: float = EFFORT) -> Packing:
         return first if problem.hosts else Packing(filled, first.placed, 0)
     alike = groups.groups(problem)
     first = Packing(filled, first.placed, bound(problem, alike))
-    return first if first.is_exact else _Search(problem, alike, effort).run(first)
+    return first if first.is_exact else _GroupSearch(problem, alike, effort).run(first)
 
 
-def bound(problem: Problem, alike: Sequence[Group]) -> int:
+def bound(problem: PackingProblem, alike: Sequence[Group]) -> int:
     """Return how many servers can be placed at most, class by class."""
     possible = {kind for group in alike for kind in group.ways}
     sizes = {kind: problem.kinds[kind].totals for kind in possible}
@@ -98,10 +98,10 @@ def bound(problem: Problem, alike: Sequence[Group]) -> int:
     return least
 
 
-class _Search:
+class _GroupSearch:
     """Packs groups until what is found can be dealt out to the hosts."""
 
-    def __init__(self, problem: Problem, alike: Sequence[Group], effort: float) -> None:
+    def __init__(self, problem: PackingProblem, alike: Sequence[Group], effort: float) -> None:
         self._problem, self._groups, self._left = problem, alike, effort
         #: The patterns of groups that the cuts are too loose for, by the number of the group.
         self._patterns: dict[int, list[dict[Item, int]]] = {}
@@ -116,7 +116,7 @@ class _Search:
         if size > LARGEST:
             return best
         while self._left > 0:
-            model = _Model(self._problem, self._groups, self._patterns)
+            model = _GroupModel(self._problem, self._groups, self._patterns)
             solved = cpsat.solve(model.model, self._left)
             self._left -= max(solved.effort, 0.01)
             if not solved.found:
@@ -137,7 +137,7 @@ class _Search:
                     self._patterns[number] = found
         return best
 
-    def _deal(self, shares: Sequence[_Share], least: int) -> tuple[Packing, set[int]]:
+    def _deal(self, shares: Sequence[_GroupShare], least: int) -> tuple[Packing, set[int]]:
         """Deal out what each group gets to its hosts.
 
         :return: the packing, and the groups for which that fails
@@ -160,7 +160,7 @@ class _Search:
         return Packing(problem, placed, least), failed
 
 
-class _Share(NamedTuple):
+class _GroupShare(NamedTuple):
     """What a group gets.
 
     :param items: how many servers
@@ -172,7 +172,7 @@ class _Share(NamedTuple):
     patterns: list[dict[Item, int]] | None
 
 
-class _Model:
+class _GroupModel:
     """The groups as large hosts.
 
     :param patterns: of the groups that are filled by patterns
@@ -180,7 +180,7 @@ class _Model:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: PackingProblem,
         alike: Sequence[Group],
         patterns: Mapping[int, list[dict[Item, int]]],
     ) -> None:
@@ -211,7 +211,7 @@ class _Model:
             self.model.add(sum(terms) <= max(0, problem.pools[pool]))
         self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
 
-    def found(self, solver: Any) -> list[_Share]:
+    def found(self, solver: Any) -> list[_GroupShare]:
         """Return what each group gets that gets something."""
         shares = []
         for number, counts in enumerate(self._counts):
@@ -221,7 +221,7 @@ class _Model:
                 pairs = zip(self._patterns[number], self._repeats[number], strict=True)
                 used = [each for each, count in pairs for _ in range(int(solver.value(count)))]
             if items:
-                shares.append(_Share(number, items, used))
+                shares.append(_GroupShare(number, items, used))
         return shares
 
     def _count(self, group: Group, kind: int, way: Way) -> Any:
@@ -264,7 +264,9 @@ class _Model:
             self.model.add(count <= sum(each[item] * n for each, n in pairs if item in each))
 
 
-def _place(problem: Problem, group: Group, share: _Share, placed: list[list[Placed]]) -> None:
+def _place(
+    problem: PackingProblem, group: Group, share: _GroupShare, placed: list[list[Placed]]
+) -> None:
     """Put servers on the hosts of a group as the patterns say; on its one host without them."""
     left = dict(share.items)
     patterns = [share.items] if share.patterns is None else share.patterns
@@ -279,7 +281,9 @@ def _place(problem: Problem, group: Group, share: _Share, placed: list[list[Plac
                 left[item] -= count
 
 
-def _spread(problem: Problem, group: Group, share: _Share, placed: list[list[Placed]]) -> bool:
+def _spread(
+    problem: PackingProblem, group: Group, share: _GroupShare, placed: list[list[Placed]]
+) -> bool:
     """Put servers on the hosts of a group by best fit.
 
     :return: whether each has a place
@@ -288,7 +292,7 @@ def _spread(problem: Problem, group: Group, share: _Share, placed: list[list[Pla
     for (kind, _), number in share.items.items():
         wanted[kind] = wanted.get(kind, 0) + number
     kinds = [(problem.kinds[kind], number) for kind, number in wanted.items()]
-    part = Problem(kinds, [problem.hosts[at] for at in group.hosts], {}, problem.limits)
+    part = PackingProblem(kinds, [problem.hosts[at] for at in group.hosts], {}, problem.limits)
     part.pools = problem.pools
     for kind, found in zip(wanted, fill(part), strict=True):
         placed[kind] += [Placed(group.hosts[each.host], each.way) for each in found]

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placementclient.insight.drain.cloud import Cloud, Server
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import Packing, pack
-from placementclient.insight.drain.moves import Move, held
-from placementclient.insight.drain.packing import Filler, Host, Placed, Problem
+from placementclient.insight.drain.moves import ServerMove, held
+from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, TargetHost
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations
@@ -23,9 +23,9 @@ class Trial:
     :param left: the servers that have no place
     """
 
-    moves: list[Move] = field(default_factory=list)
+    moves: list[ServerMove] = field(default_factory=list)
     taken: list[tuple[Request, Placed]] = field(default_factory=list)
-    left: list[Server] = field(default_factory=list)
+    left: list[MovingServer] = field(default_factory=list)
 
 
 class Fleet:
@@ -34,16 +34,16 @@ class Fleet:
     :param watched: the UUIDs of the roots of the hosts whose servers may move
     """
 
-    def __init__(self, cloud: Cloud, watched: Iterable[str]) -> None:
+    def __init__(self, cloud: DrainCloud, watched: Iterable[str]) -> None:
         self.cloud = cloud
         self.unsettled = cloud.servers(watched)[1]
         #: The servers on each host, by its UUID and theirs.
-        self.on: dict[str, dict[str, Server]] = {}
+        self.on: dict[str, dict[str, MovingServer]] = {}
         self._requests: dict[str, Request] = {}
         for server in cloud.servers(watched)[0]:
             self._requests[server.uuid] = cloud.strict(server)
             self.on.setdefault(server.host, {})[server.uuid] = server
-        self.problem: Problem = cloud.problem(self._requests.values(), ())
+        self.problem: PackingProblem = cloud.problem(self._requests.values(), ())
         self._number = {host.uuid: number for number, host in enumerate(self.problem.hosts)}
         self._filler = Filler(self.problem)
         self._sharing = {
@@ -51,7 +51,7 @@ class Fleet:
         }
         self._known: dict[Request, Request] = {}
 
-    def servers(self, hosts: Iterable[str]) -> list[Server]:
+    def servers(self, hosts: Iterable[str]) -> list[MovingServer]:
         """Return the servers that are on some hosts now."""
         return [server for uuid in hosts for server in self.on.get(uuid, {}).values()]
 
@@ -67,7 +67,7 @@ class Fleet:
             if uuid in self._number:
                 self._filler.give(self._number[uuid])
 
-    def attempt(self, servers: Sequence[Server]) -> Trial:
+    def attempt(self, servers: Sequence[MovingServer]) -> Trial:
         """Find places for servers on the hosts that are not taken out, by best-fit decreasing."""
         trial = Trial()
         kinds = sorted(self._kinds(servers), key=lambda each: -self._filler.size(each[0]))
@@ -84,7 +84,9 @@ class Fleet:
         for request, place in trial.taken:
             self._filler.free(request, [place])
 
-    def pack(self, servers: Sequence[Server], emptied: Collection[str], effort: float) -> Packing:
+    def pack(
+        self, servers: Sequence[MovingServer], emptied: Collection[str], effort: float
+    ) -> Packing:
         """Place servers as well as can be proved. No room is taken.
 
         :param emptied: the UUIDs of the roots of the hosts that receive nothing
@@ -93,9 +95,9 @@ class Fleet:
         now, out = self.problem, set(emptied)
         hosts = [host for host in now.hosts if host.uuid not in out]
         kinds = [(request, len(group)) for request, group in self._kinds(servers)]
-        return pack(Problem(kinds, hosts, now.pools, now.limits).copy(), effort)
+        return pack(PackingProblem(kinds, hosts, now.pools, now.limits).copy(), effort)
 
-    def moves_of(self, servers: Sequence[Server], packing: Packing) -> list[Move]:
+    def moves_of(self, servers: Sequence[MovingServer], packing: Packing) -> list[ServerMove]:
         """Return the moves of servers to the places that :meth:`pack` has found for them."""
         problem = packing.problem
         pairs = zip(problem.kinds, packing.placed, strict=True)
@@ -106,7 +108,7 @@ class Fleet:
             for server, place in zip(group, places[id(request)], strict=False)
         ]
 
-    def commit(self, moves: Iterable[Move], *, is_taken: bool) -> None:
+    def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
         """Move servers: free their old places.
 
         :param is_taken: whether the room of their new places is taken already
@@ -125,19 +127,19 @@ class Fleet:
                 self._requests[move.server] = self._known.setdefault(moved, moved)
             del self.on[move.source][move.server]
             there = self.on.setdefault(move.target, {})
-            there[move.server] = Server(move.server, move.target, move.after)
+            there[move.server] = MovingServer(move.server, move.target, move.after)
 
-    def revert(self, moves: Iterable[Move]) -> None:
+    def revert(self, moves: Iterable[ServerMove]) -> None:
         """Move servers back that were moved."""
         self.commit(
             (
-                Move(each.server, each.target, each.source, each.after, each.before)
+                ServerMove(each.server, each.target, each.source, each.after, each.before)
                 for each in moves
             ),
             is_taken=False,
         )
 
-    def place(self, server: Server, uuid: str) -> Move | None:
+    def place(self, server: MovingServer, uuid: str) -> ServerMove | None:
         """Take the room for a server on one host that is taken out, if there is room."""
         request, number = self._requests[server.uuid], self._number[uuid]
         host = self.problem.hosts[number]
@@ -147,7 +149,7 @@ class Fleet:
         self.problem.place(request, host, way)
         return self._move(server, request, self.problem.hosts, Placed(number, way))
 
-    def candidates(self, server: Server) -> list[str]:
+    def candidates(self, server: MovingServer) -> list[str]:
         """Return the UUIDs of the hosts that a server may go to, those with most room first."""
         shapes = self.problem.shapes(self._requests[server.uuid])
         numbers = [number for shape in shapes for number in self.problem.by_shape[shape]]
@@ -155,21 +157,23 @@ class Fleet:
         numbers.sort(key=lambda number: (-self._filler.room(number), number))
         return [self.problem.hosts[number].uuid for number in numbers]
 
-    def size(self, server: Server) -> float:
+    def size(self, server: MovingServer) -> float:
         """Return how large a server is: what part of a usual host it takes, of all classes."""
         return self._filler.size(self._requests[server.uuid])
 
-    def _kinds(self, servers: Iterable[Server]) -> list[tuple[Request, list[Server]]]:
-        groups: dict[int, tuple[Request, list[Server]]] = {}
+    def _kinds(self, servers: Iterable[MovingServer]) -> list[tuple[Request, list[MovingServer]]]:
+        groups: dict[int, tuple[Request, list[MovingServer]]] = {}
         for server in servers:
             request = self._requests[server.uuid]
             groups.setdefault(id(request), (request, []))[1].append(server)
         return list(groups.values())
 
-    def _move(self, server: Server, request: Request, hosts: Sequence[Host], place: Placed) -> Move:
+    def _move(
+        self, server: MovingServer, request: Request, hosts: Sequence[TargetHost], place: Placed
+    ) -> ServerMove:
         host = hosts[place.host]
         after = held(request, host, place.way)
-        return Move(server.uuid, server.host, host.uuid, server.allocations, after)
+        return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
 
     def _shared(self, allocations: Allocations) -> Counter[tuple[str, str]]:
         return Counter(

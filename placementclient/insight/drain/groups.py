@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-from placementclient.insight.drain.packing import Host, Problem
+from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.shapes import Shape, Way
 
@@ -46,7 +46,7 @@ class Group:
         return min((self.room[at] // amount for at, amount in way.local if amount), default=1 << 31)
 
 
-def groups(problem: Problem) -> list[Group]:
+def groups(problem: PackingProblem) -> list[Group]:
     """Return the hosts that some request has room on, in groups."""
     trimmer = _Trimmer(problem)
     found: dict[object, Group] = {}
@@ -63,7 +63,7 @@ def groups(problem: Problem) -> list[Group]:
     return [group for group in found.values() if group.ways]
 
 
-def patterns(problem: Problem, group: Group) -> list[dict[Item, int]] | None:
+def patterns(problem: PackingProblem, group: Group) -> list[dict[Item, int]] | None:
     """Return the largest sets of servers that a host of a group has room for together.
 
     :return: ``None`` if there are too many
@@ -74,7 +74,7 @@ def patterns(problem: Problem, group: Group) -> list[dict[Item, int]] | None:
 class _Patterns:
     """Fills a host of a group in every way in which nothing more has room."""
 
-    def __init__(self, problem: Problem, group: Group) -> None:
+    def __init__(self, problem: PackingProblem, group: Group) -> None:
         self._problem, self._room = problem, list(group.room)
         self._items = [
             ((kind, number), way)
@@ -125,7 +125,7 @@ class _Patterns:
 class _Trimmer:
     """Cuts the room of hosts to what the requests can use."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         self._problem = problem
         self._kinds = {
             shape: [
@@ -271,7 +271,7 @@ def _bounded(room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]) ->
     return tuple(found)
 
 
-def _order_twins(host: Host) -> None:
+def _order_twins(host: TargetHost) -> None:
     """Put providers that differ only in their room in the order of their room."""
     shape = host.shape
     if len(shape.twins) < 2:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import combinations, islice
 from math import comb
 
-from placementclient.insight.drain.cloud import Cloud, Server
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import EFFORT
 from placementclient.insight.drain.fleet import Fleet
-from placementclient.insight.drain.plan import Verdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide
 
 #: The most losses of several hosts that are looked at: the largest ones.
 MOST = 10_000
@@ -33,7 +33,7 @@ class Loss:
     servers: int
     least: int
     most: int
-    verdict: Verdict
+    verdict: DrainVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,18 @@ class Losing:
     possible: int = 0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> DrainVerdict:
         """Whether every loss leaves a place for each server."""
         verdicts = {loss.verdict for loss in self.losses}
-        for each in (Verdict.NO, Verdict.UNDETERMINED):
+        for each in (DrainVerdict.NO, DrainVerdict.UNDETERMINED):
             if each in verdicts:
                 return each
         if self.checked < self.possible:
-            return Verdict.UNDETERMINED
-        return Verdict.DEPENDS if verdicts else Verdict.YES
+            return DrainVerdict.UNDETERMINED
+        return DrainVerdict.DEPENDS if verdicts else DrainVerdict.YES
 
 
-def lose(cloud: Cloud, hosts: Sequence[str], number: int, effort: float = EFFORT) -> Losing:
+def lose(cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = EFFORT) -> Losing:
     """Say whether the servers of any hosts have a place if these are lost together.
 
     :param hosts: the UUIDs of the roots of those that may be lost
@@ -86,11 +86,11 @@ def lose(cloud: Cloud, hosts: Sequence[str], number: int, effort: float = EFFORT
     found = [_searched(cloud, loss, each) for loss in short[:MOST_SEARCHED]]
     for loss in short[MOST_SEARCHED:]:
         count = len(fleet.servers(loss))
-        found.append(Loss(loss, count, count - lefts[loss], count, Verdict.UNDETERMINED))
-    found = [loss for loss in found if loss.verdict is not Verdict.YES]
+        found.append(Loss(loss, count, count - lefts[loss], count, DrainVerdict.UNDETERMINED))
+    found = [loss for loss in found if loss.verdict is not DrainVerdict.YES]
     found.sort(key=lambda loss: (loss.most - loss.servers, loss.least - loss.servers))
     count = len(fleet.servers(losses[0])) if losses else 0
-    worst = Loss(losses[0], count, count, count, Verdict.YES) if losses and not found else None
+    worst = Loss(losses[0], count, count, count, DrainVerdict.YES) if losses and not found else None
     return Losing(found, worst, len(losses), possible)
 
 
@@ -107,7 +107,7 @@ def _losses(order: Sequence[str], number: int, possible: int) -> Iterable[tuple[
     return islice(combinations(order[:few], number), MOST)
 
 
-def _size(servers: Iterable[Server], free: Mapping[str, int]) -> float:
+def _size(servers: Iterable[MovingServer], free: Mapping[str, int]) -> float:
     """Return what part of all that is free servers need, of the class that is scarcest for them."""
     held: Counter[str] = Counter()
     for server in servers:
@@ -125,7 +125,7 @@ def _left(fleet: Fleet, loss: tuple[str, ...]) -> int:
     return len(trial.left)
 
 
-def _searched(cloud: Cloud, loss: tuple[str, ...], effort: float) -> Loss:
+def _searched(cloud: DrainCloud, loss: tuple[str, ...], effort: float) -> Loss:
     decision = decide(cloud, loss, effort=effort)
     least, most = decision.bounds
     return Loss(loss, decision.total, least, most, decision.verdict)

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from placementclient.insight.drain.packing import Host
+from placementclient.insight.drain.packing import TargetHost
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.shapes import Way
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
 
 
-class Move(NamedTuple):
+class ServerMove(NamedTuple):
     """A move of a server from one host to another.
 
     :param source: the UUID of the root of the old host
@@ -35,7 +35,7 @@ class Move(NamedTuple):
     wave: int = 0
 
 
-def held(request: Request, host: Host, way: Way) -> dict[str, dict[str, int]]:
+def held(request: Request, host: TargetHost, way: Way) -> dict[str, dict[str, int]]:
     """Return what a server holds that is served in a way."""
     found: dict[str, dict[str, int]] = {}
     for part, place in zip(request.parts, way.places, strict=True):
@@ -75,8 +75,8 @@ class Ledger:
 
 
 def waves(
-    moves: Iterable[Move], ledger: Ledger, per_host: int, parallel: int, first: int = 1
-) -> list[Move] | None:
+    moves: Iterable[ServerMove], ledger: Ledger, per_host: int, parallel: int, first: int = 1
+) -> list[ServerMove] | None:
     """Return the moves in waves, such that Placement grants each at any moment of its wave.
 
     :param ledger: what is used before; it is left as it is after the last wave, and as it was if
@@ -88,10 +88,10 @@ def waves(
     """
     # What stays on its storage needs room there for a while only: it goes first.
     ordered = sorted(moves, key=lambda move: not move.before.keys() & move.after.keys())
-    pending: dict[str, list[Move]] = {}
+    pending: dict[str, list[ServerMove]] = {}
     for move in ordered:
         pending.setdefault(move.source, []).append(move)
-    found: list[Move] = []
+    found: list[ServerMove] = []
     wave = first
     while pending:
         chosen = list(_wave(pending, ledger, per_host, parallel))
@@ -113,8 +113,8 @@ def waves(
 
 
 def _wave(
-    pending: Mapping[str, Sequence[Move]], ledger: Ledger, per_host: int, parallel: int
-) -> Iterator[Move]:
+    pending: Mapping[str, Sequence[ServerMove]], ledger: Ledger, per_host: int, parallel: int
+) -> Iterator[ServerMove]:
     """Return the moves of the next wave, and enter what they claim."""
     left, coming = parallel, Counter[str]()
     for source in sorted(pending, key=lambda source: (-len(pending[source]), source)):
@@ -129,12 +129,12 @@ def _wave(
                 yield move
 
 
-def refusals(snapshot: Snapshot, moves: Iterable[Move]) -> Iterator[str]:
+def refusals(snapshot: Snapshot, moves: Iterable[ServerMove]) -> Iterator[str]:
     """Go through a plan wave by wave, and return what Placement would refuse.
 
     :param moves: in the order of their waves
     """
-    ledger, under_way, wave = Ledger(snapshot), list[Move](), 0
+    ledger, under_way, wave = Ledger(snapshot), list[ServerMove](), 0
     holds: dict[str, Allocations] = {}
     for move in moves:
         if move.wave != wave:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from placementclient.insight.drain.cloud import Cloud, Server
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import EFFORT
 from placementclient.insight.drain.fleet import Fleet
-from placementclient.insight.drain.moves import Move
-from placementclient.insight.drain.plan import PACE, Decision, Pace, Verdict, decide, scheduled
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.plan import (
+    PACE,
+    DrainDecision,
+    DrainVerdict,
+    Pace,
+    decide,
+    scheduled,
+)
 from placementclient.insight.drain.rolling import is_never
 
 #: On how many hosts room is made for one server, at most, until it is given up.
@@ -17,13 +24,13 @@ MOST_HOSTS = 100
 
 
 def decide_with_others(
-    cloud: Cloud,
+    cloud: DrainCloud,
     emptied: Collection[str],
     pace: Pace = PACE,
     effort: float = EFFORT,
     *,
     is_certain: bool = False,
-) -> Decision:
+) -> DrainDecision:
     """Say whether hosts can be emptied if servers of other hosts may move, too.
 
     A *no* is proved for whatever moves there are. A *yes* needs no server to move twice.
@@ -46,15 +53,15 @@ def decide_with_others(
         if not found:
             left.append(server)
     if not left and (planned := scheduled(cloud, iter(moves), pace)) is not None:
-        verdict = Verdict.DEPENDS if decision.unsettled else Verdict.YES
+        verdict = DrainVerdict.DEPENDS if decision.unsettled else DrainVerdict.YES
         return replace(decision, verdict=verdict, moves=planned, is_with_others=True)
     verdict = decision.verdict
-    if verdict is Verdict.NO and not is_never(cloud, emptied, effort):
-        verdict = Verdict.UNDETERMINED
+    if verdict is DrainVerdict.NO and not is_never(cloud, emptied, effort):
+        verdict = DrainVerdict.UNDETERMINED
     return replace(decision, verdict=verdict, is_with_others=True)
 
 
-def _made(fleet: Fleet, server: Server, moved: Collection[str]) -> list[Move]:
+def _made(fleet: Fleet, server: MovingServer, moved: Collection[str]) -> list[ServerMove]:
     """Return the moves that make room for a server, and its own; none if that fails.
 
     :param moved: servers that have moved already
@@ -62,7 +69,7 @@ def _made(fleet: Fleet, server: Server, moved: Collection[str]) -> list[Move]:
     for uuid in fleet.candidates(server)[:MOST_HOSTS]:
         fleet.take([uuid])
         others = sorted(fleet.servers([uuid]), key=fleet.size)
-        done: list[Move] = []
+        done: list[ServerMove] = []
         own = None
         for other in others:
             trial = fleet.attempt([other] if other.uuid not in moved else [])

@@ -13,7 +13,7 @@ from placementclient.insight.drain.shapes import Pools, Shape, Way, Ways
 
 
 @dataclass(slots=True)
-class Host:
+class TargetHost:
     """A host that servers may go to.
 
     :param providers: the UUIDs of those that serve it, in the order of the shape
@@ -39,7 +39,7 @@ class Placed(NamedTuple):
     way: Way
 
 
-class Problem:
+class PackingProblem:
     """Kinds of servers, hosts, and which kind can go where.
 
     :param kinds: each with the number of servers
@@ -50,7 +50,7 @@ class Problem:
     def __init__(
         self,
         kinds: Iterable[tuple[Request, int]],
-        hosts: Sequence[Host],
+        hosts: Sequence[TargetHost],
         pools: Pools,
         limits: dict[str, int] | None = None,
     ) -> None:
@@ -73,14 +73,14 @@ class Problem:
             for name in shape.bins[0].aggregates:
                 self._by_aggregate.setdefault(name, []).append(shape)
 
-    def copy(self) -> Problem:
+    def copy(self) -> PackingProblem:
         """Return the same, of which room can be taken."""
         hosts = [
             replace(each, room=list(each.room), members=Counter(each.members))
             for each in self.hosts
         ]
         kinds = zip(self.kinds, self.wanted, strict=True)
-        return Problem(kinds, hosts, self.pools, self.limits)
+        return PackingProblem(kinds, hosts, self.pools, self.limits)
 
     def shapes(self, request: Request) -> list[Shape]:
         """Return the shapes whose hosts a request admits."""
@@ -104,7 +104,7 @@ class Problem:
         assert options is not None
         return Ways(request, shape, options, room, self.pools)
 
-    def way(self, request: Request, host: Host) -> Way | None:
+    def way(self, request: Request, host: TargetHost) -> Way | None:
         """Return a way to serve a request on a host, whose shape it admits, as it is now."""
         for name in request.limits:
             if host.members[name] >= self.limits[name]:
@@ -129,7 +129,7 @@ class Problem:
             return not shape.pooled
         return all(len(each) == 1 and shape.bins[each[0]].pool is None for each in options)
 
-    def place(self, request: Request, host: Host, way: Way, number: int = 1) -> None:
+    def place(self, request: Request, host: TargetHost, way: Way, number: int = 1) -> None:
         """Take what some servers hold from a host and from sharing providers; -1 gives it back."""
         for place, amount in way.local:
             host.room[place] -= number * amount
@@ -145,7 +145,7 @@ class Filler:
     :param problem: whose hosts it fills
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
         self._scale, self._out = _scale(problem), set[int]()
         #: Of each shape and class the hosts in the order of their room; without a class, of all.
@@ -312,7 +312,7 @@ def _strangeness(request: Request, shape: Shape) -> int:
     return len(root.traits - named) + len(root.aggregates - named)
 
 
-def _scale(problem: Problem) -> dict[str, float]:
+def _scale(problem: PackingProblem) -> dict[str, float]:
     """Return for each class that is asked for what part of a usual host's room a unit is."""
     asked = {name for request in problem.kinds for name in request.totals}
     sums = dict.fromkeys(asked, 0)
@@ -325,7 +325,7 @@ def _scale(problem: Problem) -> dict[str, float]:
     return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in asked}
 
 
-def fill(problem: Problem) -> list[list[Placed]]:
+def fill(problem: PackingProblem) -> list[list[Placed]]:
     """Put the servers on hosts, the largest first, and take their room.
 
     :return: the places of the servers of each kind; fewer than there are if it finds none

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from placementclient.client import errors
-from placementclient.insight.drain.cloud import Cloud, Server, Unsettled
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsettled
 from placementclient.insight.drain.exact import EFFORT, Packing, pack
-from placementclient.insight.drain.moves import Ledger, Move, held, refusals, waves
+from placementclient.insight.drain.moves import Ledger, ServerMove, held, refusals, waves
 from placementclient.insight.drain.packing import Placed
 from placementclient.insight.drain.requests import Request
 
 
-class Verdict(enum.StrEnum):
+class DrainVerdict(enum.StrEnum):
     """Whether hosts can be emptied."""
 
     YES = 'yes'
@@ -49,11 +49,11 @@ class Packed:
     :param requests: of the servers, in their order
     """
 
-    servers: Sequence[Server]
+    servers: Sequence[MovingServer]
     requests: Sequence[Request]
     packing: Packing
 
-    def moves(self) -> Iterator[Move]:
+    def moves(self) -> Iterator[ServerMove]:
         """Return the move of each server that has a place."""
         hosts = self.packing.problem.hosts
         places = self._places()
@@ -61,9 +61,9 @@ class Packed:
             if (place := next(places[id(request)], None)) is not None:
                 host = hosts[place.host]
                 after = held(request, host, place.way)
-                yield Move(server.uuid, server.host, host.uuid, server.allocations, after)
+                yield ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
 
-    def left(self) -> list[tuple[Server, Request]]:
+    def left(self) -> list[tuple[MovingServer, Request]]:
         """Return the servers that have no place."""
         places = self._places()
         return [
@@ -81,7 +81,7 @@ class Packed:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DrainDecision:
     """The answer.
 
     :param moves: of all servers, in the order of their waves; none unless the answer is yes
@@ -91,8 +91,8 @@ class Decision:
     :param is_with_others: whether servers of other hosts may move, too
     """
 
-    verdict: Verdict
-    moves: Sequence[Move]
+    verdict: DrainVerdict
+    moves: Sequence[ServerMove]
     strict: Packed
     lax: Packed | None
     unsettled: Sequence[Unsettled]
@@ -110,8 +110,8 @@ class Decision:
 
 
 def packed(
-    cloud: Cloud,
-    servers: Sequence[Server],
+    cloud: DrainCloud,
+    servers: Sequence[MovingServer],
     emptied: Collection[str],
     effort: float = EFFORT,
     *,
@@ -128,13 +128,13 @@ def packed(
 
 
 def decide(
-    cloud: Cloud,
+    cloud: DrainCloud,
     emptied: Collection[str],
     pace: Pace = PACE,
     effort: float = EFFORT,
     *,
     is_certain: bool = False,
-) -> Decision:
+) -> DrainDecision:
     """Say whether hosts can be emptied, and where their servers go.
 
     :param emptied: the UUIDs of the roots of the hosts
@@ -147,24 +147,28 @@ def decide(
     lax: Packed | None = None
     if strict.packing.is_complete:
         moves = scheduled(cloud, strict.moves(), pace)
-        verdict = Verdict.UNDETERMINED if moves is None else Verdict.YES
+        verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
         if moves is not None and unsettled:
-            verdict = Verdict.DEPENDS
-        return Decision(verdict, moves or (), strict, lax, unsettled)
+            verdict = DrainVerdict.DEPENDS
+        return DrainDecision(verdict, moves or (), strict, lax, unsettled)
     if not is_certain and any(cloud.lax(s) is not cloud.strict(s) for s in servers):
         lax = packed(cloud, servers, emptied, effort, is_lax=True)
-    return Decision(_verdict(strict.packing, (lax or strict).packing), (), strict, lax, unsettled)
+    return DrainDecision(
+        _verdict(strict.packing, (lax or strict).packing), (), strict, lax, unsettled
+    )
 
 
-def _verdict(strict: Packing, lax: Packing) -> Verdict:
+def _verdict(strict: Packing, lax: Packing) -> DrainVerdict:
     if lax.bound < sum(lax.problem.wanted):
-        return Verdict.NO
+        return DrainVerdict.NO
     if lax is not strict and strict.bound < sum(strict.problem.wanted) and lax.is_complete:
-        return Verdict.DEPENDS
-    return Verdict.UNDETERMINED
+        return DrainVerdict.DEPENDS
+    return DrainVerdict.UNDETERMINED
 
 
-def scheduled(cloud: Cloud, moves: Iterator[Move], pace: Pace) -> list[Move] | None:
+def scheduled(
+    cloud: DrainCloud, moves: Iterator[ServerMove], pace: Pace
+) -> list[ServerMove] | None:
     """Return moves in waves, each of which Placement grants; ``None``: that was not found.
 
     :raises errors.PlacementError: if the plan is one that Placement would refuse

@@ -20,7 +20,7 @@ DISABLED = 'COMPUTE_STATUS_DISABLED'
 _NONE: frozenset[str] = frozenset()
 
 
-class Part(NamedTuple):
+class AskedPart(NamedTuple):
     """A part of a request, which one provider serves.
 
     :param resources: class and amount
@@ -50,7 +50,7 @@ class Request(NamedTuple):
     :param is_lax: only the amounts count, which may be divided between the providers of a host
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[AskedPart, ...]
     covering: tuple[frozenset[str], ...] = ()
     is_isolated: bool = False
     subtrees: tuple[frozenset[int], ...] = ()
@@ -112,7 +112,7 @@ def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
     for resources in allocations.values():
         for name, amount in resources.items():
             totals[name] = totals.get(name, 0) + amount
-    parts = tuple(Part(((name, totals[name]),)) for name in sorted(totals))
+    parts = tuple(AskedPart(((name, totals[name]),)) for name in sorted(totals))
     return Request(parts, shared=_shared(snapshot, allocations), is_lax=True)
 
 
@@ -146,9 +146,9 @@ def known(
     )
 
 
-def _part_like(state: ProviderState, held: Resources, states: list[ProviderState]) -> Part:
+def _part_like(state: ProviderState, held: Resources, states: list[ProviderState]) -> AskedPart:
     """The part of a strict request that stands for what a server holds on one provider."""
-    return Part(
+    return AskedPart(
         tuple(sorted(held.items())),
         _each(state.traits - {DISABLED}),
         member_of=_each(state.aggregates),
@@ -175,15 +175,15 @@ def _shared(snapshot: Snapshot, allocations: Allocations) -> tuple[tuple[str, st
     )
 
 
-def _parts(asked: CandidateRequest) -> Iterator[Part]:
+def _parts(asked: CandidateRequest) -> Iterator[AskedPart]:
     for name, amount in sorted(asked.common.resources.items()):
         yield _part({name: amount}, asked.common._replace(required=()), '')
     for suffix, group in asked.groups.items():
         yield _part(group.resources, group, suffix)
 
 
-def _part(resources: Mapping[str, int], asked: Filter, group: str) -> Part:
-    return Part(
+def _part(resources: Mapping[str, int], asked: Filter, group: str) -> AskedPart:
+    return AskedPart(
         tuple(sorted(resources.items())),
         _alternatives(asked.required),
         frozenset(asked.forbidden),

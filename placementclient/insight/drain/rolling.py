@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from placementclient.client import errors
 from placementclient.insight.drain import requests
-from placementclient.insight.drain.cloud import Cloud, Server, Unsettled
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsettled
 from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
-from placementclient.insight.drain.moves import Ledger, Move, refusals, waves
-from placementclient.insight.drain.plan import PACE, Pace, Verdict
+from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
+from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace
 
 Batch = tuple[str, ...]
 
@@ -26,7 +26,7 @@ class Blocked:
     """
 
     batch: Batch
-    servers: Sequence[Server]
+    servers: Sequence[MovingServer]
     is_proved: bool
 
 
@@ -39,21 +39,21 @@ class Rolling:
     """
 
     order: list[Batch] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
+    moves: list[ServerMove] = field(default_factory=list)
     blocked: list[Blocked] = field(default_factory=list)
     unsettled: list[Unsettled] = field(default_factory=list)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> DrainVerdict:
         """Whether all batches can be emptied."""
         if any(each.is_proved for each in self.blocked):
-            return Verdict.NO
+            return DrainVerdict.NO
         if self.blocked:
-            return Verdict.UNDETERMINED
-        return Verdict.DEPENDS if self.unsettled else Verdict.YES
+            return DrainVerdict.UNDETERMINED
+        return DrainVerdict.DEPENDS if self.unsettled else DrainVerdict.YES
 
 
-def batches(cloud: Cloud, hosts: Sequence[str], size: int | None) -> list[Batch]:
+def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[Batch]:
     """Return the hosts in batches.
 
     :param hosts: the UUIDs of their roots
@@ -72,7 +72,7 @@ def batches(cloud: Cloud, hosts: Sequence[str], size: int | None) -> list[Batch]
 
 
 def roll(
-    cloud: Cloud, found: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
+    cloud: DrainCloud, found: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
 ) -> Rolling:
     """Find an order in which batches can be emptied, and where the servers go each time.
 
@@ -116,7 +116,7 @@ def _empty(
     servers = fleet.servers(batch)
     fleet.take(batch)
     trial = fleet.attempt(servers)
-    moves: Sequence[Move] = trial.moves
+    moves: Sequence[ServerMove] = trial.moves
     is_taken = not trial.left
     if trial.left:
         fleet.undo(trial)
@@ -147,7 +147,7 @@ def _blocked(fleet: Fleet, batch: Batch, effort: float) -> Blocked:
     return Blocked(batch, trial.left, is_never(fleet.cloud, batch, effort))
 
 
-def is_never(cloud: Cloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
+def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
     """Return whether it is proved that hosts cannot be empty, wherever all servers are.
 
     :param effort: how long to search, in the solver's deterministic unit

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from placementclient.insight.drain.requests import Part, Request
+from placementclient.insight.drain.requests import AskedPart, Request
 from placementclient.model.inventories import UNLIMITED, Inventory
 
 #: How many providers are tried for the parts of one server on one host.
@@ -43,7 +43,7 @@ class Units(NamedTuple):
 ANY = Units(0, UNLIMITED, 1)
 
 
-class Bin(NamedTuple):
+class HostProvider(NamedTuple):
     """A provider that can serve a host.
 
     :param parent: the number of the one above; ``None`` for the root and for other trees
@@ -79,7 +79,7 @@ class Shape:
     of each class that several providers have, all of them together, for lax requests.
     """
 
-    def __init__(self, bins: Sequence[Bin]) -> None:
+    def __init__(self, bins: Sequence[HostProvider]) -> None:
         self.bins = tuple(bins)
         self.units = [dict(each.units) for each in bins]
         self.rooms: dict[tuple[int, str], int] = {}
@@ -142,7 +142,7 @@ class Shape:
     def twins(self) -> dict[int, int]:
         """The first of those that differ in nothing but what they have free, for each of them."""
         parents = {each.parent for each in self.bins}
-        first: dict[Bin, int] = {}
+        first: dict[HostProvider, int] = {}
         return {
             number: first.setdefault(each, number)
             for number, each in enumerate(self.bins)
@@ -187,7 +187,7 @@ class Shape:
                 return False
         return True
 
-    def _admits(self, number: int, part: Part) -> bool:
+    def _admits(self, number: int, part: AskedPart) -> bool:
         each, units = self.bins[number], self.units[number]
         if not all(name in units and units[name].admit(n) for name, n in part.resources):
             return False
@@ -266,7 +266,7 @@ class Ways:
                 for name, amount in part.resources:
                     taken[place, name] -= amount
 
-    def _sorted(self, options: list[int], part: Part, chosen: Mapping[int, int]) -> list[int]:
+    def _sorted(self, options: list[int], part: AskedPart, chosen: Mapping[int, int]) -> list[int]:
         """Return the options, those with the least room first, of unused twins only one."""
         if len(options) == 1:
             return options
@@ -297,7 +297,7 @@ class Ways:
         parts = self.request.parts
         return not any(parts[each].group and there == place for each, there in chosen.items())
 
-    def _has_room(self, place: int, part: Part, taken: Mapping[tuple[int, str], int]) -> bool:
+    def _has_room(self, place: int, part: AskedPart, taken: Mapping[tuple[int, str], int]) -> bool:
         pool, units = self.shape.bins[place].pool, self.shape.units[place]
         for name, amount in part.resources:
             amount += taken.get((place, name), 0)

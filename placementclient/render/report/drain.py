@@ -26,7 +26,7 @@ from placementclient.render.report.contents import (
 MOST, _NAMED = 500, 8
 
 
-class _Move(msgspec.Struct, rename={'source': 'from', 'target': 'to'}):
+class _DrainedMove(msgspec.Struct, rename={'source': 'from', 'target': 'to'}):
     wave: int
     server: str
     source: str
@@ -40,7 +40,7 @@ class _Document(msgspec.Struct):
     verdict: Literal['yes', 'no', 'depends', 'undetermined']
     said: list[str]
     hosts: list[str]
-    moves: list[_Move]
+    moves: list[_DrainedMove]
 
 
 def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
@@ -69,8 +69,8 @@ def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
     )
 
 
-def _waves(moves: list[_Move]) -> Iterator[WaveLine]:
-    by_number: dict[int, list[_Move]] = {}
+def _waves(moves: list[_DrainedMove]) -> Iterator[WaveLine]:
+    by_number: dict[int, list[_DrainedMove]] = {}
     for move in moves:
         by_number.setdefault(move.wave, []).append(move)
     for number, found in sorted(by_number.items()):
@@ -79,7 +79,7 @@ def _waves(moves: list[_Move]) -> Iterator[WaveLine]:
         yield WaveLine(number, len(found), listed(sources, _NAMED), listed(targets, _NAMED))
 
 
-def _hosts(snapshot: Snapshot, moves: list[_Move], names: list[str]) -> Iterator[HostLine]:
+def _hosts(snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]) -> Iterator[HostLine]:
     """Return what is used on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
     changes: Counter[tuple[str, str]] = Counter()

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from placementclient.insight.drain.cloud import Cloud
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.moves import refusals
-from placementclient.insight.drain.plan import Decision, Verdict, decide
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
 from placementclient.model.consumers import Allocations, Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -253,23 +253,23 @@ def _sums_fit(snapshot: Snapshot, target: str, wanted: Counter[str], free: Used)
 def fault(seed: int) -> str | None:
     """Return in what the answer for a case differs from that of the search; ``None``: it agrees."""
     snapshot, emptied = case(seed)
-    decision = decide(Cloud(snapshot), emptied)
+    decision = decide(DrainCloud(snapshot), emptied)
     total = len(list(_servers(snapshot, emptied)))
     certain, possible = strict(snapshot, emptied), lax(snapshot, emptied)
-    expected = Verdict.DEPENDS
+    expected = DrainVerdict.DEPENDS
     if certain == total:
-        expected, possible = Verdict.YES, total
+        expected, possible = DrainVerdict.YES, total
     elif possible < total:
-        expected = Verdict.NO
+        expected = DrainVerdict.NO
     said = decision.total, decision.strict.packing.count, decision.bounds[1], decision.verdict
     if said != (total, certain, possible, expected):
         return f'{said}, not {(total, certain, possible, str(expected))}'
     return next(_faults(snapshot, emptied, decision), None)
 
 
-def _faults(snapshot: Snapshot, emptied: Sequence[str], decision: Decision) -> Iterator[str]:
+def _faults(snapshot: Snapshot, emptied: Sequence[str], decision: DrainDecision) -> Iterator[str]:
     yield from refusals(snapshot, decision.moves)
-    if decision.verdict is Verdict.YES:
+    if decision.verdict is DrainVerdict.YES:
         moved = {move.server for move in decision.moves}
         if moved != {consumer.uuid for _, consumer in _servers(snapshot, emptied)}:
             yield 'the plan leaves a server'
@@ -284,12 +284,12 @@ def main() -> None:
     parser.add_argument('--count', type=int, default=500)
     parser.add_argument('--first', type=int, default=0)
     arguments = parser.parse_args()
-    verdicts: Counter[Verdict] = Counter()
+    verdicts: Counter[DrainVerdict] = Counter()
     for seed in range(arguments.first, arguments.first + arguments.count):
         if said := fault(seed):
             raise SystemExit(f'case {seed}: {said}')
         snapshot, emptied = case(seed)
-        verdicts[decide(Cloud(snapshot), emptied).verdict] += 1
+        verdicts[decide(DrainCloud(snapshot), emptied).verdict] += 1
     print(
         f'{arguments.count} cases agree:', ', '.join(f'{n} {each}' for each, n in verdicts.items())
     )

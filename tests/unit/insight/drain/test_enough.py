@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from placementclient.insight.drain import enough
-from placementclient.insight.drain.cloud import Cloud
-from placementclient.insight.drain.plan import Verdict, decide
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
@@ -18,9 +18,9 @@ NODE = 'COMPUTE_NODE'
 
 
 def sentences(states: list[ProviderState], consumers: list[Consumer], *emptied: str) -> list[str]:
-    scene = Cloud(cloud(states, consumers))
+    scene = DrainCloud(cloud(states, consumers))
     decision = decide(scene, emptied)
-    assert decision.verdict is Verdict.NO
+    assert decision.verdict is DrainVerdict.NO
     left = [server for server, _ in decision.strict.left()]
     found = enough.remedies(scene, decision.strict.servers, emptied, left)
     return [remedy.sentence for remedy in found]

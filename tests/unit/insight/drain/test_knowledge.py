@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from placementclient.client import errors
-from placementclient.insight.drain.cloud import Cloud
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.knowledge import learn
-from placementclient.insight.drain.plan import Decision, Verdict, decide
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
 from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -37,21 +37,21 @@ def two_hosts(*traits: str, servers: int = 1) -> Snapshot:
     return cloud(states, [consumer(f's{number}', old=held) for number in range(servers)])
 
 
-def answer(snapshot: Snapshot, document: Any) -> tuple[Decision, list[str]]:
+def answer(snapshot: Snapshot, document: Any) -> tuple[DrainDecision, list[str]]:
     learned = learn(snapshot, document, 'x.json')
-    return decide(Cloud(snapshot, learned.knowledge), ['old']), learned.remarks
+    return decide(DrainCloud(snapshot, learned.knowledge), ['old']), learned.remarks
 
 
 @pytest.mark.parametrize(
     ('specs', 'verdict'),
     [
-        ({}, Verdict.YES),
-        ({'trait:CUSTOM_GPU': 'required'}, Verdict.NO),
-        ({'trait:CUSTOM_SSD': 'required'}, Verdict.YES),
-        ({'trait:CUSTOM_SSD': 'forbidden'}, Verdict.NO),
+        ({}, DrainVerdict.YES),
+        ({'trait:CUSTOM_GPU': 'required'}, DrainVerdict.NO),
+        ({'trait:CUSTOM_SSD': 'required'}, DrainVerdict.YES),
+        ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.NO),
     ],
 )
-def test_flavors_decide(specs: dict[str, str], verdict: Verdict) -> None:
+def test_flavors_decide(specs: dict[str, str], verdict: DrainVerdict) -> None:
     decision, _ = answer(two_hosts('CUSTOM_SSD'), [listed('s0', specs)])
     assert (decision.verdict, decision.lax) == (verdict, None)
 
@@ -59,14 +59,14 @@ def test_flavors_decide(specs: dict[str, str], verdict: Verdict) -> None:
 @pytest.mark.parametrize(
     ('image', 'verdict'),
     [
-        ({'trait:CUSTOM_GPU': 'required'}, Verdict.NO),
-        ({'trait:CUSTOM_SSD': 'forbidden'}, Verdict.NO),
-        ({'os_type': 'linux'}, Verdict.YES),
+        ({'trait:CUSTOM_GPU': 'required'}, DrainVerdict.NO),
+        ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.NO),
+        ({'os_type': 'linux'}, DrainVerdict.YES),
         # Nova asks for PCPU then, or for more that is not known here.
-        ({'hw_cpu_policy': 'dedicated'}, Verdict.DEPENDS),
+        ({'hw_cpu_policy': 'dedicated'}, DrainVerdict.DEPENDS),
     ],
 )
-def test_images_decide(image: dict[str, str], verdict: Verdict) -> None:
+def test_images_decide(image: dict[str, str], verdict: DrainVerdict) -> None:
     server = listed('s0', image={'id': 'i', 'properties': image})
     decision, remarks = answer(two_hosts('CUSTOM_SSD'), [server])
     assert decision.verdict is verdict
@@ -90,7 +90,7 @@ def test_images_decide(image: dict[str, str], verdict: Verdict) -> None:
 )  # fmt: skip
 def test_what_is_not_known_stays_bracketed(changes: dict[str, Any], reason: str) -> None:
     decision, remarks = answer(two_hosts(), [listed('s0') | changes])
-    assert decision.verdict is Verdict.DEPENDS
+    assert decision.verdict is DrainVerdict.DEPENDS
     assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
 
 
@@ -115,39 +115,39 @@ def zone(name: str, *hosts: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ('aggregates', 'server', 'verdict'),
     [
-        ([zone('az1', 'old', 'new')], 'az1', Verdict.YES),
-        ([zone('az1', 'old.example'), zone('az2', 'new')], 'az1', Verdict.DEPENDS),
-        ([zone('az1', 'old')], 'az1', Verdict.DEPENDS),
+        ([zone('az1', 'old', 'new')], 'az1', DrainVerdict.YES),
+        ([zone('az1', 'old.example'), zone('az2', 'new')], 'az1', DrainVerdict.DEPENDS),
+        ([zone('az1', 'old')], 'az1', DrainVerdict.DEPENDS),
         # Nova calls the zone of a host without one as its configuration says.
-        ([zone('az1', 'else')], 'nova', Verdict.YES),
-        ([zone('az1', 'new')], 'nova', Verdict.DEPENDS),
+        ([zone('az1', 'else')], 'nova', DrainVerdict.YES),
+        ([zone('az1', 'new')], 'nova', DrainVerdict.DEPENDS),
     ],
 )
-def test_zones_decide(aggregates: list[dict[str, Any]], server: str, verdict: Verdict) -> None:
+def test_zones_decide(aggregates: list[dict[str, Any]], server: str, verdict: DrainVerdict) -> None:
     record = listed('s0') | {'OS-EXT-AZ:availability_zone': server}
     document = {'servers': [record], 'aggregates': aggregates}
     assert answer(two_hosts(), document)[0].verdict is verdict
     pinned = record | {'pinned_availability_zone': server}
-    expected = Verdict.YES if verdict is Verdict.YES else Verdict.NO
+    expected = DrainVerdict.YES if verdict is DrainVerdict.YES else DrainVerdict.NO
     document = {'servers': [pinned], 'aggregates': aggregates}
     assert answer(two_hosts(), document)[0].verdict is expected
     free = record | {'pinned_availability_zone': None}
     document = {'servers': [free], 'aggregates': aggregates}
-    assert answer(two_hosts(), document)[0].verdict is Verdict.YES
+    assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
 
 
 @pytest.mark.parametrize(
     ('group', 'verdict'),
     [
-        ({'policy': 'anti-affinity'}, Verdict.NO),
-        ({'policies': ['anti-affinity']}, Verdict.NO),
-        ({'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}}, Verdict.YES),
-        ({'policy': 'soft-anti-affinity'}, Verdict.YES),
-        ({'policy': 'affinity'}, Verdict.NO),
-        ({'policy': 'soft-affinity'}, Verdict.YES),
+        ({'policy': 'anti-affinity'}, DrainVerdict.NO),
+        ({'policies': ['anti-affinity']}, DrainVerdict.NO),
+        ({'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}}, DrainVerdict.YES),
+        ({'policy': 'soft-anti-affinity'}, DrainVerdict.YES),
+        ({'policy': 'affinity'}, DrainVerdict.NO),
+        ({'policy': 'soft-affinity'}, DrainVerdict.YES),
     ],
 )
-def test_server_groups_decide(group: dict[str, Any], verdict: Verdict) -> None:
+def test_server_groups_decide(group: dict[str, Any], verdict: DrainVerdict) -> None:
     document = {
         'servers': [listed('s0'), listed('s1')],
         'server_groups': [{'id': 'g', 'members': ['S0', 's1', 'gone'], **group}],
@@ -158,7 +158,7 @@ def test_server_groups_decide(group: dict[str, Any], verdict: Verdict) -> None:
 def test_a_group_of_one_server_binds_nothing() -> None:
     group = {'id': 'g', 'policy': 'affinity', 'members': ['s0']}
     document = {'servers': [listed('s0')], 'server_groups': [group]}
-    assert answer(two_hosts(), document)[0].verdict is Verdict.YES
+    assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
 
 
 def test_a_server_that_does_not_run() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from placementclient.insight.drain.moves import Ledger, Move, refusals, waves
+from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
 from placementclient.model.inventories import Inventory
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -15,8 +15,8 @@ SNAPSHOT = cloud(
 )
 
 
-def move(server: str, source: str, target: str, amount: int, wave: int = 0) -> Move:
-    return Move(
+def move(server: str, source: str, target: str, amount: int, wave: int = 0) -> ServerMove:
+    return ServerMove(
         server, source, target, {source: {'VCPU': amount}}, {target: {'VCPU': amount}}, wave
     )
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from placementclient.insight.drain import exact, groups
-from placementclient.insight.drain.cloud import Cloud
-from placementclient.insight.drain.plan import Verdict, decide
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.optimize import cpsat
 from tests.unit.insight.drain import oracle
 
@@ -28,12 +28,15 @@ def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpsat, 'solve', lambda *a: calls.update(['solve']) or solve(*a))
     monkeypatch.setattr(groups, 'patterns', lambda *a: calls.update(['patterns']) or patterns(*a))
     verdicts = Counter(
-        decide(Cloud(snapshot), emptied).verdict
+        decide(DrainCloud(snapshot), emptied).verdict
         for snapshot, emptied in map(oracle.case, range(CASES))
     )
     assert calls['solve'] >= 20
     assert calls['patterns'] >= 3
-    assert min(verdicts[each] for each in (Verdict.YES, Verdict.NO, Verdict.DEPENDS)) >= 20
+    assert (
+        min(verdicts[each] for each in (DrainVerdict.YES, DrainVerdict.NO, DrainVerdict.DEPENDS))
+        >= 20
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,7 @@ def test_what_is_not_told_apart_is_no_proof(
     monkeypatch.setattr(module, name, value)
     for seed in range(300):
         snapshot, emptied = oracle.case(seed)
-        decision = decide(Cloud(snapshot), emptied)
+        decision = decide(DrainCloud(snapshot), emptied)
         packing = decision.strict.packing
         assert packing.count <= oracle.strict(snapshot, emptied) <= packing.bound
         if decision.lax:

@@ -9,8 +9,8 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.insight.drain import plan
-from placementclient.insight.drain.cloud import Cloud, Knowledge
-from placementclient.insight.drain.plan import Decision, Pace, Verdict, decide
+from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Pace, decide
 from placementclient.insight.drain.requests import known
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -30,9 +30,9 @@ def drained(
     states: Iterable[ProviderState],
     consumers: Iterable[Consumer],
     knowledge: Knowledge | None = None,
-) -> Decision:
+) -> DrainDecision:
     """The answer for the host ``old``."""
-    return decide(Cloud(cloud(states, consumers), knowledge), ['old'])
+    return decide(DrainCloud(cloud(states, consumers), knowledge), ['old'])
 
 
 SERVER = consumer('s', old={'VCPU': 2})
@@ -41,7 +41,7 @@ SERVER = consumer('s', old={'VCPU': 2})
 def test_a_server_goes_to_the_fullest_host_that_has_room() -> None:
     decision = drained([host('old', VCPU=2), host('a', VCPU=8), host('b', VCPU=3)], [SERVER])
     [move] = decision.moves
-    assert decision.verdict is Verdict.YES
+    assert decision.verdict is DrainVerdict.YES
     assert (move.server, move.source, move.target) == ('s', 'old', 'b')
     assert (move.before, move.after, move.wave) == (
         {'old': {'VCPU': 2}},
@@ -53,41 +53,41 @@ def test_a_server_goes_to_the_fullest_host_that_has_room() -> None:
 @pytest.mark.parametrize(
     ('target', 'verdict'),
     [
-        (host('new', VCPU=2), Verdict.YES),
-        (host('new', 'CUSTOM_MORE', VCPU=2), Verdict.YES),
-        (host('new', VCPU=1), Verdict.NO),
-        (host('new', VCPU=Inventory(4, max_unit=1)), Verdict.NO),
-        (host('new', VCPU=Inventory(4, step_size=3)), Verdict.NO),
-        (host('new', VCPU=Inventory(4, min_unit=3)), Verdict.NO),
-        (host('new', VCPU=Inventory(4, reserved=3)), Verdict.NO),
-        (host('new', MEMORY_MB=2), Verdict.NO),
-        (host('new', DISABLED, VCPU=2), Verdict.NO),
-        (provider('new', traits=['CUSTOM_OTHER'], VCPU=2), Verdict.NO),
+        (host('new', VCPU=2), DrainVerdict.YES),
+        (host('new', 'CUSTOM_MORE', VCPU=2), DrainVerdict.YES),
+        (host('new', VCPU=1), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, max_unit=1)), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, step_size=3)), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, min_unit=3)), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, reserved=3)), DrainVerdict.NO),
+        (host('new', MEMORY_MB=2), DrainVerdict.NO),
+        (host('new', DISABLED, VCPU=2), DrainVerdict.NO),
+        (provider('new', traits=['CUSTOM_OTHER'], VCPU=2), DrainVerdict.NO),
     ],
 )
-def test_the_amounts_decide(target: ProviderState, verdict: Verdict) -> None:
+def test_the_amounts_decide(target: ProviderState, verdict: DrainVerdict) -> None:
     assert drained([host('old', VCPU=2), target], [SERVER]).verdict is verdict
 
 
 @pytest.mark.parametrize(
     ('old', 'verdict'),
     [
-        (host('old', 'CUSTOM_GPU', VCPU=2), Verdict.DEPENDS),
-        (host('old', aggregates=['zone1'], VCPU=2), Verdict.DEPENDS),
+        (host('old', 'CUSTOM_GPU', VCPU=2), DrainVerdict.DEPENDS),
+        (host('old', aggregates=['zone1'], VCPU=2), DrainVerdict.DEPENDS),
         # An operator disables a host before it is emptied.
-        (host('old', DISABLED, VCPU=2), Verdict.YES),
+        (host('old', DISABLED, VCPU=2), DrainVerdict.YES),
     ],
 )
-def test_what_only_the_old_host_has(old: ProviderState, verdict: Verdict) -> None:
+def test_what_only_the_old_host_has(old: ProviderState, verdict: DrainVerdict) -> None:
     decision = drained([old, host('new', VCPU=2)], [SERVER])
     assert decision.verdict is verdict
-    assert decision.bounds == (verdict is Verdict.YES, 1)
+    assert decision.bounds == (verdict is DrainVerdict.YES, 1)
 
 
 def test_strict_requests_alone_are_a_proof_where_servers_ask_for_no_less() -> None:
     states = [host('old', 'CUSTOM_GPU', VCPU=2), host('new', VCPU=2)]
-    decision = decide(Cloud(cloud(states, [SERVER])), ['old'], is_certain=True)
-    assert (decision.verdict, decision.lax) == (Verdict.NO, None)
+    decision = decide(DrainCloud(cloud(states, [SERVER])), ['old'], is_certain=True)
+    assert (decision.verdict, decision.lax) == (DrainVerdict.NO, None)
 
 
 def test_a_host_like_the_old_one_is_preferred() -> None:
@@ -117,7 +117,7 @@ def test_a_card_of_the_same_kind_that_is_free() -> None:
         consumer('there', two={'VCPU': 1}, two_0={'VGPU': 1}),
     ]
     decision = drained(states, consumers)
-    assert decision.verdict is Verdict.YES
+    assert decision.verdict is DrainVerdict.YES
     assert sorted(next(uuid for uuid in move.after if '_' in uuid) for move in decision.moves) == [
         'one_1',
         'two_1',
@@ -136,13 +136,13 @@ def test_cells_and_what_is_below_them_stay_together() -> None:
     server = consumer('s', old_0={'VCPU': 4}, old_0_card={'VGPU': 1})
     there = consumer('there', new_0={'VCPU': 1})
     both = [*cells('old', 0), *cells('new', 1)]
-    assert drained(both, [server, there]).verdict is Verdict.YES
+    assert drained(both, [server, there]).verdict is DrainVerdict.YES
     apart = [*cells('old', 0), *cells('new', 0)]
-    assert drained(apart, [server, there]).verdict is Verdict.DEPENDS
+    assert drained(apart, [server, there]).verdict is DrainVerdict.DEPENDS
 
 
-@pytest.mark.parametrize(('total', 'verdict'), [(40, Verdict.YES), (39, Verdict.NO)])
-def test_shared_storage_has_what_moves_twice(total: int, verdict: Verdict) -> None:
+@pytest.mark.parametrize(('total', 'verdict'), [(40, DrainVerdict.YES), (39, DrainVerdict.NO)])
+def test_shared_storage_has_what_moves_twice(total: int, verdict: DrainVerdict) -> None:
     states = [
         host('old', aggregates=['shared'], VCPU=2),
         host('new', aggregates=['shared'], VCPU=2),
@@ -166,7 +166,7 @@ def test_several_servers_on_shared_storage_are_no_more_than_before() -> None:
     ]
     servers = [consumer(f's{n}', old={'VCPU': 1}, nfs={'DISK_GB': 10}) for n in range(9)]
     decision = drained(states, servers)
-    assert decision.verdict is Verdict.YES
+    assert decision.verdict is DrainVerdict.YES
     assert max(move.wave for move in decision.moves) == 9
 
 
@@ -189,8 +189,8 @@ def test_what_no_plan_can_move_is_named(others: list[Consumer], reason: str) -> 
     known_states = {state.uuid for state in states}
     snapshot = cloud(states, [SERVER, *(o for o in others if o.allocations.keys() <= known_states)])
     snapshot = Snapshot(snapshot.providers.values(), [SERVER, *others])
-    decision = decide(Cloud(snapshot), ['old'])
-    assert decision.verdict is Verdict.DEPENDS
+    decision = decide(DrainCloud(snapshot), ['old'])
+    assert decision.verdict is DrainVerdict.DEPENDS
     assert [(each.consumer, each.host, each.reason) for each in decision.unsettled] == [
         ('x', 'old', reason)
     ]
@@ -200,7 +200,7 @@ def test_what_no_plan_can_move_is_named(others: list[Consumer], reason: str) -> 
 def test_usage_without_a_consumer_is_named() -> None:
     old = replace(host('old', VCPU=4), usages={'VCPU': 3})
     decision = drained([old, host('new', VCPU=8)], [SERVER])
-    assert decision.verdict is Verdict.DEPENDS
+    assert decision.verdict is DrainVerdict.DEPENDS
     assert decision.unsettled[0].reason == 'VCPU=1 of it is used by consumers without a record'
 
 
@@ -220,7 +220,7 @@ def test_storage_that_a_host_shares_is_not_emptied() -> None:
 def test_what_nova_does_not_know_is_no_server() -> None:
     knowledge = Knowledge(consumers={'other'})
     decision = drained([host('old', VCPU=4), host('new', VCPU=8)], [SERVER], knowledge)
-    assert decision.verdict is Verdict.DEPENDS
+    assert decision.verdict is DrainVerdict.DEPENDS
     assert decision.unsettled[0].reason == (
         'is no server that Nova knows: a migration, or a leaked allocation'
     )
@@ -229,10 +229,10 @@ def test_what_nova_does_not_know_is_no_server() -> None:
 def test_requests_that_are_known_are_a_proof() -> None:
     states = [host('old', 'CUSTOM_GPU', VCPU=4), host('new', VCPU=8)]
     snapshot = cloud(states, [SERVER])
-    for traits, verdict in (((), Verdict.YES), (('CUSTOM_GPU',), Verdict.NO)):
+    for traits, verdict in (((), DrainVerdict.YES), (('CUSTOM_GPU',), DrainVerdict.NO)):
         asked = CandidateRequest(Filter({'VCPU': 2}, traits))
         knowledge = Knowledge({'s': known(snapshot, asked, SERVER.allocations)})
-        assert decide(Cloud(snapshot, knowledge), ['old']).verdict is verdict
+        assert decide(DrainCloud(snapshot, knowledge), ['old']).verdict is verdict
 
 
 def test_server_groups_keep_apart() -> None:
@@ -242,21 +242,21 @@ def test_server_groups_keep_apart() -> None:
     snapshot = cloud(states, consumers)
     asked = CandidateRequest(Filter({'VCPU': 1}))
     names = [each.uuid for each in consumers]
-    for most, verdict in ((1, Verdict.NO), (2, Verdict.YES)):
+    for most, verdict in ((1, DrainVerdict.NO), (2, DrainVerdict.YES)):
         knowledge = Knowledge(
             {name: known(snapshot, asked, {}, limits=('g',)) for name in names},
             limits={'g': most},
             groups=dict.fromkeys(names, ('g',)),
         )
-        decision = decide(Cloud(snapshot, knowledge), ['old'])
+        decision = decide(DrainCloud(snapshot, knowledge), ['old'])
         assert decision.verdict is verdict
         assert decision.bounds == ((1, 1) if most == 1 else (3, 3))
 
 
 def test_a_part_of_each_host_is_kept_free() -> None:
     snapshot = cloud([host('old', VCPU=2), host('new', VCPU=3)], [SERVER])
-    for percent, verdict in ((33, Verdict.YES), (34, Verdict.NO)):
-        assert decide(Cloud(snapshot, keep_free=percent), ['old']).verdict is verdict
+    for percent, verdict in ((33, DrainVerdict.YES), (34, DrainVerdict.NO)):
+        assert decide(DrainCloud(snapshot, keep_free=percent), ['old']).verdict is verdict
 
 
 def test_a_plan_that_placement_would_refuse_is_not_returned(
@@ -276,15 +276,15 @@ def test_the_pace() -> None:
     for pace, waves in (
         (Pace(), 5), (Pace(1), 10), (Pace(5), 2), (Pace(5, 3), 4), (Pace(99, 99), 1)
     ):  # fmt: skip
-        decision = decide(Cloud(snapshot), ['old', 'older'], pace)
+        decision = decide(DrainCloud(snapshot), ['old', 'older'], pace)
         assert max(move.wave for move in decision.moves) == waves
 
 
 def test_nothing_to_move() -> None:
     decision = drained([host('old', VCPU=9)], [])
-    assert (decision.verdict, decision.total, list(decision.moves)) == (Verdict.YES, 0, [])
+    assert (decision.verdict, decision.total, list(decision.moves)) == (DrainVerdict.YES, 0, [])
 
 
 def test_no_other_host() -> None:
     decision = drained([host('old', VCPU=9)], [SERVER])
-    assert (decision.verdict, decision.bounds) == (Verdict.NO, (0, 0))
+    assert (decision.verdict, decision.bounds) == (DrainVerdict.NO, (0, 0))

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from placementclient.insight.drain import losing
-from placementclient.insight.drain.cloud import Cloud
+from placementclient.insight.drain.cloud import DrainCloud
 from placementclient.insight.drain.losing import lose
 from placementclient.insight.drain.moves import refusals
 from placementclient.insight.drain.others import decide_with_others
-from placementclient.insight.drain.plan import Verdict, decide
+from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.rolling import batches, is_never, roll
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -43,8 +43,8 @@ def servers(**held: Iterable[int]) -> list[Consumer]:
 
 def test_each_host_is_empty_once_and_back_before_the_next() -> None:
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
-    rolling = roll(Cloud(snapshot), [('h0',), ('h1',), ('h2',)])
-    assert (rolling.verdict, rolling.order) == (Verdict.YES, [('h0',), ('h1',), ('h2',)])
+    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    assert (rolling.verdict, rolling.order) == (DrainVerdict.YES, [('h0',), ('h1',), ('h2',)])
     holds = {each.uuid: each.allocations for each in snapshot.consumers.values()}
     left = {host: len(snapshot.consumers_on(host)) for host in snapshot.providers}
     emptied = []
@@ -60,15 +60,15 @@ def test_each_host_is_empty_once_and_back_before_the_next() -> None:
 def test_a_batch_that_is_blocked_comes_again() -> None:
     # Only the large host can take the others, and only when it is empty.
     snapshot = cloud(hosts(8, 8, 9), servers(h0=[8], h2=[1, 1]))
-    rolling = roll(Cloud(snapshot), [('h0',), ('h1',), ('h2',)])
-    assert rolling.verdict is Verdict.YES
+    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    assert rolling.verdict is DrainVerdict.YES
     assert sorted(rolling.order) == [('h0',), ('h1',), ('h2',)]
 
 
 def test_a_batch_that_is_blocked_for_ever_is_proved() -> None:
     snapshot = cloud(hosts(8, 7, 7), servers(h0=[8], h1=[1]))
-    rolling = roll(Cloud(snapshot), [('h0',), ('h1',), ('h2',)])
-    assert rolling.verdict is Verdict.NO
+    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    assert rolling.verdict is DrainVerdict.NO
     assert rolling.order == [('h1',), ('h2',)]
     [blocked] = rolling.blocked
     assert (blocked.batch, blocked.is_proved) == (('h0',), True)
@@ -78,9 +78,9 @@ def test_a_batch_that_is_blocked_for_ever_is_proved() -> None:
 def test_a_batch_may_be_blocked_without_a_proof() -> None:
     # 2+2 and 3+1 would free a host; moving one server at a time to one new place does not.
     snapshot = cloud(hosts(4, 4, 4), servers(h0=[3, 1], h1=[2], h2=[2]))
-    scene = Cloud(snapshot)
+    scene = DrainCloud(snapshot)
     assert not is_never(scene, ['h0'])
-    assert roll(scene, [('h0',)]).verdict is Verdict.UNDETERMINED
+    assert roll(scene, [('h0',)]).verdict is DrainVerdict.UNDETERMINED
 
 
 def test_batches_are_racks() -> None:
@@ -93,7 +93,7 @@ def test_batches_are_racks() -> None:
             provider('h4', aggregates=['zone'], VCPU=1),
         ]
     )
-    scene = Cloud(snapshot)
+    scene = DrainCloud(snapshot)
     assert batches(scene, scene.hosts, None) == [('h0', 'h2'), ('h1',), ('h3',), ('h4',)]
     assert batches(scene, scene.hosts, 2) == [('h0', 'h1'), ('h2', 'h3'), ('h4',)]
 
@@ -111,8 +111,8 @@ def test_rolling_with_storage_that_two_pools_share() -> None:
         consumer('b', h1={'VCPU': 2}, nfs2={'DISK_GB': 9}),
     ]
     snapshot = cloud(states, consumers)
-    rolling = roll(Cloud(snapshot), [('h1',), ('h0',), ('h2',)])
-    assert rolling.verdict in (Verdict.YES, Verdict.UNDETERMINED)
+    rolling = roll(DrainCloud(snapshot), [('h1',), ('h0',), ('h2',)])
+    assert rolling.verdict in (DrainVerdict.YES, DrainVerdict.UNDETERMINED)
     assert list(refusals(snapshot, rolling.moves)) == []
 
 
@@ -170,25 +170,25 @@ def _have_a_place_alone(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
 def test_small_clouds(first: int) -> None:
     for seed in range(first, first + 50):
         snapshot, emptied = oracle.case(seed)
-        scene = Cloud(snapshot)
+        scene = DrainCloud(snapshot)
         alone, moved = decide(scene, emptied), decide_with_others(scene, emptied)
         assert list(refusals(snapshot, moved.moves)) == []
-        if alone.verdict is Verdict.YES:
-            assert moved.verdict is Verdict.YES
-        if moved.verdict is Verdict.NO and len(snapshot.consumers) < 9:
+        if alone.verdict is DrainVerdict.YES:
+            assert moved.verdict is DrainVerdict.YES
+        if moved.verdict is DrainVerdict.NO and len(snapshot.consumers) < 9:
             proofs = _may_be_empty(snapshot, emptied), _have_a_place_alone(snapshot, emptied)
             assert proofs != (True, True)
         rolling = roll(scene, batches(scene, scene.hosts, 1))
         for blocked in rolling.blocked:
             if blocked.is_proved:
-                assert decide(scene, blocked.batch).verdict is not Verdict.YES
+                assert decide(scene, blocked.batch).verdict is not DrainVerdict.YES
 
 
 def test_others_make_room() -> None:
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[6], h1=[3], h2=[3]))
-    assert decide(Cloud(snapshot), ['h0']).verdict is Verdict.NO
-    decision = decide_with_others(Cloud(snapshot), ['h0'])
-    assert decision.verdict is Verdict.YES
+    assert decide(DrainCloud(snapshot), ['h0']).verdict is DrainVerdict.NO
+    decision = decide_with_others(DrainCloud(snapshot), ['h0'])
+    assert decision.verdict is DrainVerdict.YES
     assert [(m.wave, m.server, m.target) for m in decision.moves] == [
         (1, 'h1-0', 'h2'),
         (2, 'h0-0', 'h1'),
@@ -197,39 +197,39 @@ def test_others_make_room() -> None:
 
 def test_others_that_make_no_room_stay() -> None:
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[6, 6], h1=[3], h2=[3]))
-    decision = decide_with_others(Cloud(snapshot), ['h0'])
-    assert (decision.verdict, list(decision.moves)) == (Verdict.NO, [])
+    decision = decide_with_others(DrainCloud(snapshot), ['h0'])
+    assert (decision.verdict, list(decision.moves)) == (DrainVerdict.NO, [])
 
 
 def test_the_loss_of_any_host() -> None:
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
-    found = lose(Cloud(snapshot), ['h0', 'h1', 'h2'], 1)
-    assert found.verdict is Verdict.NO
+    found = lose(DrainCloud(snapshot), ['h0', 'h1', 'h2'], 1)
+    assert found.verdict is DrainVerdict.NO
     assert (found.checked, found.possible) == (3, 3)
     assert [(loss.hosts, loss.servers, loss.least, loss.most) for loss in found.losses] == [
         (('h1',), 1, 0, 0),
         (('h2',), 1, 0, 0),
     ]
-    assert lose(Cloud(snapshot), ['h0'], 1).verdict is Verdict.YES
+    assert lose(DrainCloud(snapshot), ['h0'], 1).verdict is DrainVerdict.YES
 
 
 def test_each_loss_is_what_a_drain_says() -> None:
     for seed in range(100):
         snapshot, _ = oracle.case(seed)
-        scene = Cloud(snapshot)
+        scene = DrainCloud(snapshot)
         found = lose(scene, scene.hosts, 1)
         alone = {host: decide(scene, [host]) for host in scene.hosts}
         said = {loss.hosts[0]: loss.verdict for loss in found.losses}
         for host, decision in alone.items():
             if not decision.unsettled:
-                assert said.get(host, Verdict.YES) is decision.verdict
+                assert said.get(host, DrainVerdict.YES) is decision.verdict
 
 
 def test_too_many_losses_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(losing, 'MOST', 3)
     snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
-    scene = Cloud(snapshot)
+    scene = DrainCloud(snapshot)
     found = lose(scene, scene.hosts, 2)
-    assert (found.verdict, found.checked, found.possible) == (Verdict.UNDETERMINED, 3, 10)
+    assert (found.verdict, found.checked, found.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
     assert found.worst is not None
     assert found.worst.hosts == ('h0', 'h1')
