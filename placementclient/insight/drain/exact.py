@@ -7,20 +7,22 @@ out to the hosts. A group for which that fails gets the patterns of its hosts in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from placementclient.insight.drain import groups
 from placementclient.insight.drain.groups import Group, Item
 from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, fill
-from placementclient.insight.drain.shapes import Pool, Way
+from placementclient.insight.drain.shapes import Pool, Shape, Way
 from placementclient.optimize import cpsat
 
 #: How long to search, in the solver's deterministic unit (about a second).
 EFFORT = 60.0
 #: The largest model, in variables.
-LARGEST = 400_000
+LARGEST = 200_000
+#: The most hosts, times kinds of servers, that are looked at one by one.
+MOST_PAIRS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +71,39 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     first = Packing(filled, fill(filled), sum(problem.wanted))
     if first.is_complete or not problem.hosts:
         return first if problem.hosts else Packing(filled, first.placed, 0)
+    if len(problem.hosts) * len(problem.kinds) > MOST_PAIRS:
+        rooms = [(host.shape, host.room, 1) for host in problem.hosts]
+        return Packing(filled, first.placed, bound(problem, _possible(problem), rooms))
     alike = groups.groups(problem)
-    first = Packing(filled, first.placed, bound(problem, alike))
+    possible = {kind for group in alike for kind in group.ways}
+    rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
+    first = Packing(filled, first.placed, bound(problem, possible, rooms))
     return first if first.is_exact else _GroupSearch(problem, alike, effort).run(first)
 
 
-def bound(problem: PackingProblem, alike: Sequence[Group]) -> int:
-    """Return how many servers can be placed at most, class by class."""
-    possible = {kind for group in alike for kind in group.ways}
+def bound(
+    problem: PackingProblem,
+    possible: Collection[int],
+    rooms: Sequence[tuple[Shape, Sequence[int], int]],
+) -> int:
+    """Return how many servers can be placed at most, class by class.
+
+    :param possible: the numbers of the kinds that have a place on some host
+    :param rooms: shape and room of hosts, and how many there are of them
+    """
     sizes = {kind: problem.kinds[kind].totals for kind in possible}
     least = sum(problem.wanted[kind] for kind in possible)
-    for name in sorted({name for totals in sizes.values() for name in totals}):
-        if any(group.shape.totals.get(name) in group.shape.pooled for group in alike):
-            continue
+    pooled = {
+        name
+        for shape in problem.by_shape
+        for name, place in shape.totals.items()
+        if place in shape.pooled
+    }
+    for name in sorted({name for totals in sizes.values() for name in totals} - pooled):
         free = sum(
-            len(group.hosts) * group.room[group.shape.totals[name]]
-            for group in alike
-            if name in group.shape.totals
+            number * max(0, room[shape.totals[name]])
+            for shape, room, number in rooms
+            if name in shape.totals
         )
         count = 0
         for kind in sorted(possible, key=lambda kind: sizes[kind].get(name, 0)):
@@ -96,6 +114,22 @@ def bound(problem: PackingProblem, alike: Sequence[Group]) -> int:
                 break
         least = min(least, count)
     return least
+
+
+def _possible(problem: PackingProblem) -> set[int]:
+    """Return the kinds that have a place if the hosts of a shape have the most room of any."""
+    most = {
+        shape: list(map(max, zip(*(problem.hosts[each].room for each in numbers), strict=True)))
+        for shape, numbers in problem.by_shape.items()
+    }
+    return {
+        kind
+        for kind, request in enumerate(problem.kinds)
+        if any(
+            all(most[shape][at] >= amount for at, amount in shape.sum_of(request).local)
+            for shape in problem.shapes(request)
+        )
+    }
 
 
 class _GroupSearch:

@@ -46,6 +46,7 @@ def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
         (groups, 'MAX_PATTERNS', 0),
         (groups, '_LONGEST', 0),
         (exact, 'LARGEST', 0),
+        (exact, 'MOST_PAIRS', 0),
     ],
 )
 def test_what_is_not_told_apart_is_no_proof(
