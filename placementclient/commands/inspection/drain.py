@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.commands.framework import base, compute, option
+from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
@@ -142,6 +144,7 @@ class PlanDrain(base.Lister):
             'shows',
         ),
         SNAPSHOT,
+        ASSUME,
     )
 
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
@@ -154,8 +157,13 @@ class PlanDrain(base.Lister):
         from placementclient.insight.drain.cloud import DrainCloud
 
         self._check_combination(parsed_args)
-        snapshot = taken(self, parsed_args)
-        cloud = DrainCloud(snapshot, self._knowledge(snapshot, parsed_args), parsed_args.keep_free)
+        assumption = assumed(self, parsed_args, taken(self, parsed_args))
+        snapshot = assumption.snapshot
+        cloud = DrainCloud(
+            snapshot,
+            self._knowledge(snapshot, parsed_args, assumption.placed),
+            parsed_args.keep_free,
+        )
         hosts = _selected(cloud, parsed_args)
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
@@ -177,10 +185,16 @@ class PlanDrain(base.Lister):
         if not (parsed_args.lose or _is_given(parsed_args)):
             raise errors.UsageError('Give hosts, --match or --member-of')
 
-    def _knowledge(self, snapshot: Snapshot, parsed_args: argparse.Namespace) -> Knowledge | None:
+    def _knowledge(
+        self, snapshot: Snapshot, parsed_args: argparse.Namespace, placed: frozenset[str]
+    ) -> Knowledge | None:
+        """Return what Nova says of servers.
+
+        :param placed: the UUIDs of servers that Nova does not know yet
+        """
         if not parsed_args.requests:
             return None
-        from placementclient.insight.drain import knowledge
+        from placementclient.insight.drain.knowledge import learn
         from placementclient.nova import service
 
         source = parsed_args.requests
@@ -192,10 +206,11 @@ class PlanDrain(base.Lister):
             }
         else:
             document, _ = compute.document(self, source, service.servers)
-        found = knowledge.learn(snapshot, document, source)
+        found = learn(snapshot, document, source)
         for line in found.remarks:
             self.log.warning(line)
-        return found.knowledge
+        knowledge = found.knowledge
+        return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
     def _pace(self, parsed_args: argparse.Namespace) -> Pace:
         from placementclient.insight.drain.plan import Pace
@@ -295,7 +310,7 @@ class PlanDrain(base.Lister):
         self.exit_status = _ENDS[verdict]
         stopped = cloud.knowledge.stopped
         if parsed_args.output:
-            facts = {'said': said, **facts}
+            facts = {'said': said, 'assuming': parsed_args.assume, **facts}
             document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
             files.write_text(parsed_args.output, json_text(document))
         self._tell(said)

@@ -72,8 +72,8 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
     if first.is_complete or not problem.hosts:
         return first if problem.hosts else Packing(filled, first.placed, 0)
     if len(problem.hosts) * len(problem.kinds) > MOST_PAIRS:
-        rooms = [(host.shape, host.room, 1) for host in problem.hosts]
-        return Packing(filled, first.placed, bound(problem, _possible(problem), rooms))
+        single = [(host.shape, host.room, 1) for host in problem.hosts]
+        return Packing(filled, first.placed, bound(problem, _possible(problem), single))
     alike = groups.groups(problem)
     possible = {kind for group in alike for kind in group.ways}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]

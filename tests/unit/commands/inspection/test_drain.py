@@ -291,6 +291,14 @@ def test_requests(
     assert placement(command + path) == Result(1, '', f'{path}: not a list of servers\n')
 
 
+def test_under_assumptions(placement: Placement, file: str, tmp_path: Path) -> None:
+    path = tmp_path / 'more.yaml'
+    path.write_text('- {add: 1, like: compute3, name: new1}\n')
+    result = placement(f'{PLAN.format(file=file)} compute3 --assume {path} -f value -c to')
+    assert (result.status, result.stdout) == (0, 'new1\n')
+    assert result.stderr.startswith(f'assuming: {path}\n')
+
+
 def test_the_answer_in_a_file(placement: Placement, file: str, tmp_path: Path) -> None:
     written = tmp_path / 'drain.json'
     placement(f'{PLAN.format(file=file)} compute2 -o {written}')
