@@ -106,6 +106,11 @@ def summary(decision: DrainDecision) -> str:
     """Return the answer in a sentence."""
     least, most = decision.bounds
     servers = counted(decision.total, 'server')
+    if decision.verdict is DrainVerdict.UNDETERMINED and decision.strict.packing.is_complete:
+        return (
+            f'Undetermined: {servers} to move, all have a place, but no order was found in which '
+            'each move has room'
+        )
     if decision.moves or decision.strict.packing.is_complete:
         waves = max((move.wave for move in decision.moves), default=0)
         others = len(decision.moves) - decision.total

@@ -315,7 +315,7 @@ class _HostBuilder:
             ]
             room = list(map(max, room, own))
         members: Counter[str] = Counter()
-        if cloud.knowledge.groups and not is_new:
+        if cloud.knowledge.groups and not (is_new or self._gone):
             for consumer in cloud.consumers(root_uuid):
                 members.update(cloud.knowledge.groups.get(consumer.uuid, ()))
         return TargetHost(

@@ -9,13 +9,15 @@ from dataclasses import replace
 import pytest
 
 from placementclient.insight.drain import losing
-from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.losing import lose
 from placementclient.insight.drain.moves import refusals
 from placementclient.insight.drain.others import decide_with_others
 from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, is_never, roll
 from placementclient.model.consumers import Consumer
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 from tests.unit.insight.drain import oracle
@@ -233,3 +235,22 @@ def test_too_many_losses_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> No
     assert (found.verdict, found.checked, found.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
     assert found.worst is not None
     assert found.worst.hosts == ('h0', 'h1')
+
+
+def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied() -> None:
+    snapshot = cloud(hosts(4, 4, 4), servers(h0=[1], h1=[1], h2=[1]))
+    asked = CandidateRequest(Filter({'VCPU': 1}))
+    names = list(snapshot.consumers)
+    knowledge = Knowledge(
+        {name: known(snapshot, asked, {}, limits=('g',)) for name in names[:2]},
+        limits={'g': 1},
+        groups=dict.fromkeys(names[:2], ('g',)),
+    )
+    scene = DrainCloud(snapshot, knowledge)
+    assert not is_never(scene, ['h0'])
+    rolling = roll(scene, [('h0',), ('h1',), ('h2',)])
+    assert rolling.verdict is DrainVerdict.YES
+    where = {uuid: set(each.allocations) for uuid, each in snapshot.consumers.items()}
+    for move in rolling.moves:
+        where[move.server] = set(move.after)
+        assert where[names[0]] != where[names[1]]
