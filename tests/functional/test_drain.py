@@ -117,7 +117,7 @@ def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
 
 def test_every_plan_is_granted(client: Client) -> None:
     cases: list[tuple[Snapshot, list[str], list[ServerMove]]] = []
-    for seed in range(300):
+    for seed in range(400):
         small, names = oracle.case(seed)
         snapshot = real(small, f'case{seed}')
         hosts = [snapshot.named(f'case{seed}-{name}').uuid for name in names]
