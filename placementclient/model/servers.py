@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placementclient.model.flavors import Flavor
@@ -55,6 +56,9 @@ class ServerDetail:
     :param boots_from_volume: whether its root disk is a volume
     :param task: what is being done with it
     :param is_resized: whether a resize or migration waits to be confirmed or reverted
+    :param zone: the availability zone that it is in
+    :param is_pinned: whether it has to stay there; ``None`` where the list does not say it
+    :param image_properties: ``None`` where the list does not say them
     """
 
     uuid: str
@@ -65,6 +69,23 @@ class ServerDetail:
     boots_from_volume: bool = False
     task: str | None = None
     is_resized: bool = False
+    zone: str | None = None
+    is_pinned: bool | None = None
+    image_properties: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerGroup:
+    """A server group.
+
+    :param policy: such as ``anti-affinity``
+    :param most: how many of its servers a host may have, if they are to be apart
+    """
+
+    uuid: str
+    policy: str
+    members: tuple[str, ...]
+    most: int = 1
 
 
 @dataclass(frozen=True, slots=True)

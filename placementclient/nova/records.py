@@ -6,14 +6,17 @@ A record that is there twice is an error in each of them: one of the two is not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.servers import Server, ServerDetail, ServerMigration
+from placementclient.model.servers import Server, ServerDetail, ServerGroup, ServerMigration
 from placementclient.nova import schema
 from placementclient.nova.schema import RecordPlace
 
+#: Stands for a field that a list does not have, where it may have none.
+_UNSAID = object()
 #: What ``GET /servers/detail`` answers an administrator, by the names of the fields.
 _DETAILS = {
     schema.normal(name): name
@@ -65,7 +68,11 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
         # Only an administrator is told all; what is not told must not be taken for nothing.
         for name in _undetailed(each):
             raise place.error(f'has no {name!r}: GET /servers/detail has it')
-        found.append(_server_detail(record, place, flavors))
+        detail = _server_detail(record, place, flavors)
+        pinned = each.get('pinned_availability_zone', _UNSAID)
+        if pinned is not _UNSAID:
+            detail = replace(detail, is_pinned=pinned is not None)
+        found.append(detail)
     return found
 
 
@@ -115,7 +122,36 @@ def _server_detail(
         not record.image,
         record.osextststaskstate,
         record.osextstsvmstate == 'resized',
+        record.osextazavailabilityzone,
+        image_properties=_properties(record.image),
     )
+
+
+def _properties(image: schema.ImageRecord | str | None) -> dict[str, str] | None:
+    """Return the properties of an image, which the API has from 2.98 on."""
+    if not isinstance(image, schema.ImageRecord) or image.properties is None:
+        return None
+    return {name: str(value) for name, value in image.properties.items()}
+
+
+def server_groups(document: Any, path: str) -> list[ServerGroup]:
+    """The server groups, in the order of the list.
+
+    :param document: what ``GET /os-server-groups`` answers an administrator
+    :param path: where it came from, for the error
+    :raises errors.BadFile: if it is something else, or has a group twice
+    """
+    found = []
+    for place, record in schema.decoded(
+        document, 'server_groups', path, schema.ServerGroupRecord, lambda r: (r.id,)
+    ):
+        policy = place.required('policy', record.policy, *(record.policies or ()))
+        most = (record.rules or {}).get('max_server_per_host', 1)
+        if not isinstance(most, int) or most < 1:
+            raise place.error(f'max_server_per_host is {most!r}, not a number from 1 on')
+        members = tuple(member.lower() for member in record.members)
+        found.append(ServerGroup(place.required('id', record.id), policy, members, most))
+    return found
 
 
 def migrations(document: Any, path: str) -> list[ServerMigration]:

@@ -69,6 +69,7 @@ class ServerRecord(msgspec.Struct):
     tenantid: OptionalText = None
     projectid: OptionalText = None
     userid: OptionalText = None
+    osextazavailabilityzone: OptionalText = None
     image: ImageRecord | str | None = None
     flavor: dict[str, Any] | str | None = None
 
@@ -119,6 +120,16 @@ class AggregateRecord(msgspec.Struct):
     uuid: OptionalText = None
     name: OptionalText = None
     metadata: Values | None = None
+
+
+class ServerGroupRecord(msgspec.Struct):
+    """A server group; ``policy`` and ``rules`` from compute API 2.64 on."""
+
+    members: list[Text]
+    id: OptionalText = None
+    policy: OptionalText = None
+    policies: list[Text] | None = None
+    rules: Values | None = None
 
 
 class ProjectRecord(msgspec.Struct):

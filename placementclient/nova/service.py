@@ -16,6 +16,8 @@ from placementclient.client.http import USER_AGENT, Client, translated
 _MICROVERSION = '2.59'
 #: From here on flavors have their extra specs.
 _EXTRA_SPECS = '2.61'
+#: From here on server groups have rules.
+_GROUP_RULES = '2.64'
 #: How long an answer is waited for where nothing is said, in seconds.
 TIMEOUT = 60.0
 #: How many bytes a page may have, and how many pages a list; a page of Nova has 1,000 records.
@@ -114,6 +116,24 @@ def aggregates(client: Client) -> list[Any]:
     :raises NoCompute: if there is nobody to ask
     """
     return _pages(client, '/os-aggregates', 'aggregates')
+
+
+def server_groups(client: Client) -> list[Any]:
+    """All server groups of all projects, as ``GET /os-server-groups`` has them.
+
+    :raises NoCompute: if there is nobody to ask
+    """
+    records: list[Any] = []
+    # The only list without a link to its next page.
+    for _ in range(MOST_PAGES):
+        path = f'/os-server-groups?all_projects=True&offset={len(records)}'
+        found = _pages(client, path, 'server_groups', _GROUP_RULES)
+        if not found:
+            return records
+        if found == records[-len(found) :]:
+            break
+        records += found
+    raise NoCompute('The list of server_groups does not end')
 
 
 def compute_services(client: Client) -> list[Any]:

@@ -16,6 +16,7 @@ from tests.functional.conftest import Placement
     [
         ('check', 5),
         ('declare', 10),
+        ('drain', 10),
         ('heal', 5),
         ('host-aggregates', 4),
         ('replace', 12),

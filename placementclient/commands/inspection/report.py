@@ -42,6 +42,12 @@ class ReportProvider(base.Command):
             metavar='<plan>',
             help='Show what this plan, of a reshape or of changes, would change',
         ),
+        Option(
+            '--drain',
+            metavar='<file>',
+            help='Show this plan of a drain, as drain plan -o has written it: the hosts before and '
+            'after, and the waves',
+        ),
         *lists.OPTIONS,
         Option(
             '-o',
@@ -60,6 +66,7 @@ class ReportProvider(base.Command):
         from placementclient.render.report import page
         from placementclient.render.report.change_plans import as_reshape
         from placementclient.render.report.contents import Report
+        from placementclient.render.report.drain import panel
         from placementclient.reshape import storage
 
         if parsed_args.output == files.STANDARD and self.app.stdout.isatty():
@@ -71,6 +78,9 @@ class ReportProvider(base.Command):
         cloud, failures = audit.read(self, parsed_args)
         if plan is not None:
             _check_plan(plan, cloud.snapshot)
+        drain = parsed_args.drain and panel(
+            files.read_document(parsed_args.drain), parsed_args.drain, cloud.snapshot
+        )
         found = checks.audit(cloud)
         # The page has the checks that were left out.
         left_out = findings.left_out(found, failures) if failures else ()
@@ -85,6 +95,7 @@ class ReportProvider(base.Command):
             made_by=program(),
             invocation=audit.invocation(self, parsed_args, cloud.servers),
             assuming=tuple(map(os.path.basename, parsed_args.assume)),
+            drain=drain,
         )
         files.write_text(parsed_args.output, page.page(template, report))
 

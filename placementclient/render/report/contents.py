@@ -20,6 +20,60 @@ STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Amount:
+    """What is used of a class, and its capacity."""
+
+    used: int = 0
+    capacity: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.used + other.used, self.capacity + other.capacity)
+
+
+@dataclass(frozen=True, slots=True)
+class WaveLine:
+    """A wave, with the names of its hosts.
+
+    :param servers: how many move
+    """
+
+    number: int
+    servers: int
+    sources: str
+    targets: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostLine:
+    """What is used of a class on a host.
+
+    :param host: its name; empty where it is that of the line above
+    """
+
+    host: str
+    resource_class: str
+    before: Amount
+    after: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class DrainPanel:
+    """What the page shows of a drain.
+
+    :param said: the answer in sentences
+    :param emptied: the names of the hosts
+    :param left_out: how many hosts and waves are not shown
+    """
+
+    verdict: str
+    said: list[str]
+    emptied: list[str]
+    hosts: list[HostLine]
+    waves: list[WaveLine]
+    left_out: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What a report is made of.
 
@@ -31,6 +85,7 @@ class Report:
     :param made_by: name and version of the program that made it
     :param invocation: what its commands repeat
     :param assuming: the names of the files of assumptions under which all of it holds
+    :param drain: the plan of a drain to show
     """
 
     cloud: Cloud
@@ -41,6 +96,7 @@ class Report:
     made_by: str
     invocation: Invocation
     assuming: tuple[str, ...] = ()
+    drain: DrainPanel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +114,6 @@ class ClassFill:
     def trees(self) -> int:
         """How many trees have the class."""
         return sum(self.spread)
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """What is used of a class, and its capacity."""
-
-    used: int = 0
-    capacity: int = 0
-
-    def __add__(self, other: Amount) -> Amount:
-        return Amount(self.used + other.used, self.capacity + other.capacity)
 
 
 #: By resource class.

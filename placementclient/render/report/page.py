@@ -158,6 +158,7 @@ def _values(report: Report) -> Mapping[str, Any]:
         'unfounded': findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
         'remarks': [*findings.left_out(report.audit), *findings.remarks(report.audit)],
         'plan': plan,
+        'drain': report.drain,
         'planned': plans.summary(plan) if plan else {},
         'changed': contents.changed(plan) if plan else [],
         'warnings': list(plans.warnings(plan)) if plan else [],

@@ -181,6 +181,18 @@ SMALL = Flavor('m', 2, 64, 1, extra_specs={'resources:VGPU': '1'})
         ),
         ({'flavor': {'id': '7'}}, ServerDetail('s1', 'host1.a', Flavor('x', 1, 64), 'p', 'u')),
         ({'flavor': {'id': '8'}}, ServerDetail('s1', 'host1.a', None, 'p', 'u')),
+        (
+            {'OS-EXT-AZ:availability_zone': 'az1', 'image': {'id': 'i', 'properties': {'a': 1}}},
+            ServerDetail('s1', 'host1.a', SMALL, 'p', 'u', zone='az1', image_properties={'a': '1'}),
+        ),
+        (
+            {'pinned_availability_zone': None},
+            ServerDetail('s1', 'host1.a', SMALL, 'p', 'u', is_pinned=False),
+        ),
+        (
+            {'pinned_availability_zone': 'az1'},
+            ServerDetail('s1', 'host1.a', SMALL, 'p', 'u', is_pinned=True),
+        ),
         # The policy of the cloud may keep extra specs back.
         ({'flavor': {'vcpus': 2}}, ServerDetail('s1', 'host1.a', None, 'p', 'u')),
     ],

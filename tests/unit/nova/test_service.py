@@ -268,3 +268,22 @@ def test_what_does_not_answer_is_told(answer: Any, reason: str) -> None:
 def test_without_a_catalog_nobody_is_asked(client: Client) -> None:
     with pytest.raises(service.NoCompute, match='no catalog'):
         service.servers(client)
+
+
+def test_server_groups_are_read_until_there_are_no_more() -> None:
+    session = Session(
+        {'server_groups': [{'id': 'a'}, {'id': 'b'}]},
+        {'server_groups': [{'id': 'c'}]},
+        {'server_groups': []},
+    )
+    assert service.server_groups(Client(session)) == [{'id': 'a'}, {'id': 'b'}, {'id': 'c'}]
+    assert [url for url, _ in session.requests] == [
+        f'/os-server-groups?all_projects=True&offset={offset}' for offset in (0, 2, 3)
+    ]
+    assert {settings['microversion'] for _, settings in session.requests} == {'2.64'}
+
+
+def test_server_groups_that_do_not_end() -> None:
+    session = Session(*[{'server_groups': [{'id': 'a'}]}] * 2)
+    with pytest.raises(service.NoCompute, match='server_groups does not end'):
+        service.server_groups(Client(session))

@@ -1,0 +1,361 @@
+"""Whether hosts can be emptied, and where their servers go."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from placementclient.client import errors
+from placementclient.client.errors import ExitStatus
+from placementclient.commands.framework import base, compute, option
+from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework.compute import NOVA
+from placementclient.commands.framework.option import Option
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
+
+if TYPE_CHECKING:
+    from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+    from placementclient.insight.drain.plan import DrainVerdict, Pace
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.render.columns import Output
+
+#: How the command ends, by the answer.
+_ENDS = {
+    'yes': ExitStatus.DONE,
+    'no': ExitStatus.INFEASIBLE,
+    'depends': ExitStatus.UNDECIDED,
+    'undetermined': ExitStatus.ERROR,
+}
+
+
+class PlanDrain(base.Lister):
+    """Say whether hosts can be emptied, where each server goes, and in which order.
+
+    It prints a plan, or the proof that there is none, and changes nothing. A row is a move of a
+    server; the moves of a wave may run at the same time. As long as a live migration runs,
+    Placement has the server's allocations twice: each wave has room for that. Hosts with the trait
+    COMPUTE_STATUS_DISABLED receive nothing.
+
+    Placement does not know what a server asked for. Without --requests, a new host needs all
+    traits and aggregates of the old one, and as many providers of the same kind. If that leaves a
+    server without a place, the amounts alone decide whether it is impossible.
+
+    With --rolling each host is emptied once, batch by batch, and each batch is back and empty
+    before the next one. With --lose nothing is planned: the rows are losses of hosts after which
+    some servers have no place.
+
+    Example:
+
+      openstack resource provider drain plan compute1 compute2 --requests nova
+    """
+
+    auth_required = False
+    statuses = (
+        (ExitStatus.INFEASIBLE, 'impossible: not every server can have a place, which is proved'),
+        (ExitStatus.UNDECIDED, 'it depends on what the servers ask for that standard error names'),
+    )
+    options = (
+        Option(
+            'host',
+            metavar='<host>',
+            nargs='*',
+            default=[],
+            help="A host, by the name or UUID of its provider, or a pattern such as 'compute2*'",
+        ),
+        Option('--match', metavar='<pattern>', help='The hosts whose names fit a pattern'),
+        Option(
+            '--member-of',
+            metavar='<aggregate>',
+            help='The hosts whose root provider is in this aggregate, by UUID, such as a rack',
+        ),
+        Option(
+            '--requests',
+            metavar='<file>|nova',
+            help='Count what servers ask for: their flavors with traits and groups, availability '
+            'zone and server group. The file has what GET /servers/detail answers, and may have '
+            'aggregates and server_groups of GET /os-aggregates and /os-server-groups beside it; '
+            'nova: ask the compute service',
+        ),
+        Option(
+            '--strict',
+            action='store_true',
+            help='Take it that each server asks for all that its old host has: the answer is yes '
+            'or no',
+        ),
+        Option(
+            '--rolling', action='store_true', help='Empty the hosts in batches, one after the other'
+        ),
+        Option(
+            '--batch',
+            metavar='<number>',
+            type=option.positive,
+            help='With --rolling: so many hosts are a batch. Without it, the hosts of the smallest '
+            'aggregate of each are one, such as a rack; a host in none is a batch alone',
+        ),
+        Option(
+            '--lose',
+            metavar='<number>',
+            type=option.positive,
+            help='Say whether the servers have a place if any so many hosts are lost, of those '
+            'that are given, or of all. For 1 each host is checked; for more each combination, '
+            'or where there are more than 10,000 the largest',
+        ),
+        Option(
+            '--keep-free',
+            metavar='<percent>',
+            type=float,
+            default=0.0,
+            help='Leave so much of the capacity of each class free on each host (default: 0)',
+        ),
+        Option(
+            '--others-may-move',
+            action='store_true',
+            help='Move servers of other hosts out of the way, where that makes room',
+        ),
+        Option(
+            '--per-host',
+            metavar='<number>',
+            type=option.positive,
+            default=2,
+            help='How many servers leave a host, and come to a host, at the same time (default: 2)',
+        ),
+        Option(
+            '--parallel',
+            metavar='<number>',
+            type=option.positive,
+            default=50,
+            help='How many servers move at the same time in all (default: 50)',
+        ),
+        Option(
+            '--solver-timeout',
+            metavar='<seconds>',
+            type=option.positive,
+            default=60,
+            help='How long to search (default: 60), counted by what is done, so that the same '
+            'files give the same answer',
+        ),
+        Option(
+            '-o',
+            '--output',
+            metavar='<file>',
+            help='Write the whole answer as JSON, too, which resource provider report --drain '
+            'shows',
+        ),
+        SNAPSHOT,
+        ASSUME,
+    )
+
+    def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
+        from placementclient.render import drains
+
+        return drains.LOSSES if parsed_args.lose else drains.MOVES
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        # Loaded only here: OpenStackClient loads every command's module before it runs one.
+        from placementclient.insight.drain.cloud import DrainCloud
+
+        self._check_combination(parsed_args)
+        assumption = assumed(self, parsed_args, taken(self, parsed_args))
+        snapshot = assumption.snapshot
+        cloud = DrainCloud(
+            snapshot,
+            self._knowledge(snapshot, parsed_args, assumption.placed),
+            parsed_args.keep_free,
+        )
+        hosts = _selected(cloud, parsed_args)
+        if parsed_args.lose:
+            return self._lose(cloud, hosts, parsed_args)
+        if parsed_args.rolling:
+            return self._roll(cloud, hosts, parsed_args)
+        return self._drain(cloud, hosts, parsed_args)
+
+    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
+        modes = [
+            name for name in ('rolling', 'lose', 'others_may_move') if getattr(parsed_args, name)
+        ]
+        if len(modes) > 1:
+            first, second = (f'--{name.replace("_", "-")}' for name in modes[:2])
+            raise errors.UsageError(f'{first} and {second} contradict each other')
+        if parsed_args.batch and not parsed_args.rolling:
+            raise errors.UsageError('--batch is for --rolling')
+        if not 0 <= parsed_args.keep_free < 100:
+            raise errors.UsageError('--keep-free is a part of 100, from 0 on')
+        if not (parsed_args.lose or _is_given(parsed_args)):
+            raise errors.UsageError('Give hosts, --match or --member-of')
+
+    def _knowledge(
+        self, snapshot: Snapshot, parsed_args: argparse.Namespace, placed: frozenset[str]
+    ) -> Knowledge | None:
+        """Return what Nova says of servers.
+
+        :param placed: the UUIDs of servers that Nova does not know yet
+        """
+        if not parsed_args.requests:
+            return None
+        from placementclient.insight.drain.knowledge import learn
+        from placementclient.nova import service
+
+        source = parsed_args.requests
+        if source == NOVA:
+            document: Any = {
+                'servers': service.servers(self.client),
+                'aggregates': service.aggregates(self.client),
+                'server_groups': service.server_groups(self.client),
+            }
+        else:
+            document, _ = compute.document(self, source, service.servers)
+        found = learn(snapshot, document, source)
+        for line in found.remarks:
+            self.log.warning(line)
+        knowledge = found.knowledge
+        return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
+
+    def _pace(self, parsed_args: argparse.Namespace) -> Pace:
+        from placementclient.insight.drain.plan import Pace
+
+        return Pace(parsed_args.per_host, parsed_args.parallel)
+
+    def _drain(
+        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
+    ) -> Output:
+        from placementclient.insight.drain import enough, others, plan
+        from placementclient.render import drains
+
+        decide = others.decide_with_others if parsed_args.others_may_move else plan.decide
+        decision = decide(
+            cloud,
+            hosts,
+            self._pace(parsed_args),
+            parsed_args.solver_timeout,
+            is_certain=parsed_args.strict,
+        )
+        said = [drains.summary(decision), *drains.remarks(cloud, decision)]
+        left = [server for server, _ in decision.strict.left()]
+        remedies = []
+        if decision.verdict is plan.DrainVerdict.NO:
+            remedies = enough.remedies(cloud, decision.strict.servers, hosts, left)
+        said += drains.enough(remedies)
+        if decision.moves:
+            said += drains.headroom(drains.free(cloud, decision.moves, hosts))
+        return self._told(
+            cloud, hosts, decision.verdict, decision.moves, said, parsed_args,
+            {
+                'servers': decision.total,
+                'movable': list(decision.bounds),
+                'left': [server.uuid for server in left],
+                'unsettled': [each._asdict() for each in decision.unsettled],
+                'enough': [remedy.sentence for remedy in remedies],
+            },
+        )  # fmt: skip
+
+    def _roll(
+        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
+    ) -> Output:
+        from placementclient.insight.drain import rolling
+        from placementclient.render import drains
+
+        found = rolling.roll(
+            cloud,
+            rolling.batches(cloud, hosts, parsed_args.batch),
+            self._pace(parsed_args),
+            parsed_args.solver_timeout,
+        )
+        snapshot = cloud.snapshot
+        said = [*drains.rolled(snapshot, found), *drains.unsettled(found.unsettled)]
+        facts = {
+            'order': drains.order(snapshot, found),
+            'blocked': [
+                {
+                    'hosts': [snapshot.providers[uuid].name for uuid in each.batch],
+                    'servers': [server.uuid for server in each.servers],
+                    'is_proved': each.is_proved,
+                }
+                for each in found.blocked
+            ],
+        }
+        moves = () if found.blocked else found.moves
+        return self._told(cloud, hosts, found.verdict, moves, said, parsed_args, facts)
+
+    def _lose(
+        self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
+    ) -> Output:
+        from placementclient.insight.drain import losing
+        from placementclient.render import drains
+
+        number = parsed_args.lose
+        if number > len(hosts):
+            raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
+        found = losing.lose(cloud, hosts, number, parsed_args.solver_timeout)
+        self._tell(drains.lost(cloud.snapshot, found, number))
+        self.exit_status = _ENDS[found.verdict]
+        return drains.losses(cloud.snapshot, found)
+
+    def _told(
+        self,
+        cloud: DrainCloud,
+        hosts: Sequence[str],
+        verdict: DrainVerdict,
+        moves: Sequence[Any],
+        said: Sequence[str],
+        parsed_args: argparse.Namespace,
+        facts: Mapping[str, Any],
+    ) -> Output:
+        """Say the answer, write it to the file, and return the rows."""
+        from placementclient import files
+        from placementclient.codec.documents import json_text
+        from placementclient.render import drains
+
+        self.exit_status = _ENDS[verdict]
+        stopped = cloud.knowledge.stopped
+        if parsed_args.output:
+            facts = {'said': said, 'assuming': parsed_args.assume, **facts}
+            document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
+            files.write_text(parsed_args.output, json_text(document))
+        self._tell(said)
+        return drains.rows(cloud.snapshot, moves, stopped)
+
+    def _tell(self, said: Iterable[str]) -> None:
+        """Write sentences to standard error."""
+        for line in said:
+            self.log.warning(line)
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
+    ) -> int:
+        """Print rows; no empty table, as standard error has the answer."""
+        is_table = parsed_args.formatter == 'table' and not parsed_args.print_empty
+        return 0 if is_table and not rows else super().produce_output(parsed_args, names, rows)
+
+
+def _is_given(parsed_args: argparse.Namespace) -> bool:
+    return bool(parsed_args.host or parsed_args.match or parsed_args.member_of)
+
+
+def _selected(cloud: DrainCloud, parsed_args: argparse.Namespace) -> list[str]:
+    """Return the UUIDs of the roots of the hosts that the arguments select.
+
+    :raises errors.NoSuchProvider: if there is none
+    """
+    from placementclient.model import patterns
+
+    snapshot = cloud.snapshot
+    known = {snapshot.providers[uuid].name: uuid for uuid in cloud.hosts}
+    if not _is_given(parsed_args):
+        return list(known.values())
+    found = dict.fromkeys(snapshot.root_uuids(parsed_args.host))
+    if parsed_args.match or parsed_args.member_of:
+        names = list(known)
+        if parsed_args.match:
+            names = patterns.matching(parsed_args.match, names)
+            if not names:
+                raise errors.NoSuchProvider(patterns.unmatched(parsed_args.match, known, 'host'))
+        if aggregate := parsed_args.member_of:
+            names = [
+                name for name in names if aggregate in snapshot.providers[known[name]].aggregates
+            ]
+            if not names:
+                raise errors.NoSuchProvider(f'No host is in the aggregate {aggregate}')
+        found |= dict.fromkeys(known[name] for name in names)
+    return list(found)

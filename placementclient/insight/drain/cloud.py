@@ -1,0 +1,372 @@
+"""The hosts of a snapshot and their servers, as a drain sees them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil
+from typing import NamedTuple
+
+from placementclient.insight.drain import requests
+from placementclient.insight.drain.packing import PackingProblem, TargetHost
+from placementclient.insight.drain.requests import Request
+from placementclient.insight.drain.shapes import ANY, HostProvider, Pool, Shape, Units
+from placementclient.insight.topology import Topology, is_sharing
+from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.nova import COMPUTE_NODE, MIGRATION
+from placementclient.model.snapshots import ProviderState, Snapshot
+
+
+class MovingServer(NamedTuple):
+    """A server that is to move.
+
+    :param host: the UUID of the root of its host
+    """
+
+    uuid: str
+    host: str
+    allocations: Allocations
+
+
+class Unsettled(NamedTuple):
+    """A consumer on a host that is to be emptied, of which no plan can move what it holds.
+
+    :param consumer: its UUID, or the name of the provider where nobody knows the consumer
+    """
+
+    consumer: str
+    host: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What Nova says of servers, beyond what Placement has.
+
+    :param requests: what servers ask for, by their UUIDs; of the others only their allocations are
+        known
+    :param least: the same without what they may not ask for, if that differs
+    :param stopped: the UUIDs of servers that do not run
+    :param consumers: the UUIDs of all servers; ``None`` if nobody has told
+    :param zones: the availability zones by the name of the host
+    :param limits: how many servers of a server group one host may have, by its name
+    :param groups: the server groups by the UUID of the server
+    """
+
+    requests: Mapping[str, Request] = field(default_factory=dict)
+    least: Mapping[str, Request] = field(default_factory=dict)
+    stopped: Collection[str] = ()
+    consumers: Collection[str] | None = None
+    zones: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def zone(name: str) -> str:
+    """Return what stands for an availability zone among the aggregates of a host."""
+    return f'zone {name}'
+
+
+class DrainCloud:
+    """The hosts of a snapshot: the trees that run nova-compute; all trees where none does.
+
+    :param keep_free: what part of each class is to be left free on each host, in percent
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, knowledge: Knowledge | None = None, keep_free: float = 0
+    ) -> None:
+        self.snapshot, self.topology = snapshot, Topology(snapshot)
+        self.knowledge = knowledge or Knowledge()
+        self._keep_free = keep_free
+        roots = snapshot.roots()
+        computes = [root for root in roots if COMPUTE_NODE in root.traits]
+        #: The UUIDs of the roots of all hosts, in the order of their names.
+        self.hosts = [root.uuid for root in computes or roots if self._is_host(root)]
+        self._strict: dict[object, Request] = {}
+        self._lax: dict[object, Request] = {}
+
+    @cached_property
+    def rare(self) -> frozenset[str]:
+        """The traits of providers of hosts that not every host has."""
+        sets = [
+            frozenset().union(*(state.traits for state in self.tree(uuid))) for uuid in self.hosts
+        ]
+        return frozenset().union(*sets) - frozenset.intersection(*sets) if sets else frozenset()
+
+    def on(self, snapshot: Snapshot) -> DrainCloud:
+        """Return the same with another snapshot."""
+        return DrainCloud(snapshot, self.knowledge, self._keep_free)
+
+    def _is_host(self, root: ProviderState) -> bool:
+        return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
+
+    def tree(self, root_uuid: str) -> list[ProviderState]:
+        """Return the providers of a host."""
+        return self.topology.trees[root_uuid]
+
+    def consumers(self, root_uuid: str) -> Iterator[Consumer]:
+        """Return those that hold something on a host, each once."""
+        seen: set[str] = set()
+        for state in self.tree(root_uuid):
+            for consumer in self.snapshot.consumers_on(state.uuid):
+                if consumer.uuid not in seen:
+                    seen.add(consumer.uuid)
+                    yield consumer
+
+    def servers(self, hosts: Iterable[str]) -> tuple[list[MovingServer], list[Unsettled]]:
+        """Return the servers on some hosts, and what is on them that is no server there.
+
+        :param hosts: the UUIDs of their roots
+        """
+        servers, unsettled = dict[str, MovingServer](), dict[tuple[str, str], Unsettled]()
+        for uuid in hosts:
+            name = self.snapshot.providers[uuid].name
+            for consumer in self.consumers(uuid):
+                reason = self._reason(consumer, uuid)
+                if reason is None:
+                    servers[consumer.uuid] = MovingServer(consumer.uuid, uuid, consumer.allocations)
+                else:
+                    key = consumer.uuid, uuid
+                    unsettled[key] = Unsettled(consumer.uuid, name, reason)
+            for state in self.tree(uuid):
+                if unlisted := self.snapshot.unlisted(state.uuid):
+                    held = ', '.join(f'{each}={n}' for each, n in unlisted.items())
+                    unsettled[state.uuid, uuid] = Unsettled(
+                        state.name, name, f'{held} of it is used by consumers without a record'
+                    )
+        return list(servers.values()), list(unsettled.values())
+
+    def _reason(self, consumer: Consumer, root_uuid: str) -> str | None:
+        """Return why a consumer is no server on a host; ``None``: it is one."""
+        own: set[str] = set()
+        for uuid in consumer.allocations:
+            state = self.snapshot.providers.get(uuid)
+            if state is None:
+                return 'holds something on a provider that is not in the snapshot'
+            if not is_sharing(state):
+                own.add(state.provider.root_uuid)
+        if root_uuid not in own:
+            return 'is on another host, and uses storage that this one shares'
+        if len(own) > 1:
+            return 'holds something on several hosts: a migration, or a leaked allocation'
+        if consumer.type == MIGRATION:
+            return 'is a migration'
+        known = self.knowledge.consumers
+        if known is not None and consumer.uuid not in known:
+            return 'is no server that Nova knows: a migration, or a leaked allocation'
+        return None
+
+    def strict(self, server: MovingServer) -> Request:
+        """Return the request that is certainly enough for a server; equal ones are one object."""
+        if (known := self.knowledge.requests.get(server.uuid)) is not None:
+            return self._strict.setdefault(known, known)
+        held = tuple(
+            sorted((uuid, tuple(each.items())) for uuid, each in server.allocations.items())
+        )
+        key = server.host, held
+        if key not in self._strict:
+            root = self.snapshot.providers[server.host]
+            request = requests.strict(self.snapshot, root, dict(sorted(server.allocations.items())))
+            self._strict[key] = self._strict.setdefault(request, request)
+        return self._strict[key]
+
+    def lax(self, server: MovingServer) -> Request:
+        """Return the request that a server makes at least; equal ones are one object."""
+        known = self.knowledge.least.get(server.uuid) or self.knowledge.requests.get(server.uuid)
+        if known is not None:
+            return self._strict.setdefault(known, known)
+        request = requests.lax(self.snapshot, server.allocations)
+        return self._lax.setdefault(request, request)
+
+    def problem(
+        self,
+        servers: Iterable[Request],
+        emptied: Collection[str],
+        *,
+        is_lax: bool = False,
+        spare: Sequence[str] = (),
+        gone: Iterable[MovingServer] = (),
+        is_loose: bool = False,
+    ) -> PackingProblem:
+        """Return the hosts that servers may go to, and how many servers there are of each kind.
+
+        :param servers: the request of each
+        :param emptied: the UUIDs of the roots of hosts that are to be emptied
+        :param is_lax: whether only amounts count for some of the servers
+        :param spare: the UUIDs of roots of hosts, for each of which an empty one like it is added
+        :param gone: servers whose room is taken for free
+        :param is_loose: whether every server may stay where it is: units count for nothing then,
+            nor do disabled hosts, and a host that is over its capacity has room for what it has
+        """
+        found = list(servers)
+        kinds = {id(request): request for request in found}
+        counts = Counter(map(id, found))
+        out = set(emptied)
+        targets = [uuid for uuid in self.hosts if uuid not in out]
+        lost = list(gone)
+        pools = self._pools(targets, found if is_lax else (), lost)
+        relevant = kinds.values() if is_lax else None
+        builder = _HostBuilder(self, pools, relevant, lost, is_loose=is_loose)
+        hosts = [builder.host(uuid) for uuid in targets]
+        hosts += [builder.host(uuid, is_new=True) for uuid in spare]
+        return PackingProblem(
+            ((request, counts[key]) for key, request in kinds.items()),
+            hosts,
+            pools,
+            dict(self.knowledge.limits),
+        )
+
+    def _pools(
+        self, targets: Iterable[str], leaving: Iterable[Request], gone: Iterable[MovingServer]
+    ) -> dict[Pool, int]:
+        """Return what sharing providers have free.
+
+        :param targets: the UUIDs of the roots of the hosts that servers may go to
+        :param leaving: servers that may go to other storage, so that there may be more
+        :param gone: servers whose room is taken for free
+        """
+        pools = {
+            (state.uuid, name): state.free(name)
+            for state in self.snapshot.providers.values()
+            if is_sharing(state)
+            for name in state.inventories
+        }
+        for pool, amount in _held(gone).items():
+            if pool in pools:
+                pools[pool] += amount
+        left = [each for request in leaving for each in request.shared]
+        if not left or gone:
+            return pools
+        serving: dict[str, set[str]] = {}
+        for root in targets:
+            for state in (*self.tree(root), *self.topology.reached(root)):
+                for name in state.inventories:
+                    serving.setdefault(name, set()).add(state.uuid)
+        for uuid, name, amount in left:
+            if (uuid, name) in pools and serving.get(name, set()) - {uuid}:
+                pools[uuid, name] += amount
+        return pools
+
+    def room(
+        self, state: ProviderState, gone: Mapping[tuple[str, str], int], *, is_new: bool = False
+    ) -> list[int]:
+        """Return what is free of each class of a provider, as far as it may be used.
+
+        :param gone: what of its usage does not count, by its UUID and the class
+        :param is_new: whether nothing of it is used yet
+        """
+        return [
+            inventory.capacity
+            - (0 if is_new else state.used(name) - gone.get((state.uuid, name), 0))
+            - ceil(inventory.capacity * self._keep_free / 100)
+            for name, inventory in sorted(state.inventories.items())
+        ]
+
+
+class _HostBuilder:
+    """Makes hosts, those that are alike with one shape."""
+
+    def __init__(
+        self,
+        cloud: DrainCloud,
+        pools: Mapping[Pool, int],
+        relevant: Iterable[Request] | None,
+        gone: Iterable[MovingServer],
+        *,
+        is_loose: bool,
+    ) -> None:
+        self._cloud, self._pools, self._is_loose = cloud, pools, is_loose
+        self._gone = _held(gone)
+        self._shapes: dict[tuple[HostProvider, ...], Shape] = {}
+        #: The traits and aggregates that some request names; ``None``: all count.
+        self._named = None if relevant is None else frozenset(_named(relevant))
+
+    def host(self, root_uuid: str, *, is_new: bool = False) -> TargetHost:
+        """Return a host with what it has free.
+
+        :param is_new: return another one, which is like it and empty
+        """
+        cloud = self._cloud
+        states = cloud.tree(root_uuid)
+        reached = cloud.topology.reached(root_uuid)
+        numbers = {state.uuid: number for number, state in enumerate(states)}
+        bins = [self._bin(state, numbers, root_uuid) for state in states]
+        if is_new or self._is_loose:
+            bins[0] = bins[0]._replace(traits=bins[0].traits - {requests.DISABLED})
+        bins += [self._bin(state, {}, root_uuid) for state in reached]
+        shape = self._shapes.get(tuple(bins)) or Shape(bins)
+        self._shapes[shape.bins] = shape
+        room = [
+            free
+            for state in states
+            if not is_sharing(state)
+            for free in cloud.room(state, self._gone, is_new=is_new)
+        ]
+        if self._is_loose:
+            # Where more is used than there is, that may stay.
+            own = [
+                self._gone[state.uuid, name]
+                for state in states
+                if not is_sharing(state)
+                for name in sorted(state.inventories)
+            ]
+            room = list(map(max, room, own))
+        members: Counter[str] = Counter()
+        if cloud.knowledge.groups and not (is_new or self._gone):
+            for consumer in cloud.consumers(root_uuid):
+                members.update(cloud.knowledge.groups.get(consumer.uuid, ()))
+        return TargetHost(
+            root_uuid,
+            states[0].name,
+            shape,
+            tuple(state.uuid for state in (*states, *reached)),
+            shape.sums(room, self._pools),
+            members,
+        )
+
+    def _bin(
+        self, state: ProviderState, numbers: Mapping[str, int], root_uuid: str
+    ) -> HostProvider:
+        parent = numbers.get(state.provider.parent_provider_uuid or '')
+        traits, aggregates = state.traits, state.aggregates
+        name = self._cloud.knowledge.zones.get(state.name)
+        if state.uuid == root_uuid and name is not None:
+            aggregates |= {zone(name)}
+        if self._named is not None:
+            traits, aggregates = traits & self._named, aggregates & self._named
+        return HostProvider(
+            parent,
+            traits,
+            aggregates,
+            tuple(
+                (name, ANY if self._is_loose else Units.of(inventory))
+                for name, inventory in sorted(state.inventories.items())
+            ),
+            state.uuid if is_sharing(state) else None,
+            state.uuid in numbers,
+        )
+
+
+def _held(servers: Iterable[MovingServer]) -> Counter[tuple[str, str]]:
+    """Return what servers hold together, by the UUID of the provider and the class."""
+    held: Counter[tuple[str, str]] = Counter()
+    for server in servers:
+        for uuid, resources in server.allocations.items():
+            for name, amount in resources.items():
+                held[uuid, name] += amount
+    return held
+
+
+def _named(found: Iterable[Request]) -> Iterator[str]:
+    """Return the traits and aggregates that requests name."""
+    yield requests.DISABLED
+    for request in found:
+        sets = [*request.covering, *request.root_required, *request.root_member_of]
+        sets += [request.root_forbidden, *(traits for traits, _ in request.ancestors)]
+        for part in request.parts:
+            sets += [*part.required, *part.member_of, part.forbidden, part.forbidden_member_of]
+        for names in sets:
+            yield from names

@@ -1,0 +1,334 @@
+"""The most servers that can be placed, and the proof that there are no more.
+
+First the packing by best-fit decreasing. If it leaves a server, CP-SAT packs groups of hosts that
+are alike, each as one large host with rounding cuts: its bound is a proof. What it finds is dealt
+out to the hosts. A group for which that fails gets the patterns of its hosts instead of the cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from placementclient.insight.drain import groups
+from placementclient.insight.drain.groups import Group, Item
+from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, fill
+from placementclient.insight.drain.shapes import Pool, Shape, Way
+from placementclient.optimize import cpsat
+
+#: How long to search, in the solver's deterministic unit (about a second).
+EFFORT = 60.0
+#: The largest model, in variables.
+LARGEST = 200_000
+#: The most hosts, times kinds of servers, that are looked at one by one.
+MOST_PAIRS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The servers that have a place.
+
+    :param problem: with the room that is left
+    :param placed: by kind
+    :param bound: no more servers can be placed
+    """
+
+    problem: PackingProblem
+    placed: Sequence[Sequence[Placed]]
+    bound: int
+
+    @property
+    def count(self) -> int:
+        """How many servers have a place."""
+        return sum(map(len, self.placed))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is proved that no more can have a place."""
+        return self.count >= self.bound
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every server has a place."""
+        return self.count == sum(self.problem.wanted)
+
+    def left(self) -> Iterator[tuple[int, int]]:
+        """Return the kinds of which servers have no place, with their number."""
+        for kind, placed in enumerate(self.placed):
+            if number := self.problem.wanted[kind] - len(placed):
+                yield kind, number
+
+
+def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
+    """Place as many servers as possible.
+
+    :param problem: is left as it is
+    :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :raises errors.PlacementError: if OR-tools is needed and not installed
+    """
+    filled = problem.copy()
+    first = Packing(filled, fill(filled), sum(problem.wanted))
+    if first.is_complete or not problem.hosts:
+        return first if problem.hosts else Packing(filled, first.placed, 0)
+    if len(problem.hosts) * len(problem.kinds) > MOST_PAIRS:
+        single = [(host.shape, host.room, 1) for host in problem.hosts]
+        return Packing(filled, first.placed, bound(problem, _possible(problem), single))
+    alike = groups.groups(problem)
+    possible = {kind for group in alike for kind in group.ways}
+    rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
+    first = Packing(filled, first.placed, bound(problem, possible, rooms))
+    return first if first.is_exact else _GroupSearch(problem, alike, effort).run(first)
+
+
+def bound(
+    problem: PackingProblem,
+    possible: Collection[int],
+    rooms: Sequence[tuple[Shape, Sequence[int], int]],
+) -> int:
+    """Return how many servers can be placed at most, class by class.
+
+    :param possible: the numbers of the kinds that have a place on some host
+    :param rooms: shape and room of hosts, and how many there are of them
+    """
+    sizes = {kind: problem.kinds[kind].totals for kind in possible}
+    least = sum(problem.wanted[kind] for kind in possible)
+    pooled = {
+        name
+        for shape in problem.by_shape
+        for name, place in shape.totals.items()
+        if place in shape.pooled
+    }
+    for name in sorted({name for totals in sizes.values() for name in totals} - pooled):
+        free = sum(
+            number * max(0, room[shape.totals[name]])
+            for shape, room, number in rooms
+            if name in shape.totals
+        )
+        count = 0
+        for kind in sorted(possible, key=lambda kind: sizes[kind].get(name, 0)):
+            size, wanted = sizes[kind].get(name, 0), problem.wanted[kind]
+            number = min(wanted, free // size) if size else wanted
+            count, free = count + number, free - number * size
+            if number < wanted:
+                break
+        least = min(least, count)
+    return least
+
+
+def _possible(problem: PackingProblem) -> set[int]:
+    """Return the kinds that have a place if the hosts of a shape have the most room of any."""
+    most = {
+        shape: list(map(max, zip(*(problem.hosts[each].room for each in numbers), strict=True)))
+        for shape, numbers in problem.by_shape.items()
+    }
+    return {
+        kind
+        for kind, request in enumerate(problem.kinds)
+        if any(
+            all(most[shape][at] >= amount for at, amount in shape.sum_of(request).local)
+            for shape in problem.shapes(request)
+        )
+    }
+
+
+class _GroupSearch:
+    """Packs groups until what is found can be dealt out to the hosts."""
+
+    def __init__(self, problem: PackingProblem, alike: Sequence[Group], effort: float) -> None:
+        self._problem, self._groups, self._left = problem, alike, effort
+        #: The patterns of groups that the cuts are too loose for, by the number of the group.
+        self._patterns: dict[int, list[dict[Item, int]]] = {}
+        self._stuck: set[int] = set()
+
+    def run(self, best: Packing) -> Packing:
+        """Return the best packing.
+
+        :param best: what is known already
+        """
+        size = sum(len(ways) for group in self._groups for ways in group.ways.values())
+        if size > LARGEST:
+            return best
+        while self._left > 0:
+            model = _GroupModel(self._problem, self._groups, self._patterns)
+            solved = cpsat.solve(model.model, self._left)
+            self._left -= max(solved.effort, 0.01)
+            if not solved.found:
+                return best
+            least = min(best.bound, int(solved.solver.best_objective_bound + 1e-6))
+            packing, failed = self._deal(model.found(solved.solver), least)
+            if packing.count <= best.count:
+                packing = Packing(best.problem, best.placed, least)
+            best = packing
+            fresh = failed - self._stuck - self._patterns.keys()
+            if best.is_exact or solved.status != 'OPTIMAL' or not fresh:
+                return best
+            for number in sorted(fresh):
+                found = groups.patterns(self._problem, self._groups[number])
+                if found is None:
+                    self._stuck.add(number)
+                else:
+                    self._patterns[number] = found
+        return best
+
+    def _deal(self, shares: Sequence[_GroupShare], least: int) -> tuple[Packing, set[int]]:
+        """Deal out what each group gets to its hosts.
+
+        :return: the packing, and the groups for which that fails
+        """
+        problem = self._problem.copy()
+        placed: list[list[Placed]] = [[] for _ in problem.kinds]
+        failed = set()
+        for share in shares:
+            group = self._groups[share.group]
+            if share.patterns is None and (len(group.hosts) > 1 or group.is_relaxed):
+                if not _spread(problem, group, share, placed):
+                    failed.add(share.group)
+            else:
+                _place(problem, group, share, placed)
+        filler = Filler(problem)
+        order = sorted(range(len(placed)), key=lambda kind: -filler.size(problem.kinds[kind]))
+        for kind in order:
+            missing = problem.wanted[kind] - len(placed[kind])
+            placed[kind] += filler.fill(problem.kinds[kind], missing)
+        return Packing(problem, placed, least), failed
+
+
+class _GroupShare(NamedTuple):
+    """What a group gets.
+
+    :param items: how many servers
+    :param patterns: for each of its hosts, where patterns decide; some hosts may have none
+    """
+
+    group: int
+    items: dict[Item, int]
+    patterns: list[dict[Item, int]] | None
+
+
+class _GroupModel:
+    """The groups as large hosts.
+
+    :param patterns: of the groups that are filled by patterns
+    """
+
+    def __init__(
+        self,
+        problem: PackingProblem,
+        alike: Sequence[Group],
+        patterns: Mapping[int, list[dict[Item, int]]],
+    ) -> None:
+        self.model = cpsat.load('Where not every server has a place, how many have one').CpModel()
+        self._problem, self._groups, self._patterns = problem, alike, patterns
+        self._counts: list[dict[Item, Any]] = []
+        self._repeats: dict[int, list[Any]] = {}
+        by_kind: dict[int, list[Any]] = {}
+        pools: dict[Pool, list[Any]] = {}
+        for number, group in enumerate(alike):
+            counts = {
+                (kind, way): self._count(group, kind, each)
+                for kind, ways in group.ways.items()
+                for way, each in enumerate(ways)
+            }
+            self._counts.append(counts)
+            for (kind, way), count in counts.items():
+                by_kind.setdefault(kind, []).append(count)
+                for pool, amount in group.ways[kind][way].shared:
+                    pools.setdefault(pool, []).append(amount * count)
+            self._limit(group, counts)
+            self._fit(group, counts)
+            if number in patterns:
+                self._follow(number, counts)
+        for kind, terms in by_kind.items():
+            self.model.add(sum(terms) <= problem.wanted[kind])
+        for pool, terms in pools.items():
+            self.model.add(sum(terms) <= max(0, problem.pools[pool]))
+        self.model.maximize(sum(count for counts in self._counts for count in counts.values()))
+
+    def found(self, solver: Any) -> list[_GroupShare]:
+        """Return what each group gets that gets something."""
+        shares = []
+        for number, counts in enumerate(self._counts):
+            items = {item: n for item, count in counts.items() if (n := int(solver.value(count)))}
+            used = None
+            if number in self._repeats:
+                pairs = zip(self._patterns[number], self._repeats[number], strict=True)
+                used = [each for each, count in pairs for _ in range(int(solver.value(count)))]
+            if items:
+                shares.append(_GroupShare(number, items, used))
+        return shares
+
+    def _count(self, group: Group, kind: int, way: Way) -> Any:
+        most = min(self._problem.wanted[kind], len(group.hosts) * group.most(way))
+        return self.model.new_int_var(0, most, '')
+
+    def _limit(self, group: Group, counts: Mapping[Item, Any]) -> None:
+        """Allow each host only so many servers of a server group."""
+        by_name: dict[str, list[Any]] = {}
+        for (kind, _), count in counts.items():
+            for name in self._problem.kinds[kind].limits:
+                by_name.setdefault(name, []).append(count)
+        for name, terms in by_name.items():
+            left = group.left.get(name, self._problem.limits[name])
+            self.model.add(sum(terms) <= len(group.hosts) * left)
+
+    def _fit(self, group: Group, counts: Mapping[Item, Any]) -> None:
+        """Allow no more than there is, with a rounding cut for each size."""
+        hosts, by_room = len(group.hosts), dict[int, list[tuple[int, Any]]]()
+        for (kind, way), count in counts.items():
+            for at, amount in group.ways[kind][way].local:
+                if amount:
+                    by_room.setdefault(at, []).append((amount, count))
+        for at, terms in by_room.items():
+            free = group.room[at]
+            self.model.add(sum(amount * count for amount, count in terms) <= hosts * free)
+            for size in {amount for amount, _ in terms}:
+                if free % size or size > 1:
+                    whole = [(amount // size, count) for amount, count in terms if amount >= size]
+                    self.model.add(sum(n * count for n, count in whole) <= hosts * (free // size))
+
+    def _follow(self, number: int, counts: Mapping[Item, Any]) -> None:
+        """Fill each host of a group by one of its patterns."""
+        hosts, patterns = len(self._groups[number].hosts), self._patterns[number]
+        repeats = [self.model.new_int_var(0, hosts, '') for _ in patterns]
+        self._repeats[number] = repeats
+        self.model.add(sum(repeats) <= hosts)
+        for item, count in counts.items():
+            pairs = zip(patterns, repeats, strict=True)
+            self.model.add(count <= sum(each[item] * n for each, n in pairs if item in each))
+
+
+def _place(
+    problem: PackingProblem, group: Group, share: _GroupShare, placed: list[list[Placed]]
+) -> None:
+    """Put servers on the hosts of a group as the patterns say; on its one host without them."""
+    left = dict(share.items)
+    patterns = [share.items] if share.patterns is None else share.patterns
+    for at, pattern in zip(group.hosts, patterns, strict=False):
+        for item, most in pattern.items():
+            count = min(most, left.get(item, 0))
+            if count:
+                kind, number = item
+                way = group.ways[kind][number]
+                problem.place(problem.kinds[kind], problem.hosts[at], way, count)
+                placed[kind] += [Placed(at, way)] * count
+                left[item] -= count
+
+
+def _spread(
+    problem: PackingProblem, group: Group, share: _GroupShare, placed: list[list[Placed]]
+) -> bool:
+    """Put servers on the hosts of a group by best fit.
+
+    :return: whether each has a place
+    """
+    wanted: dict[int, int] = {}
+    for (kind, _), number in share.items.items():
+        wanted[kind] = wanted.get(kind, 0) + number
+    kinds = [(problem.kinds[kind], number) for kind, number in wanted.items()]
+    part = PackingProblem(kinds, [problem.hosts[at] for at in group.hosts], {}, problem.limits)
+    part.pools = problem.pools
+    for kind, found in zip(wanted, fill(part), strict=True):
+        placed[kind] += [Placed(group.hosts[each.host], each.way) for each in found]
+        wanted[kind] -= len(found)
+    return not any(wanted.values())

@@ -1,0 +1,209 @@
+"""All hosts with their servers, while servers move from one to the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer
+from placementclient.insight.drain.exact import Packing, pack
+from placementclient.insight.drain.moves import ServerMove, held
+from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, TargetHost
+from placementclient.insight.drain.requests import Request
+from placementclient.insight.topology import is_sharing
+from placementclient.model.consumers import Allocations
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Places for servers, whose room is taken and whose old places are not yet free.
+
+    :param taken: the request of each place
+    :param left: the servers that have no place
+    """
+
+    moves: list[ServerMove] = field(default_factory=list)
+    taken: list[tuple[Request, Placed]] = field(default_factory=list)
+    left: list[MovingServer] = field(default_factory=list)
+
+
+class Fleet:
+    """All hosts, and where their servers are.
+
+    :param watched: the UUIDs of the roots of the hosts whose servers may move
+    """
+
+    def __init__(self, cloud: DrainCloud, watched: Iterable[str]) -> None:
+        self.cloud = cloud
+        self.unsettled = cloud.servers(watched)[1]
+        #: The servers on each host, by its UUID and theirs.
+        self.on: dict[str, dict[str, MovingServer]] = {}
+        self._requests: dict[str, Request] = {}
+        for server in cloud.servers(watched)[0]:
+            self._requests[server.uuid] = cloud.strict(server)
+            self.on.setdefault(server.host, {})[server.uuid] = server
+        self.problem: PackingProblem = cloud.problem(self._requests.values(), ())
+        self._number = {host.uuid: number for number, host in enumerate(self.problem.hosts)}
+        self._filler = Filler(self.problem)
+        self._sharing = {
+            uuid for uuid, state in cloud.snapshot.providers.items() if is_sharing(state)
+        }
+        self._known: dict[Request, Request] = {}
+
+    def servers(self, hosts: Iterable[str]) -> list[MovingServer]:
+        """Return the servers that are on some hosts now."""
+        return [server for uuid in hosts for server in self.on.get(uuid, {}).values()]
+
+    def take(self, hosts: Iterable[str]) -> None:
+        """Let hosts receive nothing until they are given back."""
+        for uuid in hosts:
+            if uuid in self._number:
+                self._filler.take(self._number[uuid])
+
+    def give(self, hosts: Iterable[str]) -> None:
+        """Let hosts receive servers again."""
+        for uuid in hosts:
+            if uuid in self._number:
+                self._filler.give(self._number[uuid])
+
+    def attempt(self, servers: Sequence[MovingServer]) -> Trial:
+        """Find places for servers on the hosts that are not taken out, by best-fit decreasing."""
+        trial = Trial()
+        kinds = sorted(self._kinds(servers), key=lambda each: -self._filler.size(each[0]))
+        for request, group in kinds:
+            placed = self._filler.fill(request, len(group))
+            for server, place in zip(group, placed, strict=False):
+                trial.moves.append(self._move(server, request, self.problem.hosts, place))
+                trial.taken.append((request, place))
+            trial.left.extend(group[len(placed) :])
+        return trial
+
+    def undo(self, trial: Trial) -> None:
+        """Give back the room that an attempt has taken."""
+        for request, place in trial.taken:
+            self._filler.free(request, [place])
+
+    def pack(
+        self, servers: Sequence[MovingServer], emptied: Collection[str], effort: float
+    ) -> Packing:
+        """Place servers as well as can be proved. No room is taken.
+
+        :param emptied: the UUIDs of the roots of the hosts that receive nothing
+        :param effort: how long to search, in the solver's deterministic unit
+        """
+        now, out = self.problem, set(emptied)
+        hosts = [host for host in now.hosts if host.uuid not in out]
+        kinds = [(request, len(group)) for request, group in self._kinds(servers)]
+        return pack(PackingProblem(kinds, hosts, now.pools, now.limits).copy(), effort)
+
+    def moves_of(self, servers: Sequence[MovingServer], packing: Packing) -> list[ServerMove]:
+        """Return the moves of servers to the places that :meth:`pack` has found for them."""
+        problem = packing.problem
+        pairs = zip(problem.kinds, packing.placed, strict=True)
+        places = {id(kind): iter(placed) for kind, placed in pairs}
+        return [
+            self._move(server, request, problem.hosts, place)
+            for request, group in self._kinds(servers)
+            for server, place in zip(group, places[id(request)], strict=False)
+        ]
+
+    def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
+        """Move servers: free their old places.
+
+        :param is_taken: whether the room of their new places is taken already
+        """
+        for move in moves:
+            request = self._requests[move.server]
+            before, after = self._shared(move.before), self._shared(move.after)
+            self._enter(move.source, request, move.before, -1)
+            if not is_taken:
+                self._enter(move.target, request, move.after, 1)
+                self._add(after - before, -1)
+            self._add(before - after, 1)
+            if before != after:
+                shared = tuple((uuid, name, n) for (uuid, name), n in sorted(after.items()))
+                moved = request._replace(shared=shared)
+                self._requests[move.server] = self._known.setdefault(moved, moved)
+            del self.on[move.source][move.server]
+            there = self.on.setdefault(move.target, {})
+            there[move.server] = MovingServer(move.server, move.target, move.after)
+
+    def revert(self, moves: Iterable[ServerMove]) -> None:
+        """Move servers back that were moved."""
+        self.commit(
+            (
+                ServerMove(each.server, each.target, each.source, each.after, each.before)
+                for each in moves
+            ),
+            is_taken=False,
+        )
+
+    def place(self, server: MovingServer, uuid: str) -> ServerMove | None:
+        """Take the room for a server on one host that is taken out, if there is room."""
+        request, number = self._requests[server.uuid], self._number[uuid]
+        host = self.problem.hosts[number]
+        way = self.problem.way(request, host)
+        if way is None:
+            return None
+        self.problem.place(request, host, way)
+        return self._move(server, request, self.problem.hosts, Placed(number, way))
+
+    def candidates(self, server: MovingServer) -> list[str]:
+        """Return the UUIDs of the hosts that a server may go to, those with most room first."""
+        shapes = self.problem.shapes(self._requests[server.uuid])
+        numbers = [number for shape in shapes for number in self.problem.by_shape[shape]]
+        numbers = [number for number in numbers if self._filler.is_listed(number)]
+        numbers.sort(key=lambda number: (-self._filler.room(number), number))
+        return [self.problem.hosts[number].uuid for number in numbers]
+
+    def size(self, server: MovingServer) -> float:
+        """Return how large a server is: what part of a usual host it takes, of all classes."""
+        return self._filler.size(self._requests[server.uuid])
+
+    def _kinds(self, servers: Iterable[MovingServer]) -> list[tuple[Request, list[MovingServer]]]:
+        groups: dict[int, tuple[Request, list[MovingServer]]] = {}
+        for server in servers:
+            request = self._requests[server.uuid]
+            groups.setdefault(id(request), (request, []))[1].append(server)
+        return list(groups.values())
+
+    def _move(
+        self, server: MovingServer, request: Request, hosts: Sequence[TargetHost], place: Placed
+    ) -> ServerMove:
+        host = hosts[place.host]
+        after = held(request, host, place.way)
+        return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
+
+    def _shared(self, allocations: Allocations) -> Counter[tuple[str, str]]:
+        return Counter(
+            {
+                (uuid, name): amount
+                for uuid in self._sharing.intersection(allocations)
+                for name, amount in allocations[uuid].items()
+            }
+        )
+
+    def _add(self, amounts: Mapping[tuple[str, str], int], sign: int) -> None:
+        for pool, amount in amounts.items():
+            self.problem.pools[pool] += sign * amount
+
+    def _enter(self, uuid: str, request: Request, allocations: Allocations, sign: int) -> None:
+        """Take what a server holds of a host's own room; give it back, if the sign is -1."""
+        if uuid not in self._number:
+            return
+        number = self._number[uuid]
+        host = self.problem.hosts[number]
+        is_listed = self._filler.is_listed(number)
+        if is_listed:
+            self._filler.take(number)
+        rooms, totals = host.shape.rooms, host.shape.totals
+        for place, provider in enumerate(host.providers):
+            for name, amount in allocations.get(provider, {}).items():
+                if (place, name) in rooms:
+                    for at in {rooms[place, name], totals[name]}:
+                        host.room[at] -= sign * amount
+        for name in request.limits:
+            host.members[name] += sign
+        if is_listed:
+            self._filler.give(number)

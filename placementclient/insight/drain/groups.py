@@ -1,0 +1,293 @@
+"""Hosts that are alike for a packing, as one; and the patterns in which such a host can be filled.
+
+Of a host's room only what the requests can use counts. Many hosts of a cloud are alike then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+from placementclient.insight.drain.packing import PackingProblem, TargetHost
+from placementclient.insight.drain.requests import Request
+from placementclient.insight.drain.shapes import Shape, Way
+
+#: The most ways of one request on one host that are told apart.
+MAX_WAYS = 60
+#: The most patterns of one group.
+MAX_PATTERNS = 2_000
+#: The longest table of sums, in units.
+_LONGEST = 1 << 18
+
+#: The number of a kind, and that of a way of it.
+Item = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Group:
+    """Hosts that are alike.
+
+    :param room: what each of them has, as far as the requests can use it
+    :param left: how many servers more of a server group each may have, where some are there
+    :param ways: by the number of the kind
+    :param is_relaxed: there are too many ways of some kind, so that only the sums count for it
+    """
+
+    shape: Shape
+    room: tuple[int, ...]
+    left: dict[str, int]
+    hosts: list[int] = field(default_factory=list)
+    ways: dict[int, list[Way]] = field(default_factory=dict)
+    is_relaxed: bool = False
+
+    def most(self, way: Way) -> int:
+        """Return how many servers one host has room for, if all are served in one way."""
+        return min((self.room[at] // amount for at, amount in way.local if amount), default=1 << 31)
+
+
+def groups(problem: PackingProblem) -> list[Group]:
+    """Return the hosts that some request has room on, in groups."""
+    trimmer = _Trimmer(problem)
+    found: dict[object, Group] = {}
+    for number, host in enumerate(problem.hosts):
+        _order_twins(host)
+        room = trimmer.trimmed(host.shape, tuple(host.room))
+        left = {name: problem.limits[name] - n for name, n in sorted(host.members.items()) if n}
+        key = id(host.shape), room, tuple(left.items())
+        if key not in found:
+            found[key] = Group(host.shape, room, left)
+        found[key].hosts.append(number)
+    for group in found.values():
+        group.ways = trimmer.ways(group)
+    return [group for group in found.values() if group.ways]
+
+
+def patterns(problem: PackingProblem, group: Group) -> list[dict[Item, int]] | None:
+    """Return the largest sets of servers that a host of a group has room for together.
+
+    :return: ``None`` if there are too many
+    """
+    return None if group.is_relaxed else _Patterns(problem, group).found()
+
+
+class _Patterns:
+    """Fills a host of a group in every way in which nothing more has room."""
+
+    def __init__(self, problem: PackingProblem, group: Group) -> None:
+        self._problem, self._room = problem, list(group.room)
+        self._items = [
+            ((kind, number), way)
+            for kind, ways in group.ways.items()
+            for number, way in enumerate(ways)
+        ]
+        self._left = {**problem.limits, **group.left}
+        self._pattern: dict[Item, int] = {}
+        self._found: list[dict[Item, int]] = []
+        self._steps = MAX_PATTERNS * 50
+
+    def found(self) -> list[dict[Item, int]] | None:
+        """Return the patterns; ``None`` if there are too many."""
+        return self._found if self._search(0) else None
+
+    def _search(self, start: int) -> bool:
+        """Add servers from an item on, and return whether all was tried."""
+        self._steps -= 1
+        if self._steps < 0 or len(self._found) > MAX_PATTERNS:
+            return False
+        fitting = [index for index, item in enumerate(self._items) if self._fits(*item)]
+        if not fitting:
+            self._found.append({item: n for item, n in self._pattern.items() if n})
+        for index in fitting:
+            if index >= start:
+                self._take(*self._items[index], 1)
+                is_whole = self._search(index)
+                self._take(*self._items[index], -1)
+                if not is_whole:
+                    return False
+        return True
+
+    def _fits(self, item: Item, way: Way) -> bool:
+        return (
+            all(self._room[at] >= amount for at, amount in way.local)
+            and self._pattern.get(item, 0) < self._problem.wanted[item[0]]
+            and all(self._left[name] > 0 for name in self._problem.kinds[item[0]].limits)
+        )
+
+    def _take(self, item: Item, way: Way, sign: int) -> None:
+        self._pattern[item] = self._pattern.get(item, 0) + sign
+        for at, amount in way.local:
+            self._room[at] -= sign * amount
+        for name in self._problem.kinds[item[0]].limits:
+            self._left[name] -= sign
+
+
+class _Trimmer:
+    """Cuts the room of hosts to what the requests can use."""
+
+    def __init__(self, problem: PackingProblem) -> None:
+        self._problem = problem
+        self._kinds = {
+            shape: [
+                number
+                for number, request in enumerate(problem.kinds)
+                if problem.wanted[number] and problem.options(request, shape) is not None
+            ]
+            for shape in problem.by_shape
+        }
+        self._amounts = {
+            (shape, kind): self._amounts_of(shape, problem.kinds[kind])
+            for shape, kinds in self._kinds.items()
+            for kind in kinds
+        }
+        self._wanted: dict[str, int] = {}
+        for request, number in zip(problem.kinds, problem.wanted, strict=True):
+            for name, amount in request.totals.items():
+                self._wanted[name] = self._wanted.get(name, 0) + number * amount
+        self._trimmed: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
+        self._sums: dict[frozenset[int], tuple[int, int]] = {}
+
+    def trimmed(self, shape: Shape, room: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the room of a host that requests can use."""
+        names = {at: name for (_, name), at in shape.rooms.items()}
+        names |= {at: name for name, at in shape.totals.items()}
+        capped = tuple(
+            max(0, free if at in shape.pooled else min(free, self._wanted.get(names[at], 0)))
+            for at, free in enumerate(room)
+        )
+        key = id(shape), capped
+        if key not in self._trimmed:
+            self._trimmed[key] = self._trim(shape, capped)
+        return self._trimmed[key]
+
+    def ways(self, group: Group) -> dict[int, list[Way]]:
+        """Return the ways of each kind on a host of a group."""
+        problem, found = self._problem, {}
+        for kind in self._kinds[group.shape]:
+            request = problem.kinds[kind]
+            if any(group.left.get(name, 1) < 1 for name in request.limits):
+                continue
+            ways, is_relaxed = self._ways_of(request, group.shape, group.room)
+            group.is_relaxed |= is_relaxed
+            if ways:
+                found[kind] = ways
+        return found
+
+    def _ways_of(
+        self, request: Request, shape: Shape, room: Sequence[int]
+    ) -> tuple[list[Way], bool]:
+        looking = self._problem.ways(request, shape, room)
+        seen: dict[tuple[object, ...], Way] = {}
+        for way in looking.every():
+            seen.setdefault((way.local, way.shared), way)
+            if len(seen) > MAX_WAYS:
+                break
+        if len(seen) > MAX_WAYS or looking.left < 0:
+            # Too many to tell apart: only the sums count. That is less than what is asked for.
+            return [shape.sum_of(request)], True
+        return list(seen.values()), False
+
+    def _trim(self, shape: Shape, room: tuple[int, ...]) -> tuple[int, ...]:
+        kinds = [kind for kind in self._kinds[shape] if self._fits(shape, kind, room)]
+        if not kinds:
+            return (0,) * len(room)
+        amounts = [self._amounts[shape, kind] for kind in kinds]
+        before = None
+        sizes = [
+            frozenset().union(*(each.get(at, ()) for _, each in amounts)) for at in range(len(room))
+        ]
+        while room != before:
+            before = room
+            if not shape.pooled:
+                room = _bounded(room, [exact for exact, _ in amounts])
+            room = tuple(
+                free if at in shape.pooled else self._sum(sizes[at], free)
+                for at, free in enumerate(room)
+            )
+        return room
+
+    def _fits(self, shape: Shape, kind: int, room: tuple[int, ...]) -> bool:
+        exact, _ = self._amounts[shape, kind]
+        if exact is not None:
+            return all(room[at] >= amount for at, amount in exact.items())
+        looking = self._problem.ways(self._problem.kinds[kind], shape, room)
+        return looking.first() is not None or looking.left < 0
+
+    def _amounts_of(
+        self, shape: Shape, request: Request
+    ) -> tuple[dict[int, int] | None, dict[int, set[int]]]:
+        """Return what a server takes of each room, if that is always the same, and what each of
+        its parts can take."""
+        options = self._problem.options(request, shape) or []
+        if request.is_lax:
+            sums = dict(shape.sum_of(request).local)
+            return sums, {at: {amount} for at, amount in sums.items() if amount}
+        exact: dict[int, int] | None = {}
+        single: dict[int, set[int]] = {}
+        for part, places in zip(request.parts, options, strict=True):
+            is_one = len(places) == 1 and shape.bins[places[0]].pool is None
+            for name, amount in part.resources:
+                rooms = [shape.rooms[at, name] for at in places if (at, name) in shape.rooms]
+                for at in {*rooms, shape.totals[name]}:
+                    single.setdefault(at, set()).add(amount)
+                if exact is not None and is_one:
+                    for at in {rooms[0], shape.totals[name]}:
+                        exact[at] = exact.get(at, 0) + amount
+            exact = exact if is_one else None
+        return exact, single
+
+    def _sum(self, sizes: frozenset[int], most: int) -> int:
+        """Return the largest sum of sizes, each as often as one likes, up to ``most``."""
+        if not sizes:
+            return 0
+        unit = gcd(*sizes)
+        units = most // unit
+        if units > _LONGEST or min(sizes) == unit:
+            return units * unit
+        length, bits = self._sums.get(sizes, (0, 1))
+        if length < units:
+            length, bits = units * 2, 1
+            mask = (1 << (length + 1)) - 1
+            for size in sizes:
+                step = size // unit
+                while step <= length:
+                    bits |= (bits << step) & mask
+                    step *= 2
+            self._sums[sizes] = length, bits
+        return ((bits & ((1 << (units + 1)) - 1)).bit_length() - 1) * unit
+
+
+def _bounded(room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]) -> tuple[int, ...]:
+    """Return no more of each room than the servers can take that another room allows."""
+    if any(each is None for each in amounts):
+        return room
+    exact = [each for each in amounts if each is not None]
+    found = list(room)
+    for other in range(len(room)):
+        if all(each.get(other) for each in exact):
+            for at in range(len(room)):
+                most = max(found[other] * each.get(at, 0) // each[other] for each in exact)
+                found[at] = min(found[at], most)
+    return tuple(found)
+
+
+def _order_twins(host: TargetHost) -> None:
+    """Put providers that differ only in their room in the order of their room."""
+    shape = host.shape
+    if len(shape.twins) < 2:
+        return
+    by_first: dict[int, list[int]] = {}
+    for number, first in shape.twins.items():
+        by_first.setdefault(first, []).append(number)
+    providers, room = list(host.providers), list(host.room)
+    for numbers in by_first.values():
+        names = list(shape.units[numbers[0]])
+
+        def rooms_of(number: int, names: list[str] = names) -> list[int]:
+            return [host.room[shape.rooms[number, name]] for name in names]
+
+        for to, number in zip(numbers, sorted(numbers, key=rooms_of), strict=True):
+            providers[to] = host.providers[number]
+            for name, free in zip(names, rooms_of(number), strict=True):
+                room[shape.rooms[to, name]] = free
+    host.providers, host.room = tuple(providers), room

@@ -1,0 +1,191 @@
+"""The requests of servers, by what Nova knows of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from placementclient.client.wording import counted
+from placementclient.insight import owners
+from placementclient.insight.drain import requests
+from placementclient.insight.drain.cloud import Knowledge, zone
+from placementclient.insight.drain.requests import Request
+from placementclient.model.consumers import Allocations
+from placementclient.model.host_aggregates import HostAggregate
+from placementclient.model.requests import CandidateRequest
+from placementclient.model.servers import ServerDetail, ServerGroup, same_host
+from placementclient.model.snapshots import Snapshot
+from placementclient.nova import records, resource_request
+
+#: The policies of server groups that Nova's scheduler enforces.
+_APART, _TOGETHER = 'anti-affinity', 'affinity'
+#: Properties of images that ask for something in a way that is not counted here.
+_ASKING = (
+    *('hw_cpu_policy', 'hw_mem_encryption', 'hw_tpm_version', 'hw_maxphysaddr_mode'),
+    *('hw_pci_numa_affinity_policy', 'os_secure_boot'),
+)
+#: The states of a server that does not run, and so cannot move live.
+_STOPPED = frozenset({'stopped', 'shutoff', 'suspended', 'shelved', 'rescued', 'error'})
+#: No host satisfies this.
+_NOWHERE = (frozenset[str](),)
+
+
+class Learned(NamedTuple):
+    """What was learned.
+
+    :param remarks: sentences on what is not counted
+    """
+
+    knowledge: Knowledge
+    remarks: list[str]
+
+
+def learn(snapshot: Snapshot, document: Any, path: str) -> Learned:
+    """Take the requests of servers from lists of Nova.
+
+    :param document: what ``GET /servers/detail`` answers, as a list or an object with ``servers``;
+        the object may have ``aggregates``, ``server_groups`` and ``flavors``, too
+    :param path: where it came from, for errors
+    :raises errors.BadFile: if it is something else
+    """
+    other = document if isinstance(document, Mapping) else {}
+    flavors = records.flavors_by_id(other, path) if 'flavors' in other else {}
+    servers = records.server_details(document, path, flavors)
+    states = records.servers(document, path)
+    aggregates = records.aggregates(other, path) if 'aggregates' in other else []
+    groups = records.server_groups(other, path) if 'server_groups' in other else []
+    learning = _Learning(snapshot, aggregates, groups, servers)
+    remarks = list(learning.remarks('aggregates' in other, 'server_groups' in other))
+    return Learned(
+        Knowledge(
+            learning.requests,
+            learning.least,
+            {uuid for uuid, server in states.items() if server.status in _STOPPED},
+            {server.uuid for server in servers},
+            learning.zones,
+            {group.uuid: group.most for group in groups if group.policy == _APART},
+            learning.groups,
+        ),
+        remarks,
+    )
+
+
+class _Learning:
+    """Goes through the servers."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        aggregates: Sequence[HostAggregate],
+        groups: Sequence[ServerGroup],
+        servers: Sequence[ServerDetail],
+    ) -> None:
+        self._snapshot = snapshot
+        self._is_owned = owners.is_owner_required(snapshot)
+        self._named = {each.zone for each in aggregates if each.zone}
+        self.zones = _zones(snapshot, aggregates) if self._named else {}
+        there = snapshot.consumers.keys()
+        self._bound: set[str] = set()
+        self.groups: dict[str, tuple[str, ...]] = {}
+        for group in groups:
+            members = [uuid for uuid in group.members if uuid in there]
+            if group.policy == _APART:
+                for uuid in members:
+                    self.groups[uuid] = (*self.groups.get(uuid, ()), group.uuid)
+            elif group.policy == _TOGETHER and len(members) > 1:
+                self._bound.update(members)
+        self.requests: dict[str, Request] = {}
+        self.least: dict[str, Request] = {}
+        self._unknown: Counter[str] = Counter()
+        self._asked: dict[object, CandidateRequest] = {}
+        self._images = 0
+        for server in servers:
+            if (consumer := snapshot.consumers.get(server.uuid)) is not None:
+                self._learn(server, consumer.allocations)
+
+    def remarks(self, has_aggregates: bool, has_groups: bool) -> Iterator[str]:
+        """Return sentences on what is not counted."""
+        for reason, number in sorted(self._unknown.items()):
+            yield f'Of {counted(number, "server")} only the allocations are counted: {reason}'
+        if self._images:
+            yield (
+                f'Not counted: what the images of {counted(self._images, "server")} ask for. '
+                'Servers have the properties of their images from compute API 2.98 on'
+            )
+        if not has_aggregates:
+            yield 'Not counted: availability zones, as there are no aggregates in the file'
+        if not has_groups:
+            yield 'Not counted: server groups, as there are no server_groups in the file'
+
+    def _learn(self, server: ServerDetail, allocations: Allocations) -> None:
+        if server.flavor is None:
+            self._unknown['their flavor is not known'] += 1
+            return
+        properties = server.image_properties
+        if properties is not None and any(properties.get(name) for name in _ASKING):
+            self._unknown['their image asks for CPUs, memory or devices'] += 1
+            return
+        if properties is None and not server.boots_from_volume:
+            self._images += 1
+        if resource_request.unmodelled(server.flavor):
+            self._unknown['their flavor asks for devices or NUMA cells'] += 1
+            return
+        flavor = replace(server.flavor, disk=0) if server.boots_from_volume else server.flavor
+        if (
+            dict(resource_request.resources(flavor))
+            != requests.lax(self._snapshot, allocations).totals
+        ):
+            self._unknown['they hold other amounts than their flavor says'] += 1
+            return
+        asked = self._with_image(resource_request.request(flavor, is_owned=self._is_owned), server)
+        zones = self._zone(server)
+        known = requests.known(
+            self._snapshot, asked, allocations, zones, self.groups.get(server.uuid, ())
+        )
+        if server.uuid in self._bound:
+            known = known._replace(root_required=_NOWHERE)
+        self.requests[server.uuid] = known
+        if zones and server.is_pinned is None:
+            # It may have been booted without a zone, and may go to another one then.
+            self.least[server.uuid] = known._replace(root_member_of=())
+
+    def _with_image(self, asked: CandidateRequest, server: ServerDetail) -> CandidateRequest:
+        """Return a request with the traits that the image asks for."""
+        words = server.image_properties or {}
+        traits = {
+            name.removeprefix('trait:'): said
+            for name, said in words.items()
+            if name.startswith('trait:')
+        }
+        required = tuple(sorted(name for name, said in traits.items() if said == 'required'))
+        forbidden = tuple(sorted(name for name, said in traits.items() if said == 'forbidden'))
+        common = asked.common
+        return asked._replace(
+            common=common._replace(
+                required=(*common.required, *required), forbidden=(*common.forbidden, *forbidden)
+            )
+        )
+
+    def _zone(self, server: ServerDetail) -> frozenset[str]:
+        """Return what stands for the zone that a server has to stay in; nothing if it may leave."""
+        if not self._named or server.zone is None or server.is_pinned is False:
+            return frozenset()
+        # Hosts in no zone are in Nova's default zone, whatever its name is.
+        return frozenset({zone(server.zone if server.zone in self._named else '')})
+
+
+def _zones(snapshot: Snapshot, aggregates: Sequence[HostAggregate]) -> dict[str, str]:
+    """Return the availability zone by the name of the host; empty for Nova's default zone."""
+    by_host = {host: each.zone for each in aggregates if each.zone for host in each.hosts}
+    short: dict[str, list[str]] = {}
+    for host in by_host:
+        short.setdefault(host.partition('.')[0], []).append(host)
+    found = {}
+    for root in snapshot.roots():
+        name = root.name
+        names = [name] if name in by_host else short.get(name.partition('.')[0], [])
+        same = [each for each in names if same_host(each, name)]
+        found[name] = (by_host[same[0]] if same else None) or ''
+    return found

@@ -1,0 +1,151 @@
+"""Moves of servers, in waves that Placement admits.
+
+As long as a live migration lasts, Placement has what the server holds twice: on the old host, held
+by the migration, and on the new one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from placementclient.insight.drain.packing import TargetHost
+from placementclient.insight.drain.requests import Request
+from placementclient.insight.drain.shapes import Way
+from placementclient.model.consumers import Allocations
+from placementclient.model.snapshots import Snapshot
+
+
+class ServerMove(NamedTuple):
+    """A move of a server from one host to another.
+
+    :param source: the UUID of the root of the old host
+    :param target: the UUID of the root of the new host
+    :param before: what the server holds before the move
+    :param after: what it holds after the move
+    :param wave: from 1; the moves of a wave may be under way at the same time
+    """
+
+    server: str
+    source: str
+    target: str
+    before: Allocations
+    after: Allocations
+    wave: int = 0
+
+
+def held(request: Request, host: TargetHost, way: Way) -> dict[str, dict[str, int]]:
+    """Return what a server holds that is served in a way."""
+    found: dict[str, dict[str, int]] = {}
+    for part, place in zip(request.parts, way.places, strict=True):
+        resources = found.setdefault(host.providers[place], {})
+        for name, amount in part.resources:
+            resources[name] = resources.get(name, 0) + amount
+    return {uuid: dict(sorted(each.items())) for uuid, each in sorted(found.items()) if each}
+
+
+class Ledger:
+    """What is used of each provider, as moves go on.
+
+    :param snapshot: the state before the first move
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._used: Counter[tuple[str, str]] = Counter()
+
+    def refusal(self, allocations: Allocations) -> str | None:
+        """Return why Placement would refuse an allocation now; ``None``: it grants it."""
+        for uuid, resources in allocations.items():
+            state = self._snapshot.providers[uuid]
+            for name, amount in resources.items():
+                inventory = state.inventories.get(name)
+                if inventory is None or not inventory.admits(amount):
+                    return f'{state.name} does not grant {name}={amount}'
+                if amount > state.free(name) - self._used[uuid, name]:
+                    return f'{state.name} has no room for {name}={amount}'
+        return None
+
+    def add(self, allocations: Allocations, sign: int = 1) -> None:
+        """Allocate something; free it, if the sign is -1."""
+        for uuid, resources in allocations.items():
+            for name, amount in resources.items():
+                self._used[uuid, name] += sign * amount
+
+
+def waves(
+    moves: Iterable[ServerMove], ledger: Ledger, per_host: int, parallel: int, first: int = 1
+) -> list[ServerMove] | None:
+    """Return the moves in waves, such that Placement grants each at any moment of its wave.
+
+    :param ledger: what is used before; it is left as it is after the last wave, and as it was if
+        there is none
+    :param per_host: so many servers at most leave a host, and come to a host, in one wave
+    :param parallel: so many servers at most move in one wave
+    :param first: the number of the first wave
+    :return: ``None`` if some move finds no room whatever went before it
+    """
+    # What stays on its storage needs room there for a while only: it goes first.
+    ordered = sorted(moves, key=lambda move: not move.before.keys() & move.after.keys())
+    pending: dict[str, list[ServerMove]] = {}
+    for move in ordered:
+        pending.setdefault(move.source, []).append(move)
+    found: list[ServerMove] = []
+    wave = first
+    while pending:
+        chosen = list(_wave(pending, ledger, per_host, parallel))
+        if not chosen:
+            for move in found:
+                ledger.add(move.after, -1)
+                ledger.add(move.before)
+            return None
+        for move in chosen:
+            ledger.add(move.before, -1)
+            found.append(move._replace(wave=wave))
+        taken = {move.server for move in chosen}
+        for source in {move.source for move in chosen}:
+            pending[source] = [each for each in pending[source] if each.server not in taken]
+            if not pending[source]:
+                del pending[source]
+        wave += 1
+    return found
+
+
+def _wave(
+    pending: Mapping[str, Sequence[ServerMove]], ledger: Ledger, per_host: int, parallel: int
+) -> Iterator[ServerMove]:
+    """Return the moves of the next wave, and enter what they claim."""
+    left, coming = parallel, Counter[str]()
+    for source in sorted(pending, key=lambda source: (-len(pending[source]), source)):
+        leaving = 0
+        for move in pending[source]:
+            if leaving == per_host or not left:
+                break
+            if coming[move.target] < per_host and ledger.refusal(move.after) is None:
+                ledger.add(move.after)
+                coming[move.target] += 1
+                leaving, left = leaving + 1, left - 1
+                yield move
+
+
+def refusals(snapshot: Snapshot, moves: Iterable[ServerMove]) -> Iterator[str]:
+    """Go through a plan wave by wave, and return what Placement would refuse.
+
+    :param moves: in the order of their waves
+    """
+    ledger, under_way, wave = Ledger(snapshot), list[ServerMove](), 0
+    holds: dict[str, Allocations] = {}
+    for move in moves:
+        if move.wave != wave:
+            for each in under_way:
+                ledger.add(each.before, -1)
+            under_way, wave = [], move.wave
+        now = holds.get(move.server, snapshot.consumers[move.server].allocations)
+        if now != move.before:
+            yield f'{move.server} does not hold what it is said to hold'
+        if refusal := ledger.refusal(move.after):
+            yield f'{move.server}: {refusal}'
+        ledger.add(move.after)
+        holds[move.server] = move.after
+        under_way.append(move)

@@ -1,0 +1,338 @@
+"""Servers to be packed into hosts, and the packing by best-fit decreasing."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from placementclient.insight.drain.requests import Request
+from placementclient.insight.drain.shapes import Pools, Shape, Way, Ways
+
+
+@dataclass(slots=True)
+class TargetHost:
+    """A host that servers may go to.
+
+    :param providers: the UUIDs of those that serve it, in the order of the shape
+    :param room: what is free, as :class:`Shape` counts it
+    :param members: how many servers of each server group are there
+    """
+
+    uuid: str
+    name: str
+    shape: Shape
+    providers: tuple[str, ...]
+    room: list[int]
+    members: Counter[str] = field(default_factory=Counter)
+
+
+class Placed(NamedTuple):
+    """A server of a kind that has a place.
+
+    :param host: its number
+    """
+
+    host: int
+    way: Way
+
+
+class PackingProblem:
+    """Kinds of servers, hosts, and which kind can go where.
+
+    :param kinds: each with the number of servers
+    :param pools: what sharing providers have free; a packing takes of it
+    :param limits: how many servers of a server group a host may have, by the group's name
+    """
+
+    def __init__(
+        self,
+        kinds: Iterable[tuple[Request, int]],
+        hosts: Sequence[TargetHost],
+        pools: Pools,
+        limits: dict[str, int] | None = None,
+    ) -> None:
+        self.kinds: list[Request] = []
+        self.wanted: list[int] = []
+        for request, number in kinds:
+            self.kinds.append(request)
+            self.wanted.append(number)
+        self.hosts, self.pools, self.limits = hosts, dict(pools), limits or {}
+        #: The numbers of the hosts of each shape.
+        self.by_shape: dict[Shape, list[int]] = {}
+        for number, host in enumerate(hosts):
+            self.by_shape.setdefault(host.shape, []).append(number)
+        # By identity: a strict request takes long to hash.
+        self._options: dict[tuple[int, int], list[list[int]] | None] = {}
+        self._only: dict[tuple[int, int], Way | None] = {}
+        self._kept: list[Request] = []
+        self._by_aggregate: dict[str, list[Shape]] = {}
+        for shape in self.by_shape:
+            for name in shape.bins[0].aggregates:
+                self._by_aggregate.setdefault(name, []).append(shape)
+
+    def copy(self) -> PackingProblem:
+        """Return the same, of which room can be taken."""
+        hosts = [
+            replace(each, room=list(each.room), members=Counter(each.members))
+            for each in self.hosts
+        ]
+        kinds = zip(self.kinds, self.wanted, strict=True)
+        return PackingProblem(kinds, hosts, self.pools, self.limits)
+
+    def shapes(self, request: Request) -> list[Shape]:
+        """Return the shapes whose hosts a request admits."""
+        # Where each rack has an aggregate there are as many shapes as racks.
+        single = [name for names in request.root_member_of if len(names) == 1 for name in names]
+        few: list[Collection[Shape]] = [self._by_aggregate.get(name, []) for name in single]
+        candidates = min(few, key=len, default=self.by_shape)
+        return [shape for shape in candidates if self.options(request, shape) is not None]
+
+    def options(self, request: Request, shape: Shape) -> list[list[int]] | None:
+        """Return what :meth:`Shape.options` does."""
+        key = id(request), id(shape)
+        if key not in self._options:
+            self._kept.append(request)
+            self._options[key] = shape.options(request)
+        return self._options[key]
+
+    def ways(self, request: Request, shape: Shape, room: Sequence[int]) -> Ways:
+        """Return what looks for ways on a host that has this room."""
+        options = self.options(request, shape)
+        assert options is not None
+        return Ways(request, shape, options, room, self.pools)
+
+    def way(self, request: Request, host: TargetHost) -> Way | None:
+        """Return a way to serve a request on a host, whose shape it admits, as it is now."""
+        for name in request.limits:
+            if host.members[name] >= self.limits[name]:
+                return None
+        key = id(request), id(host.shape)
+        only = self._only.get(key)
+        if only is None:
+            way = self.ways(request, host.shape, host.room).first()
+            if way and self._is_only(request, host.shape):
+                self._only[key] = way
+            return way
+        room = host.room
+        for place, amount in only.local:
+            if room[place] < amount:
+                return None
+        return only
+
+    def _is_only(self, request: Request, shape: Shape) -> bool:
+        """Return whether there is never another way on the hosts of a shape."""
+        options = self.options(request, shape) or []
+        if request.is_lax:
+            return not shape.pooled
+        return all(len(each) == 1 and shape.bins[each[0]].pool is None for each in options)
+
+    def place(self, request: Request, host: TargetHost, way: Way, number: int = 1) -> None:
+        """Take what some servers hold from a host and from sharing providers; -1 gives it back."""
+        for place, amount in way.local:
+            host.room[place] -= number * amount
+        for pool, amount in way.shared:
+            self.pools[pool] -= number * amount
+        for name in request.limits:
+            host.members[name] += number
+
+
+class Filler:
+    """Puts servers on the host that is fullest of what is scarcest, and keeps hosts in order.
+
+    :param problem: whose hosts it fills
+    """
+
+    def __init__(self, problem: PackingProblem) -> None:
+        self.problem = problem
+        self._scale, self._out = _scale(problem), set[int]()
+        #: Of each shape and class the hosts in the order of their room; without a class, of all.
+        self._lists: dict[Shape, dict[str, list[_Entry]]] = {}
+        for shape, numbers in problem.by_shape.items():
+            names = [
+                name
+                for name, place in shape.totals.items()
+                if name in self._scale and place not in shape.pooled
+            ]
+            self._lists[shape] = {
+                name: sorted(self._entry(name, number) for number in numbers)
+                for name in names or ['']
+            }
+
+    def size(self, request: Request) -> float:
+        """Return how large a server is: what part of a usual host it takes, of all classes."""
+        return sum(n * self._scale.get(name, 0) for name, n in request.totals.items())
+
+    def take(self, number: int) -> None:
+        """Leave a host out until it is given back."""
+        for name, entries in self._lists[self.problem.hosts[number].shape].items():
+            del entries[bisect_left(entries, self._entry(name, number))]
+        self._out.add(number)
+
+    def is_listed(self, number: int) -> bool:
+        """Return whether a host is not left out."""
+        return number not in self._out
+
+    def give(self, number: int) -> None:
+        """Fill a host again that was left out."""
+        self._out.discard(number)
+        for name, entries in self._lists[self.problem.hosts[number].shape].items():
+            insort(entries, self._entry(name, number))
+
+    def fill(self, request: Request, number: int) -> list[Placed]:
+        """Put servers of one kind on hosts: as many as have room one after the other.
+
+        :param number: how many there are
+        """
+        placed: list[Placed] = []
+        scans = [self._scan(request, shape) for shape in self.problem.shapes(request)]
+        scans = [scan for scan in scans if self._advance(scan)]
+        while scans and len(placed) < number:
+            scan = min(scans, key=lambda scan: scan.rank)
+            at, way = scan.host, scan.way
+            host = self.problem.hosts[at]
+            if way and way.shared:
+                # Others may have taken it since.
+                way = self.problem.way(request, host)
+            self.take(at)
+            while way is not None and len(placed) < number:
+                self.problem.place(request, host, way)
+                placed.append(Placed(at, way))
+                way = self.problem.way(request, host)
+            self.give(at)
+            # Who comes before this place had no room, and has none now.
+            if not self._advance(scan):
+                scans.remove(scan)
+        return placed
+
+    def free(self, request: Request, placed: Iterable[Placed]) -> None:
+        """Give back what servers of one kind have taken."""
+        for at, way in placed:
+            self.take(at)
+            self.problem.place(request, self.problem.hosts[at], way, -1)
+            self.give(at)
+
+    def _scan(self, request: Request, shape: Shape) -> _Scan:
+        """Begin to look for the hosts of a shape that have room for a server."""
+        asked = dict(shape.sum_of(request).local)
+        lists = self._lists[shape]
+        starts = {
+            name: bisect_left(entries, (asked.get(shape.totals.get(name, -1), 0), 0.0, -1))
+            for name, entries in lists.items()
+        }
+        # The fewest hosts have room for it.
+        scarcest = max(starts, key=lambda name: (starts[name], name))
+        return _Scan(
+            request,
+            lists[scarcest],
+            starts[scarcest],
+            self._fixed(request, shape),
+            _strangeness(request, shape),
+        )
+
+    def _advance(self, scan: _Scan) -> bool:
+        """Find the next host that has room, and return whether there is one."""
+        entries, hosts, local = scan.entries, self.problem.hosts, scan.local
+        for place in range(scan.cursor, len(entries)):
+            number = entries[place][2]
+            room = hosts[number].room
+            for at, amount in local:
+                if room[at] < amount:
+                    break
+            else:
+                way = self.problem.way(scan.request, hosts[number])
+                if way is not None:
+                    scan.cursor, scan.host, scan.way = place, number, way
+                    scan.rank = scan.strangeness, entries[place]
+                    return True
+        return False
+
+    def _fixed(self, request: Request, shape: Shape) -> list[tuple[int, int]]:
+        """Return what a server takes at least of each room, whatever the way."""
+        options = self.problem.options(request, shape)
+        assert options is not None
+        if request.is_lax:
+            return list(shape.sum_of(request).local)
+        return [
+            (shape.rooms[places[0], name], amount)
+            for places, part in zip(options, request.parts, strict=True)
+            if len(places) == 1 and shape.bins[places[0]].pool is None
+            for name, amount in part.resources
+        ]
+
+    def room(self, number: int) -> float:
+        """Return how much room a host has: what part of a usual host's, of all classes."""
+        host = self.problem.hosts[number]
+        room, scale, score = host.room, self._scale, 0.0
+        for (_, name), at in host.shape.rooms.items():
+            if name in scale and room[at] > 0:
+                score += room[at] * scale[name]
+        return score
+
+    def _entry(self, name: str, number: int) -> _Entry:
+        host = self.problem.hosts[number]
+        of_class = host.room[host.shape.totals[name]] if name else 0
+        return of_class, self.room(number), number
+
+
+#: The room of a class, the room of all classes as parts of a usual host, and the host.
+_Entry = tuple[int, float, int]
+
+
+@dataclass(eq=False, slots=True)
+class _Scan:
+    """A walk through the hosts of a shape, those with the least room first.
+
+    :param cursor: of the entries the first that was not looked at
+    :param local: what a server takes at least
+    :param rank: of the host that was found, to be compared with those of other shapes
+    """
+
+    request: Request
+    entries: list[_Entry]
+    cursor: int
+    local: list[tuple[int, int]]
+    strangeness: int
+    host: int = -1
+    way: Way | None = None
+    rank: tuple[int, _Entry] = (0, (0, 0.0, 0))
+
+
+def _strangeness(request: Request, shape: Shape) -> int:
+    """Return how many traits and aggregates a root has that a request does not name.
+
+    A flavor may forbid them: where there is a choice, a server goes to a host like its own.
+    """
+    if request.is_lax:
+        return 0
+    root = shape.bins[0]
+    named = frozenset().union(*request.root_required, *request.root_member_of)
+    return len(root.traits - named) + len(root.aggregates - named)
+
+
+def _scale(problem: PackingProblem) -> dict[str, float]:
+    """Return for each class that is asked for what part of a usual host's room a unit is."""
+    asked = {name for request in problem.kinds for name in request.totals}
+    sums = dict.fromkeys(asked, 0)
+    counts = dict.fromkeys(asked, 0)
+    for shape, numbers in problem.by_shape.items():
+        for (_, name), place in shape.rooms.items():
+            if name in asked:
+                counts[name] += len(numbers)
+                sums[name] += sum(max(0, problem.hosts[at].room[place]) for at in numbers)
+    return {name: counts[name] / sums[name] if sums[name] else 1.0 for name in asked}
+
+
+def fill(problem: PackingProblem) -> list[list[Placed]]:
+    """Put the servers on hosts, the largest first, and take their room.
+
+    :return: the places of the servers of each kind; fewer than there are if it finds none
+    """
+    filler = Filler(problem)
+    order = sorted(range(len(problem.kinds)), key=lambda k: -filler.size(problem.kinds[k]))
+    placed: list[list[Placed]] = [[] for _ in problem.kinds]
+    for kind in order:
+        placed[kind] = filler.fill(problem.kinds[kind], problem.wanted[kind])
+    return placed

@@ -1,0 +1,179 @@
+"""The answer: where every server goes, or the proof that some have no place."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from placementclient.client import errors
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsettled
+from placementclient.insight.drain.exact import EFFORT, Packing, pack
+from placementclient.insight.drain.moves import Ledger, ServerMove, held, refusals, waves
+from placementclient.insight.drain.packing import Placed
+from placementclient.insight.drain.requests import Request
+
+
+class DrainVerdict(enum.StrEnum):
+    """Whether hosts can be emptied."""
+
+    YES = 'yes'
+    #: Proved: the amounts alone do not fit.
+    NO = 'no'
+    #: It depends on what some servers ask for.
+    DEPENDS = 'depends'
+    #: Neither a plan nor a proof was found in time.
+    UNDETERMINED = 'undetermined'
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many servers move at the same time.
+
+    :param per_host: off a host, and onto a host
+    :param parallel: in all
+    """
+
+    per_host: int = 2
+    parallel: int = 50
+
+
+#: The pace where none is given.
+PACE = Pace()
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Servers, and the places that were found for them.
+
+    :param requests: of the servers, in their order
+    """
+
+    servers: Sequence[MovingServer]
+    requests: Sequence[Request]
+    packing: Packing
+
+    def moves(self) -> Iterator[ServerMove]:
+        """Return the move of each server that has a place."""
+        hosts = self.packing.problem.hosts
+        places = self._places()
+        for server, request in zip(self.servers, self.requests, strict=True):
+            if (place := next(places[id(request)], None)) is not None:
+                host = hosts[place.host]
+                after = held(request, host, place.way)
+                yield ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
+
+    def left(self) -> list[tuple[MovingServer, Request]]:
+        """Return the servers that have no place."""
+        places = self._places()
+        return [
+            (server, request)
+            for server, request in zip(self.servers, self.requests, strict=True)
+            if next(places[id(request)], None) is None
+        ]
+
+    def _places(self) -> dict[int, Iterator[Placed]]:
+        problem = self.packing.problem
+        return {
+            id(kind): iter(placed)
+            for kind, placed in zip(problem.kinds, self.packing.placed, strict=True)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DrainDecision:
+    """The answer.
+
+    :param moves: of all servers, in the order of their waves; none unless the answer is yes
+    :param strict: the places of the servers if each asks for all that its old host has
+    :param lax: the same if each asks for amounts alone; ``None``: that makes no difference
+    :param unsettled: what no plan can move
+    :param is_with_others: whether servers of other hosts may move, too
+    """
+
+    verdict: DrainVerdict
+    moves: Sequence[ServerMove]
+    strict: Packed
+    lax: Packed | None
+    unsettled: Sequence[Unsettled]
+    is_with_others: bool = False
+
+    @property
+    def total(self) -> int:
+        """How many servers are to move."""
+        return len(self.strict.servers)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """How many servers can move: at least, and at most."""
+        return self.strict.packing.count, (self.lax or self.strict).packing.bound
+
+
+def packed(
+    cloud: DrainCloud,
+    servers: Sequence[MovingServer],
+    emptied: Collection[str],
+    effort: float = EFFORT,
+    *,
+    is_lax: bool = False,
+) -> Packed:
+    """Place the servers of hosts that are to be emptied on the others.
+
+    :param emptied: the UUIDs of the roots of these hosts
+    :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :param is_lax: whether to ask for the amounts alone where no more is known
+    """
+    asked = [(cloud.lax if is_lax else cloud.strict)(server) for server in servers]
+    return Packed(servers, asked, pack(cloud.problem(asked, emptied, is_lax=is_lax), effort))
+
+
+def decide(
+    cloud: DrainCloud,
+    emptied: Collection[str],
+    pace: Pace = PACE,
+    effort: float = EFFORT,
+    *,
+    is_certain: bool = False,
+) -> DrainDecision:
+    """Say whether hosts can be emptied, and where their servers go.
+
+    :param emptied: the UUIDs of the roots of the hosts
+    :param effort: how long to search, in the solver's deterministic unit (about a second)
+    :param is_certain: whether the servers ask for no less than the strict requests
+    :raises errors.PlacementError: if OR-tools is needed and not installed
+    """
+    servers, unsettled = cloud.servers(emptied)
+    strict = packed(cloud, servers, emptied, effort)
+    lax: Packed | None = None
+    if strict.packing.is_complete:
+        moves = scheduled(cloud, strict.moves(), pace)
+        verdict = DrainVerdict.UNDETERMINED if moves is None else DrainVerdict.YES
+        if moves is not None and unsettled:
+            verdict = DrainVerdict.DEPENDS
+        return DrainDecision(verdict, moves or (), strict, lax, unsettled)
+    if not is_certain and any(cloud.lax(s) is not cloud.strict(s) for s in servers):
+        lax = packed(cloud, servers, emptied, effort, is_lax=True)
+    return DrainDecision(
+        _verdict(strict.packing, (lax or strict).packing), (), strict, lax, unsettled
+    )
+
+
+def _verdict(strict: Packing, lax: Packing) -> DrainVerdict:
+    if lax.bound < sum(lax.problem.wanted):
+        return DrainVerdict.NO
+    if lax is not strict and strict.bound < sum(strict.problem.wanted) and lax.is_complete:
+        return DrainVerdict.DEPENDS
+    return DrainVerdict.UNDETERMINED
+
+
+def scheduled(
+    cloud: DrainCloud, moves: Iterator[ServerMove], pace: Pace
+) -> list[ServerMove] | None:
+    """Return moves in waves, each of which Placement grants; ``None``: that was not found.
+
+    :raises errors.PlacementError: if the plan is one that Placement would refuse
+    """
+    found = waves(moves, Ledger(cloud.snapshot), pace.per_host, pace.parallel)
+    for refusal in refusals(cloud.snapshot, found or ()):
+        raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
+    return found

@@ -1,0 +1,166 @@
+"""Hosts that are emptied one batch after the other, each of which comes back empty."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from placementclient.client import errors
+from placementclient.insight.drain import requests
+from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsettled
+from placementclient.insight.drain.exact import EFFORT, pack
+from placementclient.insight.drain.fleet import Fleet
+from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
+from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace
+
+Batch = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A batch that cannot be emptied, whenever its turn comes.
+
+    :param batch: the UUIDs of the roots of its hosts
+    :param servers: those that find no place
+    :param is_proved: whether its servers have no place wherever all others are
+    """
+
+    batch: Batch
+    servers: Sequence[MovingServer]
+    is_proved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling:
+    """The answer.
+
+    :param order: the batches that can be emptied, in their order
+    :param moves: in the order of their waves
+    """
+
+    order: list[Batch] = field(default_factory=list)
+    moves: list[ServerMove] = field(default_factory=list)
+    blocked: list[Blocked] = field(default_factory=list)
+    unsettled: list[Unsettled] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> DrainVerdict:
+        """Whether all batches can be emptied."""
+        if any(each.is_proved for each in self.blocked):
+            return DrainVerdict.NO
+        if self.blocked:
+            return DrainVerdict.UNDETERMINED
+        return DrainVerdict.DEPENDS if self.unsettled else DrainVerdict.YES
+
+
+def batches(cloud: DrainCloud, hosts: Sequence[str], size: int | None) -> list[Batch]:
+    """Return the hosts in batches.
+
+    :param hosts: the UUIDs of their roots
+    :param size: so many hosts are a batch; ``None``: the hosts of the smallest aggregate of each
+        are; a host in none is a batch alone
+    """
+    if size is not None:
+        return [tuple(hosts[start : start + size]) for start in range(0, len(hosts), size)]
+    members = {name: len(found) for name, found in cloud.topology.members.items()}
+    found: dict[str, list[str]] = {}
+    for uuid in hosts:
+        aggregates = cloud.snapshot.providers[uuid].aggregates
+        rack = min(aggregates, key=lambda name: (members[name], name), default=uuid)
+        found.setdefault(rack, []).append(uuid)
+    return list(map(tuple, found.values()))
+
+
+def roll(
+    cloud: DrainCloud, found: Iterable[Batch], pace: Pace = PACE, effort: float = EFFORT
+) -> Rolling:
+    """Find an order in which batches can be emptied, and where the servers go each time.
+
+    A batch that is blocked comes again when another one is empty and back.
+
+    :param effort: how long to search for what the packing by best fit does not find, in the
+        solver's deterministic unit
+    :raises errors.PlacementError: if the plan is one that Placement would refuse
+    """
+    waiting = list(found)
+    fleet = Fleet(cloud, cloud.hosts)
+    hosts = {uuid for batch in waiting for uuid in batch}
+    rolling = Rolling(unsettled=cloud.servers(hosts)[1])
+    ledger = Ledger(cloud.snapshot)
+    limit = 0.0
+    while waiting:
+        blocked = [
+            each for each in waiting if not _empty(fleet, rolling, each, ledger, pace, limit)
+        ]
+        if len(blocked) == len(waiting):
+            if limit:
+                break
+            # Only now: the packing by best fit is a thousand times faster.
+            limit = effort
+            continue
+        waiting, limit = blocked, 0.0
+    for batch in waiting:
+        rolling.blocked.append(_blocked(fleet, batch, effort))
+    for refusal in refusals(cloud.snapshot, rolling.moves):
+        raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
+    return rolling
+
+
+def _empty(
+    fleet: Fleet, rolling: Rolling, batch: Batch, ledger: Ledger, pace: Pace, effort: float
+) -> bool:
+    """Empty a batch, and return whether that is possible.
+
+    :param effort: how long to search beyond the packing by best fit
+    """
+    servers = fleet.servers(batch)
+    fleet.take(batch)
+    trial = fleet.attempt(servers)
+    moves: Sequence[ServerMove] = trial.moves
+    is_taken = not trial.left
+    if trial.left:
+        fleet.undo(trial)
+        moves = ()
+        if effort:
+            packing = fleet.pack(servers, batch, effort)
+            moves = fleet.moves_of(servers, packing) if packing.is_complete else ()
+    first = rolling.moves[-1].wave + 1 if rolling.moves else 1
+    ordered = waves(moves, ledger, pace.per_host, pace.parallel, first)
+    if ordered is not None and len(ordered) == len(servers):
+        fleet.commit(ordered, is_taken=is_taken)
+        rolling.moves.extend(ordered)
+        rolling.order.append(batch)
+        fleet.give(batch)
+        return True
+    if is_taken:
+        fleet.undo(trial)
+    fleet.give(batch)
+    return False
+
+
+def _blocked(fleet: Fleet, batch: Batch, effort: float) -> Blocked:
+    servers = fleet.servers(batch)
+    fleet.take(batch)
+    trial = fleet.attempt(servers)
+    fleet.undo(trial)
+    fleet.give(batch)
+    return Blocked(batch, trial.left, is_never(fleet.cloud, batch, effort))
+
+
+def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
+    """Return whether it is proved that hosts cannot be empty, wherever all servers are.
+
+    :param effort: how long to search, in the solver's deterministic unit
+    """
+    everybody = cloud.servers(cloud.hosts)[0]
+    out = set(emptied)
+    leaving = [server for server in everybody if server.host in out]
+    asked = list(map(cloud.lax, leaving))
+    alone = pack(cloud.problem(asked, out, is_lax=True, gone=everybody), effort)
+    if alone.bound < len(leaving):
+        return True
+    asked = [requests.lax(cloud.snapshot, server.allocations) for server in everybody]
+    unified: dict[requests.Request, requests.Request] = {}
+    asked = [unified.setdefault(request, request) for request in asked]
+    problem = cloud.problem(asked, out, is_lax=True, gone=everybody, is_loose=True)
+    return pack(problem, effort).bound < len(everybody)

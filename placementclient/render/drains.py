@@ -1,0 +1,329 @@
+"""Drains: the rows of a plan, and what stands in the way of one, in words and as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from placementclient.client.wording import counted, listed
+from placementclient.insight.drain.cloud import DrainCloud, Unsettled, zone
+from placementclient.insight.drain.enough import Remedy
+from placementclient.insight.drain.losing import Losing
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
+from placementclient.insight.drain.requests import Request
+from placementclient.insight.drain.rolling import Blocked, Rolling
+from placementclient.model.consumers import Allocations
+from placementclient.model.snapshots import Snapshot
+from placementclient.render.columns import Column, Columns, Output
+from placementclient.render.facts import Facts, amounts
+
+#: The columns of a plan; ``from`` and ``to`` are the names of hosts.
+MOVES = ('wave', 'server', 'from', 'to', 'allocations', 'command')
+_LOSSES = Columns(
+    Column('hosts', lambda row: Facts(row[0])),
+    Column('servers', lambda row: row[1].servers),
+    Column('with_a_place', lambda row: row[1].least),
+    Column('at_most', lambda row: row[1].most),
+    Column('verdict', lambda row: str(row[1].verdict)),
+)
+LOSSES = _LOSSES.names
+#: How many names of servers or hosts a sentence has.
+_NAMED = 5
+
+
+class _Held(Facts):
+    """``{provider UUID: {class: amount}}``, in a table the amounts alone."""
+
+    def human_readable(self) -> str:
+        return amounts(_together(self._value))
+
+
+def _together(allocations: Allocations) -> dict[str, int]:
+    sums = Counter[str]()
+    for resources in allocations.values():
+        sums.update(resources)
+    return dict(sums)
+
+
+def rows(snapshot: Snapshot, moves: Iterable[ServerMove], stopped: Collection[str] = ()) -> Output:
+    """Return a row for each move.
+
+    :param stopped: the UUIDs of servers that do not run, so that they move cold
+    """
+    return MOVES, [
+        (
+            move.wave,
+            move.server,
+            snapshot.providers[move.source].name,
+            target := snapshot.providers[move.target].name,
+            _Held(move.after),
+            command(move.server, target, is_live=move.server not in stopped),
+        )
+        for move in moves
+    ]
+
+
+def command(server: str, host: str, *, is_live: bool = True) -> str:
+    """Return the command that moves a server."""
+    live = '--live-migration ' if is_live else ''
+    return f'openstack server migrate {live}--host {host} {server}'
+
+
+def losses(snapshot: Snapshot, losing: Losing) -> Output:
+    """Return a row for each loss that is too much, the worst first."""
+    return _LOSSES.rows(
+        ([_name(snapshot, uuid) for uuid in loss.hosts], loss) for loss in losing.losses
+    )
+
+
+def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
+    """Return what the loss of hosts comes to, in sentences."""
+    checked = f'{losing.checked} of {losing.possible} losses checked'
+    if losing.worst is not None:
+        names = ' and '.join(_name(snapshot, uuid) for uuid in losing.worst.hosts)
+        yield (
+            f'{checked}: each leaves a place for every server. The largest: {names}, with '
+            f'{counted(losing.worst.servers, "server")}'
+        )
+    elif losing.losses:
+        worst = losing.losses[0]
+        names = ' and '.join(_name(snapshot, uuid) for uuid in worst.hosts)
+        yield (
+            f'{checked}: after {len(losing.losses)} of them not every server certainly has a '
+            f'place. The worst: {names}, with a place for {_range(worst.least, worst.most)} of '
+            f'{counted(worst.servers, "server")}'
+        )
+    if losing.checked < losing.possible:
+        yield (
+            f'Not proved for any {number} hosts: only the largest losses were checked. Give fewer '
+            'hosts'
+        )
+
+
+def summary(decision: DrainDecision) -> str:
+    """Return the answer in a sentence."""
+    least, most = decision.bounds
+    servers = counted(decision.total, 'server')
+    if decision.verdict is DrainVerdict.UNDETERMINED and decision.strict.packing.is_complete:
+        return (
+            f'Undetermined: {servers} to move, all have a place, but no order was found in which '
+            'each move has room'
+        )
+    if decision.moves or decision.strict.packing.is_complete:
+        waves = max((move.wave for move in decision.moves), default=0)
+        others = len(decision.moves) - decision.total
+        beside = (
+            f', {counted(others, "server")} of other hosts out of the way' if others > 0 else ''
+        )
+        return f'{servers} to move{beside}: all have a place, in {counted(waves, "wave")}'
+    if decision.verdict is DrainVerdict.NO:
+        if decision.is_with_others:
+            return 'Impossible, even if servers of other hosts move (proved)'
+        many = f'{least}' if least == most else f'at most {most}'
+        certain = '' if least == most else f', {least} for certain'
+        return f'Impossible: {many} of {servers} can move{certain} (proved)'
+    if decision.verdict is DrainVerdict.DEPENDS:
+        return (
+            f'It depends on what servers ask for: {least} of {servers} can move for certain, '
+            f'{"all" if most >= decision.total else most} by their amounts'
+        )
+    if decision.is_with_others:
+        return (
+            f'Undetermined: {least} of {servers} can move, no moves of others that help were found'
+        )
+    return (
+        f'Undetermined: {least} of {servers} can move, at most {most}. Give the search more time '
+        '(--solver-timeout)'
+    )
+
+
+def remarks(cloud: DrainCloud, decision: DrainDecision) -> Iterator[str]:
+    """Return what stands in the way of a plan, in sentences."""
+    yield from unsettled(decision.unsettled)
+    yield from _unlike(cloud, decision.moves)
+    if decision.moves or decision.strict.packing.is_complete:
+        return
+    is_proved = decision.verdict is DrainVerdict.NO and decision.lax is not None
+    chosen = decision.lax if is_proved and decision.lax else decision.strict
+    yield from _left(cloud, chosen)
+    if decision.verdict is DrainVerdict.DEPENDS:
+        names = [server.uuid for server, _ in decision.strict.left()]
+        yield (f'Not certain: {listed(names, 20)}. Say what servers ask for with --requests nova')
+
+
+def _unlike(cloud: DrainCloud, moves: Iterable[ServerMove]) -> Iterator[str]:
+    """Return the traits and aggregates of new hosts that flavors may forbid."""
+    providers = cloud.snapshot.providers
+    new, servers = set[str](), 0
+    for move in moves:
+        before, after = providers[move.source], providers[move.target]
+        found = (after.traits | after.aggregates) - before.traits - before.aggregates
+        if found and move.server not in cloud.knowledge.requests:
+            new, servers = new | found, servers + 1
+    if new:
+        yield (
+            f'{counted(servers, "server")} will have traits or aggregates that their old host does '
+            f'not have: {listed(sorted(new), _NAMED)}. Use --requests if a flavor forbids one'
+        )
+
+
+def unsettled(found: Sequence[Unsettled]) -> Iterator[str]:
+    """Return what no plan can move."""
+    for each in found[:_NAMED]:
+        yield f'{each.host}: {each.consumer} {each.reason}'
+    if len(found) > _NAMED:
+        yield f'… and {len(found) - _NAMED} more that no plan can move'
+    if found:
+        yield 'A host is empty only without these: resource provider audit tells what to do'
+
+
+def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:
+    """Return in which order batches are emptied, and which are blocked."""
+    total = len(rolling.order) + len(rolling.blocked)
+    waves = rolling.moves[-1].wave if rolling.moves else 0
+    yield (
+        f'{len(rolling.order)} of {counted(total, "batch").replace("batchs", "batches")} can be '
+        f'emptied: {counted(len(rolling.moves), "move")} in {counted(waves, "wave")}'
+    )
+    for blocked in rolling.blocked[:_NAMED]:
+        yield _blocked(snapshot, blocked)
+    if len(rolling.blocked) > _NAMED:
+        yield f'… and {len(rolling.blocked) - _NAMED} more batches'
+    if rolling.verdict is DrainVerdict.UNDETERMINED:
+        yield 'Say what servers ask for with --requests nova, or make smaller batches (--batch)'
+
+
+def _blocked(snapshot: Snapshot, blocked: Blocked) -> str:
+    hosts = listed([_name(snapshot, uuid) for uuid in blocked.batch], _NAMED)
+    servers = listed([server.uuid for server in blocked.servers], _NAMED)
+    proof = 'proved' if blocked.is_proved else 'not proved'
+    return f'Blocked ({proof}): {hosts}: no place for {servers}'
+
+
+def order(snapshot: Snapshot, rolling: Rolling) -> list[list[str]]:
+    """Return the names of the hosts of each batch, in the order of the batches."""
+    return [[_name(snapshot, uuid) for uuid in batch] for batch in rolling.order]
+
+
+def enough(found: Sequence[Remedy]) -> Iterator[str]:
+    """Return what would be enough."""
+    for remedy in found:
+        yield f'Would be enough: {remedy.sentence}'
+
+
+def _left(cloud: DrainCloud, packed: Packed) -> Iterator[str]:
+    """Return the kinds of servers that have no place, in words."""
+    left, wanted = Counter[str](), Counter[str]()
+    words = {id(request): _words(cloud, request) for request in packed.packing.problem.kinds}
+    for request in packed.requests:
+        wanted[words[id(request)]] += 1
+    for _, request in packed.left():
+        left[words[id(request)]] += 1
+    for said, number in sorted(left.items()):
+        room = wanted[said] - number
+        yield f'{counted(wanted[said], "server")} of {said}: room for {room}'
+
+
+def _words(cloud: DrainCloud, request: Request) -> str:
+    """Return what a server asks for, without what every host has."""
+    said = amounts(request.totals)
+    rare = sorted(
+        name
+        for names in {*request.root_required, *(n for part in request.parts for n in part.required)}
+        if len(names) == 1
+        for name in names
+        if name in cloud.rare
+    )
+    if rare:
+        said += f' with {listed(rare, _NAMED)}'
+    places = sorted(name for names in request.root_member_of for name in names)
+    zones = [name for name in places if name.startswith(zone(''))]
+    if zones:
+        said += f' in {" or ".join(zones)}'
+    elif places:
+        said += f' in aggregate {listed(places, 2)}'
+    return said
+
+
+def free(
+    cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return what the other hosts have free after a plan, by availability zone and class."""
+    changes = Counter[tuple[str, str]]()
+    for move in moves:
+        for allocations, sign in ((move.before, -1), (move.after, 1)):
+            for uuid, resources in allocations.items():
+                for name, amount in resources.items():
+                    changes[uuid, name] += sign * amount
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for root in cloud.hosts:
+        if root in emptied:
+            continue
+        place = cloud.knowledge.zones.get(_name(cloud.snapshot, root), '')
+        for state in cloud.tree(root):
+            for name, inventory in state.inventories.items():
+                row = found.setdefault(
+                    (place, name),
+                    {'zone': place, 'resource_class': name, 'capacity': 0, 'free': 0, 'largest': 0},
+                )
+                left = state.free(name) - changes[state.uuid, name]
+                row['capacity'] += inventory.capacity
+                row['free'] += max(0, left)
+                row['largest'] = max(row['largest'], left)
+    return [found[key] for key in sorted(found)]
+
+
+def headroom(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Return what is free afterwards, in sentences."""
+    by_zone: dict[str, list[str]] = {}
+    for row in found:
+        by_zone.setdefault(row['zone'], []).append(
+            f'{row["resource_class"]} {row["free"]} of {row["capacity"]}, at most {row["largest"]} '
+            'on a provider'
+        )
+    for place, said in by_zone.items():
+        where = f' in zone {place}' if place else ''
+        yield f'Free afterwards{where}: {"; ".join(said)}'
+
+
+def document(
+    cloud: DrainCloud,
+    verdict: DrainVerdict,
+    moves: Sequence[ServerMove],
+    emptied: Sequence[str],
+    *,
+    facts: Mapping[str, Any],
+    stopped: Collection[str] = (),
+) -> dict[str, Any]:
+    """Return an answer as data.
+
+    :param emptied: the UUIDs of the roots of the hosts
+    :param facts: what else there is to know
+    """
+    names, found = rows(cloud.snapshot, moves, stopped)
+    return {
+        'format': FORMAT,
+        'version': 1,
+        'verdict': str(verdict),
+        'hosts': [_name(cloud.snapshot, uuid) for uuid in emptied],
+        **facts,
+        'free': free(cloud, moves, emptied),
+        'moves': [
+            dict(zip(names, (*row[:4], row[4].machine_readable(), row[5]), strict=True))
+            for row in found
+        ],
+    }
+
+
+#: What a file with the answer says that it is.
+FORMAT = 'placementclient/drain-plan'
+
+
+def _range(least: int, most: int) -> str:
+    return str(least) if least == most else f'{least} to {most}'
+
+
+def _name(snapshot: Snapshot, uuid: str) -> str:
+    return snapshot.providers[uuid].name

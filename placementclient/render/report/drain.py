@@ -1,0 +1,101 @@
+"""The plan of a drain on the page: the hosts before and after it, and its waves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from placementclient.client import errors
+from placementclient.client.wording import listed
+from placementclient.codec.decoding import said
+from placementclient.insight.topology import Topology
+from placementclient.model.snapshots import Snapshot
+from placementclient.render.report.contents import (
+    Amount,
+    DrainPanel,
+    HostLine,
+    WaveLine,
+    of_state,
+    together,
+)
+
+#: How many hosts and waves the page has, and how many names of hosts a wave.
+MOST, _NAMED = 500, 8
+
+
+class _DrainedMove(msgspec.Struct, rename={'source': 'from', 'target': 'to'}):
+    wave: int
+    server: str
+    source: str
+    target: str
+    allocations: dict[str, dict[str, int]]
+
+
+class _Document(msgspec.Struct):
+    format: Literal['placementclient/drain-plan']
+    version: Literal[1]
+    verdict: Literal['yes', 'no', 'depends', 'undetermined']
+    said: list[str]
+    hosts: list[str]
+    moves: list[_DrainedMove]
+
+
+def panel(document: Any, path: str, snapshot: Snapshot) -> DrainPanel:
+    """Return what the page shows of a file that ``drain plan -o`` has written.
+
+    :param path: of the file, for the error
+    :raises errors.BadFile: if it is something else, or of another cloud
+    """
+    try:
+        found = msgspec.convert(document, _Document)
+    except msgspec.ValidationError as reason:
+        raise errors.BadFile(path, f'not a plan of a drain: {said(str(reason), "plan")}') from None
+    names = {*found.hosts, *(move.source for move in found.moves)}
+    names |= {move.target for move in found.moves}
+    if missing := sorted(name for name in names if snapshot.named(name) is None):
+        raise errors.BadFile(path, f'is about another cloud: there is no {listed(missing, 3)}')
+    hosts = sorted(names, key=lambda name: (name not in found.hosts, name))
+    waves = list(_waves(found.moves))
+    return DrainPanel(
+        found.verdict,
+        found.said,
+        found.hosts,
+        list(_hosts(snapshot, found.moves, hosts[:MOST])),
+        waves[:MOST],
+        (max(0, len(hosts) - MOST), max(0, len(waves) - MOST)),
+    )
+
+
+def _waves(moves: list[_DrainedMove]) -> Iterator[WaveLine]:
+    by_number: dict[int, list[_DrainedMove]] = {}
+    for move in moves:
+        by_number.setdefault(move.wave, []).append(move)
+    for number, found in sorted(by_number.items()):
+        sources = sorted({move.source for move in found})
+        targets = sorted({move.target for move in found})
+        yield WaveLine(number, len(found), listed(sources, _NAMED), listed(targets, _NAMED))
+
+
+def _hosts(snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]) -> Iterator[HostLine]:
+    """Return what is used on each host before the first move and after the last one."""
+    last = {move.server: move.allocations for move in moves}
+    changes: Counter[tuple[str, str]] = Counter()
+    for server, after in last.items():
+        before = snapshot.consumers[server].allocations if server in snapshot.consumers else {}
+        for allocations, sign in ((before, -1), (after, 1)):
+            for uuid, resources in allocations.items():
+                for name, amount in resources.items():
+                    changes[uuid, name] += sign * amount
+    topology = Topology(snapshot)
+    for host in names:
+        root = snapshot.named(host)
+        assert root is not None
+        states = topology.trees.get(root.uuid, [root])
+        shown = host
+        for name, now in sorted(together(map(of_state, states)).items()):
+            used = now.used + sum(changes[state.uuid, name] for state in states)
+            yield HostLine(shown, name, now, Amount(used, now.capacity))
+            shown = ''

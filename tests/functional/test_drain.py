@@ -1,0 +1,281 @@
+"""Plans of drains, carried out on a real Placement as Nova does it."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from keystoneauth1.session import Session
+
+from placementclient.api import allocation, allocation_candidate
+from placementclient.client import http, microversion
+from placementclient.client.http import Client
+from placementclient.direct import Direct
+from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.others import decide_with_others
+from placementclient.insight.drain.plan import DrainVerdict, Pace, decide
+from placementclient.insight.drain.requests import known
+from placementclient.insight.drain.rolling import batches, roll
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.snapshot import capture
+from tests.functional.bulk import Database
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.drain import oracle
+
+_NAMESPACE = uuid.UUID('6b1f2c7e-9f0a-4a3e-8f55-6d3b8f1d2a90')
+
+
+def real(snapshot: Snapshot, name: str) -> Snapshot:
+    """The same cloud with UUIDs, and with names that no other cloud has.
+
+    :param name: of the cloud
+    """
+
+    def renamed(each: str | None) -> str | None:
+        return each and str(uuid.uuid5(_NAMESPACE, f'{name} {each}'))
+
+    states = [
+        replace(
+            state,
+            provider=state.provider._replace(
+                uuid=renamed(state.uuid),
+                name=f'{name}-{state.name}',
+                parent_provider_uuid=renamed(state.provider.parent_provider_uuid),
+                root_provider_uuid=renamed(state.provider.root_provider_uuid),
+            ),
+            aggregates=frozenset(map(renamed, state.aggregates)),
+        )
+        for state in snapshot.providers.values()
+    ]
+    consumers = [
+        Consumer(
+            renamed(each.uuid),
+            {renamed(uuid): held for uuid, held in each.allocations.items()},
+            'project',
+            'user',
+            1,
+            'INSTANCE',
+        )
+        for each in snapshot.consumers.values()
+    ]
+    return Snapshot(states, consumers)
+
+
+class Nova:
+    """Migrates servers as Nova's conductor does: what Placement refuses is raised.
+
+    :param client: of the Placement
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def migrate(self, moves: Sequence[ServerMove]) -> None:
+        """Carry out a plan, wave by wave; the moves of a wave are all begun before one ends."""
+        for wave in sorted({move.wave for move in moves}):
+            together = [move for move in moves if move.wave == wave]
+            migrations = {move.server: self._begin(move) for move in together}
+            for move in together:
+                allocation.delete(self._client, migrations[move.server])
+
+    def _begin(self, move: ServerMove) -> str:
+        """Hand the allocations of the server to the migration, and claim the new ones."""
+        client, migration = self._client, str(uuid.uuid4())
+        server = allocation.show(client, move.server).value
+        assert server.allocations == move.before
+        holder = Consumer(migration, server.allocations, 'project', 'user', None, 'MIGRATION')
+        gone = replace(server, allocations={})
+        version = client.microversion
+        body = {each.uuid: allocation.body_of(each, version) for each in (holder, gone)}
+        allocation.replace(client, body)
+        claimed = Consumer(move.server, move.after, 'project', 'user', None, 'INSTANCE')
+        allocation.set(client, claimed)
+        return migration
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """A client of an empty Placement on a database of its own."""
+    with Direct.scratch() as service:
+        yield http.Client(Session(auth=service), microversion.HIGHEST)
+
+
+def emptied(client: Client, snapshot: Snapshot, hosts: Collection[str]) -> None:
+    """See that nothing is left on some hosts."""
+    after = capture.capture(client)
+    for host in hosts:
+        for state in snapshot.tree(host):
+            assert after.consumers_on(state.uuid) == []
+
+
+def test_every_plan_is_granted(client: Client) -> None:
+    cases: list[tuple[Snapshot, list[str], list[ServerMove]]] = []
+    for seed in range(400):
+        small, names = oracle.case(seed)
+        snapshot = real(small, f'case{seed}')
+        hosts = [snapshot.named(f'case{seed}-{name}').uuid for name in names]
+        decision = decide(DrainCloud(snapshot), hosts, Pace(1 + seed % 2, 1 + seed % 5))
+        if decision.verdict is DrainVerdict.YES and decision.moves:
+            cases.append((snapshot, hosts, list(decision.moves)))
+    assert len(cases) >= 100
+    union = Snapshot(
+        (state for snapshot, _, _ in cases for state in snapshot.providers.values()),
+        (each for snapshot, _, _ in cases for each in snapshot.consumers.values()),
+    )
+    Database(client).fill(union)
+    nova = Nova(client)
+    for _, _, moves in cases:
+        nova.migrate(moves)
+    after = capture.capture(client)
+    for snapshot, hosts, _ in cases:
+        for host in hosts:
+            for state in snapshot.tree(host):
+                assert after.consumers_on(state.uuid) == []
+
+
+def nested() -> list[ProviderState]:
+    """Hosts with cells, cards and shared storage."""
+    states = [pool('nfs', DISK_GB=60), pool('ssd', 'other', DISK_GB=40)]
+    for number in range(4):
+        name = f'host{number}'
+        places = ['shared'] if number < 3 else ['shared', 'other']
+        states.append(provider(name, traits=['COMPUTE_NODE'], aggregates=places, MEMORY_MB=64))
+        for cell in range(2):
+            states.append(provider(f'{name}_{cell}', name, VCPU=Inventory(8, allocation_ratio=1.5)))
+            for card in range(2):
+                child = provider(f'{name}_{cell}_{card}', f'{name}_{cell}', name, VGPU=2)
+                states.append(child)
+    return states
+
+
+def servers() -> list[Consumer]:
+    found = []
+    for number in range(3):
+        for place in range(3):
+            host, cell = f'host{number}', f'host{number}_{place % 2}'
+            held = {host: {'MEMORY_MB': 8}, cell: {'VCPU': 3}, f'{cell}_0': {'VGPU': 1}}
+            held['nfs'] = {'DISK_GB': 5}
+            found.append(consumer(f'{host}-{place}', **held))
+    return found
+
+
+def test_rolling_through_nested_hosts_with_shared_storage(client: Client) -> None:
+    snapshot = real(cloud(nested(), servers()), 'nested')
+    Database(client).fill(snapshot)
+    rolling = roll(
+        DrainCloud(snapshot), batches(DrainCloud(snapshot), DrainCloud(snapshot).hosts, 1)
+    )
+    assert rolling.verdict is DrainVerdict.YES
+    assert len(rolling.order) == 4
+    Nova(client).migrate(rolling.moves)
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_rolling_through_random_clouds(client: Client, seed: int) -> None:
+    rng = random.Random(seed)
+    states, consumers = [], []
+    for number in range(8):
+        name = f'host{number}'
+        states.append(provider(name, traits=['COMPUTE_NODE'], VCPU=16, MEMORY_MB=32))
+        left = [16, 32]
+        for each in range(rng.randint(1, 5)):
+            vcpu, memory = rng.randint(1, 4), rng.randint(1, 7)
+            if vcpu <= left[0] and memory <= left[1]:
+                left = [left[0] - vcpu, left[1] - memory]
+                held = {name: {'VCPU': vcpu, 'MEMORY_MB': memory}}
+                consumers.append(consumer(f'{name}-{each}', **held))
+    snapshot = real(cloud(states, consumers), 'random')
+    Database(client).fill(snapshot)
+    scene = DrainCloud(snapshot)
+    rolling = roll(scene, batches(scene, scene.hosts, rng.randint(1, 2)))
+    assert rolling.verdict is DrainVerdict.YES
+    Nova(client).migrate(rolling.moves)
+
+
+def test_others_that_make_room(client: Client) -> None:
+    states = [
+        provider(name, traits=['COMPUTE_NODE'], VCPU=total)
+        for name, total in (('old', 8), ('one', 8), ('two', 8))
+    ]
+    consumers = [
+        consumer('large', old={'VCPU': 6}),
+        consumer('small', one={'VCPU': 3}),
+        consumer('other', two={'VCPU': 3}),
+    ]
+    snapshot = real(cloud(states, consumers), 'others')
+    Database(client).fill(snapshot)
+    hosts = [snapshot.named('others-old').uuid]
+    assert decide(DrainCloud(snapshot), hosts).verdict is DrainVerdict.NO
+    decision = decide_with_others(DrainCloud(snapshot), hosts)
+    assert decision.verdict is DrainVerdict.YES
+    assert [move.wave for move in decision.moves] == [1, 2]
+    Nova(client).migrate(decision.moves)
+    emptied(client, snapshot, hosts)
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_what_is_asked_for_is_what_candidates_are_granted(client: Client, seed: int) -> None:
+    rng = random.Random(seed)
+    states = []
+    for number in range(5):
+        name = f'host{number}'
+        traits = ['COMPUTE_NODE', *rng.sample(['CUSTOM_A', 'CUSTOM_B'], rng.randint(0, 2))]
+        places = ['shared'] if rng.random() < 0.6 else []
+        inventories = {'VCPU': 8, 'MEMORY_MB': 16} | ({} if places else {'DISK_GB': 20})
+        states.append(provider(name, traits=traits, aggregates=places, **inventories))
+        for card in range(rng.randint(0, 3)):
+            marks = rng.sample(['CUSTOM_A', 'CUSTOM_C'], rng.randint(0, 2))
+            limits = Inventory(4, max_unit=rng.randint(1, 4), step_size=rng.choice((1, 1, 2)))
+            states.append(provider(f'{name}_{card}', name, traits=marks, VGPU=limits))
+    states.append(pool('nfs', DISK_GB=30))
+    snapshot = real(cloud(states), f'asked{seed}')
+    Database(client).fill(snapshot)
+    groups = {
+        str(number): Filter(
+            {'VGPU': rng.randint(1, 2)}, tuple(rng.sample(['CUSTOM_A'], rng.randint(0, 1)))
+        )
+        for number in range(rng.randint(0, 3))
+    }
+    request = CandidateRequest(
+        Filter(
+            {'VCPU': rng.randint(1, 8), 'DISK_GB': rng.randint(1, 9)},
+            tuple(rng.sample(['CUSTOM_B', 'CUSTOM_A'], rng.randint(0, 1))),
+            tuple(rng.sample(['CUSTOM_C'], rng.randint(0, 1))),
+        ),
+        groups,
+        rng.choice(('none', 'isolate')) if groups else None,
+    )
+    found, _ = allocation_candidate.list(client, request)
+    granted = {_frozen(each.allocations) for each in found}
+    scene = DrainCloud(snapshot, Knowledge())
+    asked = known(snapshot, request, {})
+    problem = scene.problem([asked], ())
+    ways = set()
+    for host in problem.hosts:
+        if problem.options(asked, host.shape) is not None:
+            for way in problem.ways(asked, host.shape, host.room).every():
+                held: dict[str, dict[str, int]] = {}
+                for part, place in zip(asked.parts, way.places, strict=True):
+                    resources = held.setdefault(host.providers[place], {})
+                    for name, amount in part.resources:
+                        resources[name] = resources.get(name, 0) + amount
+                ways.add(_frozen(held))
+    assert ways <= granted
+    assert {_hosts(snapshot, each) for each in ways} == {_hosts(snapshot, each) for each in granted}
+
+
+def _frozen(allocations: object) -> frozenset[tuple[str, frozenset[tuple[str, int]]]]:
+    assert hasattr(allocations, 'items')
+    return frozenset((uuid, frozenset(held.items())) for uuid, held in allocations.items())
+
+
+def _hosts(snapshot: Snapshot, frozen: frozenset[tuple[str, object]]) -> frozenset[str]:
+    roots = {snapshot.providers[uuid].provider.root_uuid for uuid, _ in frozen}
+    return frozenset(root for root in roots if 'COMPUTE_NODE' in snapshot.providers[root].traits)

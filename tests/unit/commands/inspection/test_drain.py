@@ -1,0 +1,335 @@
+"""``resource provider drain plan``: on a file, without any cloud."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placementclient.model.snapshots import Snapshot
+from placementclient.nova import service as compute
+from placementclient.optimize import cpsat
+from tests.unit.commands.clouds import save
+from tests.unit.conftest import Placement, Result, Service
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
+SHOWN = '-c wave -c server -c from -c to -c allocations'
+PLAN = 'resource provider drain plan --snapshot {file} '
+
+
+def three(*, trait: str = 'HW_CPU_X86_AVX2') -> Snapshot:
+    """Three hosts with four servers; the first is in a rack, and has a trait."""
+    return cloud(
+        [
+            provider(
+                name,
+                traits=['COMPUTE_NODE', *([trait] if number == 0 else [])],
+                aggregates=[RACK] if number == 0 else [],
+                VCPU=8,
+            )
+            for number, name in enumerate(('compute1', 'compute2', 'compute3'))
+        ],
+        [
+            consumer('s1', compute1={'VCPU': 4}),
+            consumer('s2', compute1={'VCPU': 2}),
+            consumer('s3', compute2={'VCPU': 5}),
+            consumer('s4', compute3={'VCPU': 4}),
+        ],
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    return save(tmp_path, 'cloud.json', three())
+
+
+YES = """\
++------+--------+----------+----------+-------------+
+| wave | server | from     | to       | allocations |
++------+--------+----------+----------+-------------+
+|    1 | s3     | compute2 | compute1 | VCPU=2      |
++------+--------+----------+----------+-------------+
+"""
+
+
+def test_a_plan(placement: Placement, service: Service, tmp_path: Path) -> None:
+    snapshot = cloud(
+        [provider('compute1', VCPU=8), provider('compute2', VCPU=2)],
+        [consumer('s3', compute2={'VCPU': 2})],
+    )
+    path = save(tmp_path, 'cloud.json', snapshot)
+    assert placement(PLAN.format(file=path) + f'compute2 {SHOWN}') == Result(
+        0,
+        YES,
+        '1 server to move: all have a place, in 1 wave\n'
+        'Free afterwards: VCPU 6 of 8, at most 6 on a provider\n',
+    )
+    assert service.requests == []
+
+
+def test_a_plan_as_data(placement: Placement, tmp_path: Path) -> None:
+    snapshot = cloud(
+        [
+            provider('old'),
+            provider('old_0', 'old', VCPU=8),
+            provider('new', VCPU=1),
+            provider('new_0', 'new', VCPU=8),
+        ],
+        [consumer('s', old_0={'VCPU': 2})],
+    )
+    path = save(tmp_path, 'cloud.json', snapshot)
+    result = placement(PLAN.format(file=path) + 'old -f json')
+    assert (result.status, json.loads(result.stdout)) == (
+        0,
+        [
+            {
+                'wave': 1,
+                'server': 's',
+                'from': 'old',
+                'to': 'new',
+                'allocations': {'new_0': {'VCPU': 2}},
+                'command': 'openstack server migrate --live-migration --host new s',
+            }
+        ],
+    )
+    result = placement(PLAN.format(file=path) + 'old -f value -c command')
+    assert result.stdout == 'openstack server migrate --live-migration --host new s\n'
+
+
+@pytest.mark.parametrize(
+    ('options', 'status', 'said'),
+    [
+        (
+            'compute1',
+            5,
+            'It depends on what servers ask for: 0 of 2 servers can move for certain, all by their '
+            'amounts\n'
+            f'1 server of VCPU=2 with HW_CPU_X86_AVX2 in aggregate {RACK}: room for 0\n'
+            f'1 server of VCPU=4 with HW_CPU_X86_AVX2 in aggregate {RACK}: room for 0\n'
+            'Not certain: s1, s2. Say what servers ask for with --requests nova\n',
+        ),
+        (
+            'compute1 --strict',
+            4,
+            'Impossible: 0 of 2 servers can move (proved)\n'
+            f'1 server of VCPU=2 with HW_CPU_X86_AVX2 in aggregate {RACK}: room for 0\n'
+            f'1 server of VCPU=4 with HW_CPU_X86_AVX2 in aggregate {RACK}: room for 0\n'
+            'Would be enough: 1 empty host like compute1\n',
+        ),
+        (
+            '--match compute2',
+            4,
+            'Impossible: 0 of 1 server can move (proved)\n'
+            '1 server of VCPU=5: room for 0\n'
+            'Would be enough: 1 empty host like compute2\n'
+            'Would be enough: VCPU ratio 1.2 on the other hosts\n',
+        ),
+        (
+            f'compute2 --member-of {RACK}',
+            4,
+            'Impossible: at most 1 of 3 servers can move, 0 for certain (proved)\n'
+            '1 server of VCPU=2: room for 0\n'
+            '1 server of VCPU=5: room for 0\n'
+            'Would be enough: 1 empty host like compute2 and 1 like compute1\n',
+        ),
+        (
+            'compute3 --others-may-move',
+            1,
+            'Undetermined: 0 of 1 server can move, no moves of others that help were found\n'
+            '1 server of VCPU=4: room for 0\n',
+        ),
+        (
+            'compute2 compute3 --others-may-move',
+            4,
+            'Impossible, even if servers of other hosts move (proved)\n'
+            '1 server of VCPU=4: room for 0\n'
+            '1 server of VCPU=5: room for 0\n'
+            'Would be enough: 2 empty hosts like compute2\n'
+            'Would be enough: VCPU ratio 1.9 on the other hosts\n',
+        ),
+        (
+            "--match 'compute*' --rolling",
+            1,
+            '0 of 3 batches can be emptied: 0 moves in 0 waves\n'
+            'Blocked (not proved): compute1: no place for s1, s2\n'
+            'Blocked (not proved): compute2: no place for s3\n'
+            'Blocked (not proved): compute3: no place for s4\n'
+            'Say what servers ask for with --requests nova, or make smaller batches (--batch)\n',
+        ),
+        (
+            "--match 'compute*' --rolling --batch 2",
+            4,
+            '0 of 2 batches can be emptied: 0 moves in 0 waves\n'
+            'Blocked (proved): compute1, compute2: no place for s3, s1, s2\n'
+            'Blocked (not proved): compute3: no place for s4\n',
+        ),
+    ],
+)
+def test_no_plan(placement: Placement, file: str, options: str, status: int, said: str) -> None:
+    assert placement(PLAN.format(file=file) + options) == Result(status, '', said)
+    assert placement(f'{PLAN.format(file=file)}{options} -f json') == Result(status, '[]\n', said)
+
+
+LOSSES = """\
++----------+---------+--------------+---------+---------+
+| hosts    | servers | with_a_place | at_most | verdict |
++----------+---------+--------------+---------+---------+
+| compute2 |       1 |            0 |       0 | no      |
+| compute3 |       1 |            0 |       0 | no      |
+| compute1 |       2 |            0 |       2 | depends |
++----------+---------+--------------+---------+---------+
+"""
+
+
+def test_losses(placement: Placement, file: str) -> None:
+    said = (
+        '3 of 3 losses checked: after 3 of them not every server certainly has a place. The worst: '
+        'compute2, with a place for 0 of 1 server\n'
+    )
+    assert placement(PLAN.format(file=file) + '--lose 1') == Result(4, LOSSES, said)
+    assert placement(PLAN.format(file=file) + 'compute1 --lose 1').status == 5
+
+
+def test_no_loss_is_too_much(placement: Placement, tmp_path: Path) -> None:
+    states = [provider(name, VCPU=8) for name in ('a', 'b', 'c')]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', b={'VCPU': 3})]))
+    said = (
+        '3 of 3 losses checked: each leaves a place for every server. The largest: {}, with 1 '
+        'server\n'
+    )
+    for number, worst in ((1, 'b'), (2, 'b and a')):
+        result = placement(f'{PLAN.format(file=path)} --lose {number}')
+        assert result == Result(0, '', said.format(worst))
+    rolled = placement(f"{PLAN.format(file=path)} --match '?' --rolling -f value -c wave -c to")
+    assert (rolled.status, rolled.stdout) == (0, '1 a\n')
+
+
+def test_what_only_the_new_host_has_is_said(placement: Placement, tmp_path: Path) -> None:
+    states = [provider('a', VCPU=8), provider('b', traits=['CUSTOM_LICENSED'], VCPU=8)]
+    path = save(tmp_path, 'cloud.json', cloud(states, [consumer('s', a={'VCPU': 3})]))
+    result = placement(PLAN.format(file=path) + 'a')
+    assert result.status == 0
+    assert result.stderr.splitlines()[1] == (
+        '1 server will have traits or aggregates that their old host does not have: '
+        'CUSTOM_LICENSED. Use --requests if a flavor forbids one'
+    )
+
+
+def test_what_no_plan_can_move_is_said(placement: Placement, tmp_path: Path) -> None:
+    states = [provider('a', VCPU=8), provider('b', VCPU=8)]
+    consumers = [consumer('s', a={'VCPU': 1}), consumer('m', 'MIGRATION', a={'VCPU': 1})]
+    path = save(tmp_path, 'cloud.json', cloud(states, consumers))
+    result = placement(PLAN.format(file=path) + 'a -f value -c server')
+    assert (result.status, result.stdout) == (5, 's\n')
+    assert result.stderr.splitlines()[1:3] == [
+        'a: m is a migration',
+        'A host is empty only without these: resource provider audit tells what to do',
+    ]
+
+
+@pytest.mark.parametrize(
+    ('options', 'status', 'said'),
+    [
+        ('', 2, 'Give hosts, --match or --member-of'),
+        ('compute1 --batch 2', 2, '--batch is for --rolling'),
+        ('compute1 --lose 5', 2, '--lose 5: there are only 1 hosts'),
+        ('compute1 --rolling --lose 1', 2, '--rolling and --lose contradict each other'),
+        ('compute1 --keep-free 100', 2, '--keep-free is a part of 100, from 0 on'),
+        ('compute9', 1, "No resource provider has the name or UUID 'compute9'"),
+        ('--match compte*', 1, '"compte*" matches no host. Did you mean "compute*"?'),
+        ('--member-of x', 1, 'No host is in the aggregate x'),
+        ('compute1 --match compute2 --member-of x', 1, 'No host is in the aggregate x'),
+    ],
+)
+def test_usage(placement: Placement, file: str, options: str, status: int, said: str) -> None:
+    assert placement(PLAN.format(file=file) + options) == Result(status, '', f'{said}\n')
+
+
+def test_columns_that_are_not_there(placement: Placement, file: str) -> None:
+    result = placement(PLAN.format(file=file) + 'compute1 -c server -c nothing')
+    assert result.status == 1
+    assert result.stderr.startswith("No recognized column names in ['nothing']")
+
+
+DETAIL: dict[str, Any] = {
+    'tenant_id': 'p', 'user_id': 'u', 'image': '', 'OS-EXT-STS:task_state': None,
+    'OS-EXT-SRV-ATTR:hypervisor_hostname': 'compute1', 'OS-EXT-STS:vm_state': 'active',
+}  # fmt: skip
+
+
+def detailed(uuid: str, vcpus: int, **changes: Any) -> dict[str, Any]:
+    flavor = {'original_name': 'm', 'vcpus': vcpus, 'ram': 0, 'extra_specs': {}}
+    return {'id': uuid, 'flavor': flavor, **DETAIL, **changes}
+
+
+def test_requests(
+    placement: Placement, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = {'OS-EXT-STS:vm_state': 'stopped'}
+    servers = [detailed('s1', 4), detailed('s2', 2, **stopped)]
+    lists = {'servers': servers, 'aggregates': [], 'server_groups': []}
+    path = save(tmp_path, 'nova.json', lists)
+    command = PLAN.format(file=file) + 'compute1 -f value -c command --requests '
+    expected = Result(
+        0,
+        'openstack server migrate --live-migration --host compute3 s1\n'
+        'openstack server migrate --host compute2 s2\n',
+        '2 servers to move: all have a place, in 1 wave\n'
+        'Free afterwards: VCPU 1 of 16, at most 1 on a provider\n',
+    )
+    assert placement(command + path) == expected
+    for name, found in lists.items():
+        monkeypatch.setattr(compute, name, lambda client, found=found: found)
+    assert placement(command + 'nova') == expected
+    monkeypatch.undo()
+    said = 'Nova cannot be asked: the session has no catalog\n'
+    assert placement(command + 'nova') == Result(1, '', said)
+    save(tmp_path, 'nova.json', {'migrations': []})
+    assert placement(command + path) == Result(1, '', f'{path}: not a list of servers\n')
+
+
+def test_under_assumptions(placement: Placement, file: str, tmp_path: Path) -> None:
+    path = tmp_path / 'more.yaml'
+    path.write_text('- {add: 1, like: compute3, name: new1}\n')
+    result = placement(f'{PLAN.format(file=file)} compute3 --assume {path} -f value -c to')
+    assert (result.status, result.stdout) == (0, 'new1\n')
+    assert result.stderr.startswith(f'assuming: {path}\n')
+
+
+def test_the_answer_in_a_file(placement: Placement, file: str, tmp_path: Path) -> None:
+    written = tmp_path / 'drain.json'
+    placement(f'{PLAN.format(file=file)} compute2 -o {written}')
+    found = json.loads(written.read_text())
+    assert (found['format'], found['version']) == ('placementclient/drain-plan', 1)
+    assert (found['verdict'], found['hosts'], found['moves']) == ('no', ['compute2'], [])
+    assert (found['servers'], found['movable'], found['left']) == (1, [0, 0], ['s3'])
+    assert found['enough'] == ['1 empty host like compute2', 'VCPU ratio 1.2 on the other hosts']
+    page = placement(f'resource provider report --snapshot {file} --drain {written}').stdout
+    assert 'Impossible: 0 of 1 server can move (proved)' in page
+    placement(f'{PLAN.format(file=file)} compute2 --rolling -o {written}')
+    found = json.loads(written.read_text())
+    assert (found['order'], found['blocked']) == (
+        [],
+        [{'hosts': ['compute2'], 'servers': ['s3'], 'is_proved': False}],
+    )
+
+
+def test_without_a_solver(
+    placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = [provider(name, VCPU=total) for name, total in (('old', 99), ('a', 10), ('b', 10))]
+    sizes = (5, 4, 4, 3, 2, 2)
+    consumers = [consumer(f's{n}', old={'VCPU': size}) for n, size in enumerate(sizes)]
+    path = save(tmp_path, 'cloud.json', cloud(states, consumers))
+    assert placement(PLAN.format(file=path) + 'old').status == 0
+    monkeypatch.setattr(cpsat.importlib, 'import_module', lambda name: _missing())
+    result = placement(PLAN.format(file=path) + 'old')
+    assert result.status == 1
+    assert 'needs a search by OR-tools: pip install' in result.stderr
+
+
+def _missing() -> None:
+    raise ImportError

@@ -1,0 +1,299 @@
+"""Small clouds, and the answers of a search through everything that servers could do.
+
+It knows nothing of groups, cuts or patterns, and takes no shortcut:
+
+    python -m tests.unit.insight.drain.oracle --count 500
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.moves import refusals
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
+from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.unit.insight.clouds import AGGREGATE, cloud, pool, provider
+
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+_TRAITS = ('CUSTOM_A', 'CUSTOM_B')
+Used = Counter[tuple[str, str]]
+
+
+def case(seed: int) -> tuple[Snapshot, list[str]]:
+    """Return a cloud, and the hosts that are to be emptied."""
+    rng = random.Random(seed)
+    kind = rng.choice(('flat', 'alike', 'alike', 'cards', 'cells', 'shared'))
+    names = [f'host{number}' for number in range(rng.randint(2, 5))]
+    emptied = names[: rng.randint(1, max(1, len(names) - 2))]
+    states = [state for name in names for state in _host(rng, name, kind)]
+    if kind == 'alike':
+        # Rounding and packing decide, so that cuts and patterns are needed.
+        emptied, room = names[:1], rng.randint(8, 13)
+        states = [
+            provider(
+                name,
+                traits=['COMPUTE_NODE'],
+                VCPU=99 if name in emptied else room,
+                MEMORY_MB=99 if name in emptied else rng.choice((room, room + 1)),
+            )
+            for name in names
+        ]
+    if kind == 'shared':
+        states.append(
+            pool('nfs', DISK_GB=Inventory(rng.randint(6, 16), max_unit=rng.choice((2, 9))))
+        )
+    used: Used = Counter()
+    consumers: list[Consumer] = []
+    snapshot = cloud(states)
+    for name in names:
+        is_empty = kind == 'alike' and name not in emptied
+        most = 7 if kind == 'alike' else 4 if name in emptied else 3
+        for number in range(0 if is_empty else rng.randint(1, most)):
+            allocations = _held(rng, snapshot, name, used, 6 if kind == 'alike' else 3)
+            if allocations:
+                consumers.append(Consumer(f'{name}-{number}', allocations, 'p', 'u', 1, 'INSTANCE'))
+                _enter(used, allocations)
+    return cloud(states, consumers), emptied
+
+
+def _host(rng: random.Random, name: str, kind: str) -> Iterator[ProviderState]:
+    traits = ['COMPUTE_NODE', *(each for each in _TRAITS if rng.random() < 0.3)]
+    traits += [DISABLED] if rng.random() < 0.15 else []
+    aggregates = [AGGREGATE] if kind == 'shared' and rng.random() < 0.8 else []
+    aggregates += ['zone'] if rng.random() < 0.3 else []
+    cells = kind == 'cells'
+    amounts = (
+        {'MEMORY_MB': _inventory(rng, 9)}
+        if cells
+        else {'VCPU': _inventory(rng, 6), 'MEMORY_MB': _inventory(rng, 9)}
+    )
+    yield provider(name, traits=traits, aggregates=aggregates, **amounts)
+    for number in range(rng.randint(1, 3) if kind == 'cards' or cells else 0):
+        marks = [each for each in _TRAITS if rng.random() < 0.2]
+        inside = {'VCPU': _inventory(rng, 4)} if cells else {'VGPU': _inventory(rng, 3)}
+        yield provider(f'{name}_{number}', name, traits=marks, **inside)
+
+
+def _inventory(rng: random.Random, most: int) -> Inventory:
+    total = rng.randint(1, most)
+    return Inventory(
+        total,
+        reserved=rng.choice((0, 0, 0, 1)) if total > 1 else 0,
+        max_unit=rng.choice((total, total, total, 2)),
+        step_size=rng.choice((1, 1, 1, 1, 2)),
+        allocation_ratio=rng.choice((1.0, 1.0, 1.5)),
+    )
+
+
+def _held(rng: random.Random, snapshot: Snapshot, host: str, used: Used, most: int) -> Allocations:
+    """Return what a new server gets on a host; nothing if the first try fails."""
+    asked = [('VCPU', rng.randint(1, most)), ('MEMORY_MB', rng.randint(1, most + 1))]
+    asked += [('VGPU', rng.randint(1, 2)) for _ in range(rng.choice((0, 1, 1, 2)))]
+    asked += [('DISK_GB', rng.randint(1, 3))]
+    found: dict[str, dict[str, int]] = {}
+    for name, amount in asked:
+        places = [state for state in _serving(snapshot, host) if name in state.inventories]
+        if not places:
+            continue
+        state = rng.choice(places)
+        held = found.setdefault(state.uuid, {})
+        held[name] = held.get(name, 0) + amount
+    is_granted = all(
+        _is_granted(snapshot.providers[uuid], name, n, used)
+        for uuid, resources in found.items()
+        for name, n in resources.items()
+    )
+    return found if is_granted and any('VCPU' in each for each in found.values()) else {}
+
+
+def _serving(snapshot: Snapshot, host: str) -> list[ProviderState]:
+    states = list(snapshot.tree(host))
+    is_shared = AGGREGATE in snapshot.providers[host].aggregates
+    return [*states, *([snapshot.providers['nfs']] if is_shared else [])]
+
+
+def _is_granted(state: ProviderState, name: str, amount: int, used: Used) -> bool:
+    inventory = state.inventories[name]
+    return inventory.admits(amount) and used[state.uuid, name] + amount <= inventory.capacity
+
+
+def _enter(used: Used, allocations: Allocations, sign: int = 1) -> None:
+    for uuid, resources in allocations.items():
+        for name, amount in resources.items():
+            used[uuid, name] += sign * amount
+
+
+def strict(snapshot: Snapshot, emptied: Sequence[str]) -> int:
+    """Return how many servers can move to hosts with all traits and aggregates of their own."""
+    servers = list(_servers(snapshot, emptied))
+    used: Used = Counter()
+    for consumer in snapshot.consumers.values():
+        _enter(used, consumer.allocations)
+    options = [list(_images(snapshot, emptied, *server)) for server in servers]
+
+    def best(number: int) -> int:
+        if number == len(servers):
+            return 0
+        most = best(number + 1)
+        consumer = servers[number][1]
+        for image in options[number]:
+            if most == len(servers) - number:
+                break
+            if all(
+                _is_granted(snapshot.providers[uuid], name, amount, used)
+                for uuid, resources in image.items()
+                for name, amount in resources.items()
+            ):
+                # What is on shared storage is there twice for a while, then once again.
+                new = {
+                    uuid: held for uuid, held in image.items() if uuid not in consumer.allocations
+                }
+                _enter(used, new)
+                most = max(most, 1 + best(number + 1))
+                _enter(used, new, -1)
+        return most
+
+    return best(0)
+
+
+def _servers(snapshot: Snapshot, emptied: Sequence[str]) -> Iterator[tuple[str, Consumer]]:
+    for consumer in snapshot.consumers.values():
+        for host in emptied:
+            if any(state.uuid in consumer.allocations for state in snapshot.tree(host)):
+                yield host, consumer
+
+
+def _targets(snapshot: Snapshot, emptied: Sequence[str]) -> list[str]:
+    return [
+        root.uuid
+        for root in snapshot.roots()
+        if 'COMPUTE_NODE' in root.traits
+        and DISABLED not in root.traits
+        and root.uuid not in emptied
+    ]
+
+
+def _images(
+    snapshot: Snapshot, emptied: Sequence[str], host: str, consumer: Consumer
+) -> Iterator[Allocations]:
+    old = snapshot.providers[host]
+    for target in _targets(snapshot, emptied):
+        new = snapshot.providers[target]
+        if not (old.traits - {DISABLED} <= new.traits and old.aggregates <= new.aggregates):
+            continue
+        places = _serving(snapshot, target)
+        for chosen in product(places, repeat=len(consumer.allocations)):
+            if len({state.uuid for state in chosen}) < len(chosen):
+                continue
+            pairs = list(zip(consumer.allocations.items(), chosen, strict=True))
+            if all(_is_like(snapshot.providers[uuid], held, to) for (uuid, held), to in pairs):
+                yield {to.uuid: held for (_, held), to in pairs}
+
+
+def _is_like(before: ProviderState, held: dict[str, int], after: ProviderState) -> bool:
+    return (
+        before.traits - {DISABLED} <= after.traits
+        and before.aggregates <= after.aggregates
+        and held.keys() <= after.inventories.keys()
+    )
+
+
+def lax(snapshot: Snapshot, emptied: Sequence[str]) -> int:
+    """Return how many servers can move if only the sums of a host count."""
+    wanted = [
+        sum(map(Counter, consumer.allocations.values()), Counter[str]())
+        for _, consumer in _servers(snapshot, emptied)
+    ]
+    targets = _targets(snapshot, emptied)
+    free: Used = Counter()
+    for target in targets:
+        for state in snapshot.tree(target):
+            for name in state.inventories:
+                free[target, name] += max(0, state.free(name))
+
+    def best(number: int) -> int:
+        if number == len(wanted):
+            return 0
+        most = best(number + 1)
+        for target in targets:
+            if most < len(wanted) - number and _sums_fit(snapshot, target, wanted[number], free):
+                own = {target: {n: m for n, m in wanted[number].items() if (target, n) in free}}
+                _enter(free, own, -1)
+                most = max(most, 1 + best(number + 1))
+                _enter(free, own)
+        return most
+
+    return best(0)
+
+
+def _sums_fit(snapshot: Snapshot, target: str, wanted: Counter[str], free: Used) -> bool:
+    for name, amount in wanted.items():
+        states = [state for state in _serving(snapshot, target) if name in state.inventories]
+        inventories = [state.inventories[name] for state in states]
+        if not states or (len(states) == 1 and not inventories[0].admits(amount)):
+            return False
+        if states[0].uuid == 'nfs':
+            # What is on it stays there, but is there twice for a while.
+            if states[0].free(name) < amount:
+                return False
+            continue
+        largest = sum(each.max_unit - each.max_unit % each.step_size for each in inventories)
+        if amount > min(free[target, name], largest):
+            return False
+    return True
+
+
+def fault(seed: int) -> str | None:
+    """Return in what the answer for a case differs from that of the search; ``None``: it agrees."""
+    snapshot, emptied = case(seed)
+    decision = decide(DrainCloud(snapshot), emptied)
+    total = len(list(_servers(snapshot, emptied)))
+    certain, possible = strict(snapshot, emptied), lax(snapshot, emptied)
+    expected = DrainVerdict.DEPENDS
+    if certain == total:
+        expected, possible = DrainVerdict.YES, total
+    elif possible < total:
+        expected = DrainVerdict.NO
+    said = decision.total, decision.strict.packing.count, decision.bounds[1], decision.verdict
+    if said != (total, certain, possible, expected):
+        return f'{said}, not {(total, certain, possible, str(expected))}'
+    return next(_faults(snapshot, emptied, decision), None)
+
+
+def _faults(snapshot: Snapshot, emptied: Sequence[str], decision: DrainDecision) -> Iterator[str]:
+    yield from refusals(snapshot, decision.moves)
+    if decision.verdict is DrainVerdict.YES:
+        moved = {move.server for move in decision.moves}
+        if moved != {consumer.uuid for _, consumer in _servers(snapshot, emptied)}:
+            yield 'the plan leaves a server'
+    packing = decision.strict.packing
+    if not packing.is_exact:
+        yield f'the most under strict is {packing.count} to {packing.bound}'
+
+
+def main() -> None:
+    """Compare many cases."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--count', type=int, default=500)
+    parser.add_argument('--first', type=int, default=0)
+    arguments = parser.parse_args()
+    verdicts: Counter[DrainVerdict] = Counter()
+    for seed in range(arguments.first, arguments.first + arguments.count):
+        if said := fault(seed):
+            raise SystemExit(f'case {seed}: {said}')
+        snapshot, emptied = case(seed)
+        verdicts[decide(DrainCloud(snapshot), emptied).verdict] += 1
+    print(
+        f'{arguments.count} cases agree:', ', '.join(f'{n} {each}' for each, n in verdicts.items())
+    )
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,84 @@
+"""What would be enough, where hosts cannot be emptied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from placementclient.insight.drain import enough
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.snapshots import ProviderState
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+NODE = 'COMPUTE_NODE'
+
+
+def sentences(states: list[ProviderState], consumers: list[Consumer], *emptied: str) -> list[str]:
+    scene = DrainCloud(cloud(states, consumers))
+    decision = decide(scene, emptied)
+    assert decision.verdict is DrainVerdict.NO
+    left = [server for server, _ in decision.strict.left()]
+    found = enough.remedies(scene, decision.strict.servers, emptied, left)
+    return [remedy.sentence for remedy in found]
+
+
+def host(name: str, *traits: str, **amounts: Inventory | int) -> ProviderState:
+    return provider(name, traits=[NODE, *traits], **amounts)
+
+
+def test_empty_hosts() -> None:
+    servers = [consumer(f's{number}', old={'CUSTOM_X': 2}) for number in range(5)]
+    states = [host('old', CUSTOM_X=4), host('new', CUSTOM_X=2)]
+    states[0] = host('old', CUSTOM_X=Inventory(4, allocation_ratio=3.0))
+    assert sentences(states, servers, 'old') == ['1 empty host like old']
+    states[0] = host('old', CUSTOM_X=Inventory(4, max_unit=2))
+    assert sentences(states, servers, 'old') == ['2 empty hosts like old']
+
+
+def test_hosts_of_several_kinds() -> None:
+    states = [host('a', 'CUSTOM_A', CUSTOM_X=2), host('b', 'CUSTOM_B', CUSTOM_X=2), host('c')]
+    servers = [consumer('s', a={'CUSTOM_X': 2}), consumer('t', b={'CUSTOM_X': 1})]
+    assert sentences(states, servers, 'a', 'b')[:1] == ['1 empty host like a and 1 like b']
+
+
+@pytest.mark.parametrize(('used', 'ratio'), [(1, 1.3), (3, 1.8), (5, 2.3)])
+def test_a_ratio(used: int, ratio: float) -> None:
+    states = [host('old', VCPU=4), host('new', VCPU=4, MEMORY_MB=9)]
+    servers = [consumer('s', old={'VCPU': 4}), consumer('t', new={'VCPU': used})]
+    assert sentences(states, servers, 'old') == [
+        '1 empty host like old',
+        f'VCPU ratio {ratio} on the other hosts',
+    ]
+
+
+def test_a_disabled_host() -> None:
+    states = [host('old', VCPU=4), host('off', 'COMPUTE_STATUS_DISABLED', VCPU=4)]
+    assert sentences(states, [consumer('s', old={'VCPU': 4})], 'old') == [
+        '1 empty host like old',
+        'off, which is disabled, as a target (openstack compute service set --enable)',
+    ]
+
+
+def test_a_host_that_is_left_as_it_is() -> None:
+    states = [host('a', CUSTOM_X=4), host('b', CUSTOM_X=4), host('c', CUSTOM_X=4)]
+    servers = [consumer('s', a={'CUSTOM_X': 3}), consumer('t', b={'CUSTOM_X': 4})]
+    assert sentences(states, servers, 'a', 'b')[1:] == ['leave a out']
+
+
+def test_nothing_that_is_known_is_enough() -> None:
+    # More than a host has, since its inventory was cut.
+    states = [host('old', CUSTOM_X=1), host('new', CUSTOM_X=1)]
+    assert sentences(states, [consumer('s', old={'CUSTOM_X': 2})], 'old') == []
+
+
+@pytest.mark.parametrize('first', [1, 3, 11])
+def test_the_least_number(first: int) -> None:
+    for most in range(first, 40):
+        for least in range(45):
+            suffices: Callable[[int], bool] = least.__le__
+            found = max(least, first) if least <= most else None
+            assert enough._least(suffices, first, most) == found

@@ -1,0 +1,181 @@
+"""What Nova says that servers ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.knowledge import learn
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, decide
+from placementclient.model.snapshots import Snapshot
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+NODE = 'COMPUTE_NODE'
+
+
+def listed(uuid: str, specs: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    """A server as ``GET /servers/detail`` has it."""
+    return {
+        'id': uuid, 'tenant_id': 'p', 'user_id': 'u', 'image': {'id': 'i'},
+        'OS-EXT-SRV-ATTR:hypervisor_hostname': 'old', 'OS-EXT-STS:task_state': None,
+        'OS-EXT-STS:vm_state': 'active',
+        'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64, 'disk': 0, 'ephemeral': 0,
+                   'swap': 0, 'extra_specs': specs or {}},
+        **more,
+    }  # fmt: skip
+
+
+def two_hosts(*traits: str, servers: int = 1) -> Snapshot:
+    states = [
+        provider('old', traits=[NODE, 'CUSTOM_GPU'], VCPU=8, MEMORY_MB=256),
+        provider('new', traits=[NODE, *traits], VCPU=8, MEMORY_MB=256),
+    ]
+    held = {'VCPU': 2, 'MEMORY_MB': 64}
+    return cloud(states, [consumer(f's{number}', old=held) for number in range(servers)])
+
+
+def answer(snapshot: Snapshot, document: Any) -> tuple[DrainDecision, list[str]]:
+    learned = learn(snapshot, document, 'x.json')
+    return decide(DrainCloud(snapshot, learned.knowledge), ['old']), learned.remarks
+
+
+@pytest.mark.parametrize(
+    ('specs', 'verdict'),
+    [
+        ({}, DrainVerdict.YES),
+        ({'trait:CUSTOM_GPU': 'required'}, DrainVerdict.NO),
+        ({'trait:CUSTOM_SSD': 'required'}, DrainVerdict.YES),
+        ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.NO),
+    ],
+)
+def test_flavors_decide(specs: dict[str, str], verdict: DrainVerdict) -> None:
+    decision, _ = answer(two_hosts('CUSTOM_SSD'), [listed('s0', specs)])
+    assert (decision.verdict, decision.lax) == (verdict, None)
+
+
+@pytest.mark.parametrize(
+    ('image', 'verdict'),
+    [
+        ({'trait:CUSTOM_GPU': 'required'}, DrainVerdict.NO),
+        ({'trait:CUSTOM_SSD': 'forbidden'}, DrainVerdict.NO),
+        ({'os_type': 'linux'}, DrainVerdict.YES),
+        # Nova asks for PCPU then, or for more that is not known here.
+        ({'hw_cpu_policy': 'dedicated'}, DrainVerdict.DEPENDS),
+    ],
+)
+def test_images_decide(image: dict[str, str], verdict: DrainVerdict) -> None:
+    server = listed('s0', image={'id': 'i', 'properties': image})
+    decision, remarks = answer(two_hosts('CUSTOM_SSD'), [server])
+    assert decision.verdict is verdict
+    assert not any('the images of' in line for line in remarks)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'reason'),
+    [
+        ({'flavor': {'vcpus': 2}}, 'their flavor is not known'),
+        (
+            {'flavor': {'original_name': 'm', 'vcpus': 1, 'ram': 64, 'extra_specs': {}}},
+            'they hold other amounts than their flavor says',
+        ),
+        (
+            {'flavor': {'original_name': 'm', 'vcpus': 2, 'ram': 64,
+                        'extra_specs': {'hw:numa_nodes': '2'}}},
+            'their flavor asks for devices or NUMA cells',
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_stays_bracketed(changes: dict[str, Any], reason: str) -> None:
+    decision, remarks = answer(two_hosts(), [listed('s0') | changes])
+    assert decision.verdict is DrainVerdict.DEPENDS
+    assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
+
+
+def test_what_is_not_counted_is_said() -> None:
+    _, remarks = answer(two_hosts(), [listed('s0')])
+    assert remarks == [
+        'Not counted: what the images of 1 server ask for. Servers have the properties of their '
+        'images from compute API 2.98 on',
+        'Not counted: availability zones, as there are no aggregates in the file',
+        'Not counted: server groups, as there are no server_groups in the file',
+    ]
+    whole = {'servers': [listed('s0', image='')], 'aggregates': [], 'server_groups': []}
+    assert answer(two_hosts(), whole)[1] == []
+
+
+def zone(name: str, *hosts: str) -> dict[str, Any]:
+    return {
+        'uuid': name, 'name': name, 'hosts': list(hosts), 'metadata': {'availability_zone': name}
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ('aggregates', 'server', 'verdict'),
+    [
+        ([zone('az1', 'old', 'new')], 'az1', DrainVerdict.YES),
+        ([zone('az1', 'old.example'), zone('az2', 'new')], 'az1', DrainVerdict.DEPENDS),
+        ([zone('az1', 'old')], 'az1', DrainVerdict.DEPENDS),
+        # Nova calls the zone of a host without one as its configuration says.
+        ([zone('az1', 'else')], 'nova', DrainVerdict.YES),
+        ([zone('az1', 'new')], 'nova', DrainVerdict.DEPENDS),
+    ],
+)
+def test_zones_decide(aggregates: list[dict[str, Any]], server: str, verdict: DrainVerdict) -> None:
+    record = listed('s0') | {'OS-EXT-AZ:availability_zone': server}
+    document = {'servers': [record], 'aggregates': aggregates}
+    assert answer(two_hosts(), document)[0].verdict is verdict
+    pinned = record | {'pinned_availability_zone': server}
+    expected = DrainVerdict.YES if verdict is DrainVerdict.YES else DrainVerdict.NO
+    document = {'servers': [pinned], 'aggregates': aggregates}
+    assert answer(two_hosts(), document)[0].verdict is expected
+    free = record | {'pinned_availability_zone': None}
+    document = {'servers': [free], 'aggregates': aggregates}
+    assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
+
+
+@pytest.mark.parametrize(
+    ('group', 'verdict'),
+    [
+        ({'policy': 'anti-affinity'}, DrainVerdict.NO),
+        ({'policies': ['anti-affinity']}, DrainVerdict.NO),
+        ({'policy': 'anti-affinity', 'rules': {'max_server_per_host': 2}}, DrainVerdict.YES),
+        ({'policy': 'soft-anti-affinity'}, DrainVerdict.YES),
+        ({'policy': 'affinity'}, DrainVerdict.NO),
+        ({'policy': 'soft-affinity'}, DrainVerdict.YES),
+    ],
+)
+def test_server_groups_decide(group: dict[str, Any], verdict: DrainVerdict) -> None:
+    document = {
+        'servers': [listed('s0'), listed('s1')],
+        'server_groups': [{'id': 'g', 'members': ['S0', 's1', 'gone'], **group}],
+    }
+    assert answer(two_hosts(servers=2), document)[0].verdict is verdict
+
+
+def test_a_group_of_one_server_binds_nothing() -> None:
+    group = {'id': 'g', 'policy': 'affinity', 'members': ['s0']}
+    document = {'servers': [listed('s0')], 'server_groups': [group]}
+    assert answer(two_hosts(), document)[0].verdict is DrainVerdict.YES
+
+
+def test_a_server_that_does_not_run() -> None:
+    record = listed('s0') | {'OS-EXT-STS:vm_state': 'stopped'}
+    assert learn(two_hosts(), [record], 'x.json').knowledge.stopped == {'s0'}
+
+
+@pytest.mark.parametrize(
+    'document',
+    [
+        {'flavors': []},
+        [{'ID': 's0', 'Host': 'old'}],
+        {'servers': [], 'server_groups': [{'id': 'g', 'members': []}]},
+        {'servers': [], 'server_groups': [{'id': 'g', 'policy': 'x', 'members': [],
+                                           'rules': {'max_server_per_host': 0}}]},
+    ],
+)  # fmt: skip
+def test_a_file_that_is_something_else(document: Any) -> None:
+    with pytest.raises(errors.BadFile, match=r'^x\.json: '):
+        learn(two_hosts(), document, 'x.json')

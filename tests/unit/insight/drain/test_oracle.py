@@ -1,0 +1,62 @@
+"""The answers of a drain are those of a search through everything that servers could do."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from placementclient.insight.drain import exact, groups
+from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.optimize import cpsat
+from tests.unit.insight.drain import oracle
+
+#: Both verdicts and every kind of cloud are among so many.
+CASES = 500
+
+
+@pytest.mark.parametrize('first', range(0, CASES, 50))
+def test_the_most_that_can_move_and_the_verdict(first: int) -> None:
+    found = {seed: oracle.fault(seed) for seed in range(first, first + 50)}
+    assert {seed: said for seed, said in found.items() if said} == {}
+
+
+def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+    solve, patterns = cpsat.solve, groups.patterns
+    monkeypatch.setattr(cpsat, 'solve', lambda *a: calls.update(['solve']) or solve(*a))
+    monkeypatch.setattr(groups, 'patterns', lambda *a: calls.update(['patterns']) or patterns(*a))
+    verdicts = Counter(
+        decide(DrainCloud(snapshot), emptied).verdict
+        for snapshot, emptied in map(oracle.case, range(CASES))
+    )
+    assert calls['solve'] >= 20
+    assert calls['patterns'] >= 3
+    assert (
+        min(verdicts[each] for each in (DrainVerdict.YES, DrainVerdict.NO, DrainVerdict.DEPENDS))
+        >= 20
+    )
+
+
+@pytest.mark.parametrize(
+    ('module', 'name', 'value'),
+    [
+        (groups, 'MAX_WAYS', 0),
+        (groups, 'MAX_PATTERNS', 0),
+        (groups, '_LONGEST', 0),
+        (exact, 'LARGEST', 0),
+        (exact, 'MOST_PAIRS', 0),
+    ],
+)
+def test_what_is_not_told_apart_is_no_proof(
+    monkeypatch: pytest.MonkeyPatch, module: object, name: str, value: int
+) -> None:
+    monkeypatch.setattr(module, name, value)
+    for seed in range(300):
+        snapshot, emptied = oracle.case(seed)
+        decision = decide(DrainCloud(snapshot), emptied)
+        packing = decision.strict.packing
+        assert packing.count <= oracle.strict(snapshot, emptied) <= packing.bound
+        if decision.lax:
+            assert oracle.lax(snapshot, emptied) <= decision.lax.packing.bound

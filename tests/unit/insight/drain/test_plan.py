@@ -1,0 +1,290 @@
+"""Answers on small clouds: yes, no, and what it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.insight.drain import plan
+from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Pace, decide
+from placementclient.insight.drain.requests import known
+from placementclient.model.consumers import Consumer
+from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+
+NODE = 'COMPUTE_NODE'
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+
+
+def host(name: str, *traits: str, aggregates: Iterable[str] = (), **amounts: int) -> ProviderState:
+    return provider(name, traits=[NODE, *traits], aggregates=aggregates, **amounts)
+
+
+def drained(
+    states: Iterable[ProviderState],
+    consumers: Iterable[Consumer],
+    knowledge: Knowledge | None = None,
+) -> DrainDecision:
+    """The answer for the host ``old``."""
+    return decide(DrainCloud(cloud(states, consumers), knowledge), ['old'])
+
+
+SERVER = consumer('s', old={'VCPU': 2})
+
+
+def test_a_server_goes_to_the_fullest_host_that_has_room() -> None:
+    decision = drained([host('old', VCPU=2), host('a', VCPU=8), host('b', VCPU=3)], [SERVER])
+    [move] = decision.moves
+    assert decision.verdict is DrainVerdict.YES
+    assert (move.server, move.source, move.target) == ('s', 'old', 'b')
+    assert (move.before, move.after, move.wave) == (
+        {'old': {'VCPU': 2}},
+        {'b': {'VCPU': 2}},
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ('target', 'verdict'),
+    [
+        (host('new', VCPU=2), DrainVerdict.YES),
+        (host('new', 'CUSTOM_MORE', VCPU=2), DrainVerdict.YES),
+        (host('new', VCPU=1), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, max_unit=1)), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, step_size=3)), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, min_unit=3)), DrainVerdict.NO),
+        (host('new', VCPU=Inventory(4, reserved=3)), DrainVerdict.NO),
+        (host('new', MEMORY_MB=2), DrainVerdict.NO),
+        (host('new', DISABLED, VCPU=2), DrainVerdict.NO),
+        (provider('new', traits=['CUSTOM_OTHER'], VCPU=2), DrainVerdict.NO),
+    ],
+)
+def test_the_amounts_decide(target: ProviderState, verdict: DrainVerdict) -> None:
+    assert drained([host('old', VCPU=2), target], [SERVER]).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ('old', 'verdict'),
+    [
+        (host('old', 'CUSTOM_GPU', VCPU=2), DrainVerdict.DEPENDS),
+        (host('old', aggregates=['zone1'], VCPU=2), DrainVerdict.DEPENDS),
+        # An operator disables a host before it is emptied.
+        (host('old', DISABLED, VCPU=2), DrainVerdict.YES),
+    ],
+)
+def test_what_only_the_old_host_has(old: ProviderState, verdict: DrainVerdict) -> None:
+    decision = drained([old, host('new', VCPU=2)], [SERVER])
+    assert decision.verdict is verdict
+    assert decision.bounds == (verdict is DrainVerdict.YES, 1)
+
+
+def test_strict_requests_alone_are_a_proof_where_servers_ask_for_no_less() -> None:
+    states = [host('old', 'CUSTOM_GPU', VCPU=2), host('new', VCPU=2)]
+    decision = decide(DrainCloud(cloud(states, [SERVER])), ['old'], is_certain=True)
+    assert (decision.verdict, decision.lax) == (DrainVerdict.NO, None)
+
+
+def test_a_host_like_the_old_one_is_preferred() -> None:
+    states = [host('old', VCPU=2), host('a', 'CUSTOM_GPU', VCPU=2), host('b', VCPU=9)]
+    [move] = drained(states, [SERVER]).moves
+    assert move.target == 'b'
+
+
+def test_a_card_of_the_same_kind_that_is_free() -> None:
+    def cards(name: str, *traits: str) -> list[ProviderState]:
+        return [
+            host(name, VCPU=4),
+            *(
+                provider(f'{name}_{number}', name, traits=[trait], VGPU=1)
+                for number, trait in enumerate(traits)
+            ),
+        ]
+
+    states = [
+        *cards('old', 'CUSTOM_A40', 'CUSTOM_A40'),
+        *cards('one', 'CUSTOM_T4', 'CUSTOM_A40'),
+        *cards('two', 'CUSTOM_A40', 'CUSTOM_A40'),
+    ]
+    consumers = [
+        consumer('s1', old={'VCPU': 1}, old_0={'VGPU': 1}),
+        consumer('s2', old={'VCPU': 1}, old_1={'VGPU': 1}),
+        consumer('there', two={'VCPU': 1}, two_0={'VGPU': 1}),
+    ]
+    decision = drained(states, consumers)
+    assert decision.verdict is DrainVerdict.YES
+    assert sorted(next(uuid for uuid in move.after if '_' in uuid) for move in decision.moves) == [
+        'one_1',
+        'two_1',
+    ]
+
+
+def test_cells_and_what_is_below_them_stay_together() -> None:
+    def cells(name: str, *places: int) -> list[ProviderState]:
+        """Two cells; the cards are below the cells of these numbers."""
+        return [
+            host(name, MEMORY_MB=9),
+            *(provider(f'{name}_{number}', name, VCPU=4) for number in range(2)),
+            *(provider(f'{name}_{n}_card', f'{name}_{n}', name, VGPU=1) for n in places),
+        ]
+
+    server = consumer('s', old_0={'VCPU': 4}, old_0_card={'VGPU': 1})
+    there = consumer('there', new_0={'VCPU': 1})
+    both = [*cells('old', 0), *cells('new', 1)]
+    assert drained(both, [server, there]).verdict is DrainVerdict.YES
+    apart = [*cells('old', 0), *cells('new', 0)]
+    assert drained(apart, [server, there]).verdict is DrainVerdict.DEPENDS
+
+
+@pytest.mark.parametrize(('total', 'verdict'), [(40, DrainVerdict.YES), (39, DrainVerdict.NO)])
+def test_shared_storage_has_what_moves_twice(total: int, verdict: DrainVerdict) -> None:
+    states = [
+        host('old', aggregates=['shared'], VCPU=2),
+        host('new', aggregates=['shared'], VCPU=2),
+        pool('nfs', DISK_GB=total),
+    ]
+    servers = [consumer(name, old={'VCPU': 1}, nfs={'DISK_GB': size}) for name, size in
+               (('a', 10), ('b', 15))]  # fmt: skip
+    decision = drained(states, servers)
+    assert decision.verdict is verdict
+    if decision.moves:
+        # 15 GB are free: one after the other.
+        assert {move.wave for move in decision.moves} == {1, 2}
+        assert all(move.after['nfs'] == move.before['nfs'] for move in decision.moves)
+
+
+def test_several_servers_on_shared_storage_are_no_more_than_before() -> None:
+    states = [
+        host('old', aggregates=['shared'], VCPU=9),
+        host('new', aggregates=['shared'], VCPU=9),
+        pool('nfs', DISK_GB=100),
+    ]
+    servers = [consumer(f's{n}', old={'VCPU': 1}, nfs={'DISK_GB': 10}) for n in range(9)]
+    decision = drained(states, servers)
+    assert decision.verdict is DrainVerdict.YES
+    assert max(move.wave for move in decision.moves) == 9
+
+
+@pytest.mark.parametrize(
+    ('others', 'reason'),
+    [
+        ([consumer('x', 'MIGRATION', old={'VCPU': 1})], 'is a migration'),
+        (
+            [consumer('x', old={'VCPU': 1}, new={'VCPU': 1})],
+            'holds something on several hosts: a migration, or a leaked allocation',
+        ),
+        (
+            [consumer('x', old={'VCPU': 1}, gone={'VCPU': 1})],
+            'holds something on a provider that is not in the snapshot',
+        ),
+    ],
+)
+def test_what_no_plan_can_move_is_named(others: list[Consumer], reason: str) -> None:
+    states = [host('old', VCPU=4), host('new', VCPU=8)]
+    known_states = {state.uuid for state in states}
+    snapshot = cloud(states, [SERVER, *(o for o in others if o.allocations.keys() <= known_states)])
+    snapshot = Snapshot(snapshot.providers.values(), [SERVER, *others])
+    decision = decide(DrainCloud(snapshot), ['old'])
+    assert decision.verdict is DrainVerdict.DEPENDS
+    assert [(each.consumer, each.host, each.reason) for each in decision.unsettled] == [
+        ('x', 'old', reason)
+    ]
+    assert [move.server for move in decision.moves] == ['s']
+
+
+def test_usage_without_a_consumer_is_named() -> None:
+    old = replace(host('old', VCPU=4), usages={'VCPU': 3})
+    decision = drained([old, host('new', VCPU=8)], [SERVER])
+    assert decision.verdict is DrainVerdict.DEPENDS
+    assert decision.unsettled[0].reason == 'VCPU=1 of it is used by consumers without a record'
+
+
+def test_storage_that_a_host_shares_is_not_emptied() -> None:
+    states = [
+        host('old', VCPU=4),
+        replace(pool('old_disk', DISK_GB=9), provider=provider('old_disk', 'old').provider),
+        host('new', aggregates=['shared'], VCPU=4),
+    ]
+    decision = drained(states, [consumer('x', new={'VCPU': 1}, old_disk={'DISK_GB': 1})])
+    assert decision.total == 0
+    assert decision.unsettled[0].reason == (
+        'is on another host, and uses storage that this one shares'
+    )
+
+
+def test_what_nova_does_not_know_is_no_server() -> None:
+    knowledge = Knowledge(consumers={'other'})
+    decision = drained([host('old', VCPU=4), host('new', VCPU=8)], [SERVER], knowledge)
+    assert decision.verdict is DrainVerdict.DEPENDS
+    assert decision.unsettled[0].reason == (
+        'is no server that Nova knows: a migration, or a leaked allocation'
+    )
+
+
+def test_requests_that_are_known_are_a_proof() -> None:
+    states = [host('old', 'CUSTOM_GPU', VCPU=4), host('new', VCPU=8)]
+    snapshot = cloud(states, [SERVER])
+    for traits, verdict in (((), DrainVerdict.YES), (('CUSTOM_GPU',), DrainVerdict.NO)):
+        asked = CandidateRequest(Filter({'VCPU': 2}, traits))
+        knowledge = Knowledge({'s': known(snapshot, asked, SERVER.allocations)})
+        assert decide(DrainCloud(snapshot, knowledge), ['old']).verdict is verdict
+
+
+def test_server_groups_keep_apart() -> None:
+    states = [host('old', VCPU=9), host('a', VCPU=9), host('b', VCPU=9)]
+    consumers = [consumer(f's{n}', old={'VCPU': 1}) for n in range(3)]
+    consumers.append(consumer('there', b={'VCPU': 1}))
+    snapshot = cloud(states, consumers)
+    asked = CandidateRequest(Filter({'VCPU': 1}))
+    names = [each.uuid for each in consumers]
+    for most, verdict in ((1, DrainVerdict.NO), (2, DrainVerdict.YES)):
+        knowledge = Knowledge(
+            {name: known(snapshot, asked, {}, limits=('g',)) for name in names},
+            limits={'g': most},
+            groups=dict.fromkeys(names, ('g',)),
+        )
+        decision = decide(DrainCloud(snapshot, knowledge), ['old'])
+        assert decision.verdict is verdict
+        assert decision.bounds == ((1, 1) if most == 1 else (3, 3))
+
+
+def test_a_part_of_each_host_is_kept_free() -> None:
+    snapshot = cloud([host('old', VCPU=2), host('new', VCPU=3)], [SERVER])
+    for percent, verdict in ((33, DrainVerdict.YES), (34, DrainVerdict.NO)):
+        assert decide(DrainCloud(snapshot, keep_free=percent), ['old']).verdict is verdict
+
+
+def test_a_plan_that_placement_would_refuse_is_not_returned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plan, 'held', lambda *_: {'new': {'VCPU': 99}})
+    monkeypatch.setattr(plan, 'waves', lambda moves, *_: [m._replace(wave=1) for m in moves])
+    with pytest.raises(errors.PlacementError, match='is not printed: s: new has no room for VCPU'):
+        drained([host('old', VCPU=4), host('new', VCPU=8)], [SERVER])
+
+
+def test_the_pace() -> None:
+    states = [host('old', VCPU=9), host('older', VCPU=9), host('new', VCPU=99)]
+    consumers = [consumer(f's{n}', old={'VCPU': 1}) for n in range(5)]
+    consumers += [consumer(f't{n}', older={'VCPU': 1}) for n in range(5)]
+    snapshot = cloud(states, consumers)
+    for pace, waves in (
+        (Pace(), 5), (Pace(1), 10), (Pace(5), 2), (Pace(5, 3), 4), (Pace(99, 99), 1)
+    ):  # fmt: skip
+        decision = decide(DrainCloud(snapshot), ['old', 'older'], pace)
+        assert max(move.wave for move in decision.moves) == waves
+
+
+def test_nothing_to_move() -> None:
+    decision = drained([host('old', VCPU=9)], [])
+    assert (decision.verdict, decision.total, list(decision.moves)) == (DrainVerdict.YES, 0, [])
+
+
+def test_no_other_host() -> None:
+    decision = drained([host('old', VCPU=9)], [SERVER])
+    assert (decision.verdict, decision.bounds) == (DrainVerdict.NO, (0, 0))

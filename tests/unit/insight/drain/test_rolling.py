@@ -1,0 +1,256 @@
+"""Hosts that are emptied one after the other, the loss of hosts, and moves of others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from placementclient.insight.drain import losing
+from placementclient.insight.drain.cloud import DrainCloud, Knowledge
+from placementclient.insight.drain.losing import lose
+from placementclient.insight.drain.moves import refusals
+from placementclient.insight.drain.others import decide_with_others
+from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.insight.drain.requests import known
+from placementclient.insight.drain.rolling import batches, is_never, roll
+from placementclient.model.consumers import Consumer
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.model.snapshots import ProviderState, Snapshot
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
+from tests.unit.insight.drain import oracle
+
+
+def hosts(*sizes: int, aggregates: Sequence[str] = ()) -> list[ProviderState]:
+    return [
+        provider(
+            f'h{number}',
+            traits=['COMPUTE_NODE'],
+            aggregates=[aggregates[number]] if aggregates else [],
+            VCPU=size,
+        )
+        for number, size in enumerate(sizes)
+    ]
+
+
+def servers(**held: Iterable[int]) -> list[Consumer]:
+    return [
+        consumer(f'{host}-{number}', **{host: {'VCPU': amount}})
+        for host, amounts in held.items()
+        for number, amount in enumerate(amounts)
+    ]
+
+
+def test_each_host_is_empty_once_and_back_before_the_next() -> None:
+    snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
+    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    assert (rolling.verdict, rolling.order) == (DrainVerdict.YES, [('h0',), ('h1',), ('h2',)])
+    holds = {each.uuid: each.allocations for each in snapshot.consumers.values()}
+    left = {host: len(snapshot.consumers_on(host)) for host in snapshot.providers}
+    emptied = []
+    for move in rolling.moves:
+        assert move.before == holds[move.server]
+        holds[move.server] = move.after
+        left[move.source] -= 1
+        left[move.target] += 1
+        emptied += [host for host in left if not left[host] and host not in emptied]
+    assert emptied == ['h0', 'h1', 'h2']
+
+
+def test_a_batch_that_is_blocked_comes_again() -> None:
+    # Only the large host can take the others, and only when it is empty.
+    snapshot = cloud(hosts(8, 8, 9), servers(h0=[8], h2=[1, 1]))
+    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    assert rolling.verdict is DrainVerdict.YES
+    assert sorted(rolling.order) == [('h0',), ('h1',), ('h2',)]
+
+
+def test_a_batch_that_is_blocked_for_ever_is_proved() -> None:
+    snapshot = cloud(hosts(8, 7, 7), servers(h0=[8], h1=[1]))
+    rolling = roll(DrainCloud(snapshot), [('h0',), ('h1',), ('h2',)])
+    assert rolling.verdict is DrainVerdict.NO
+    assert rolling.order == [('h1',), ('h2',)]
+    [blocked] = rolling.blocked
+    assert (blocked.batch, blocked.is_proved) == (('h0',), True)
+    assert [server.uuid for server in blocked.servers] == ['h0-0']
+
+
+def test_a_batch_may_be_blocked_without_a_proof() -> None:
+    # 2+2 and 3+1 would free a host; moving one server at a time to one new place does not.
+    snapshot = cloud(hosts(4, 4, 4), servers(h0=[3, 1], h1=[2], h2=[2]))
+    scene = DrainCloud(snapshot)
+    assert not is_never(scene, ['h0'])
+    assert roll(scene, [('h0',)]).verdict is DrainVerdict.UNDETERMINED
+
+
+def test_batches_are_racks() -> None:
+    snapshot = cloud(
+        [
+            provider('h0', aggregates=['zone', 'rack1'], VCPU=1),
+            provider('h1', aggregates=['zone', 'rack2'], VCPU=1),
+            provider('h2', aggregates=['zone', 'rack1'], VCPU=1),
+            provider('h3', VCPU=1),
+            provider('h4', aggregates=['zone'], VCPU=1),
+        ]
+    )
+    scene = DrainCloud(snapshot)
+    assert batches(scene, scene.hosts, None) == [('h0', 'h2'), ('h1',), ('h3',), ('h4',)]
+    assert batches(scene, scene.hosts, 2) == [('h0', 'h1'), ('h2', 'h3'), ('h4',)]
+
+
+def test_rolling_with_storage_that_two_pools_share() -> None:
+    states = [
+        provider('h0', traits=['COMPUTE_NODE'], aggregates=['one'], VCPU=4),
+        provider('h1', traits=['COMPUTE_NODE'], aggregates=['one', 'two'], VCPU=4),
+        provider('h2', traits=['COMPUTE_NODE'], aggregates=['one', 'two'], VCPU=4),
+        pool('nfs1', 'one', DISK_GB=20),
+        pool('nfs2', 'two', DISK_GB=20),
+    ]
+    consumers = [
+        consumer('a', h0={'VCPU': 2}, nfs1={'DISK_GB': 8}),
+        consumer('b', h1={'VCPU': 2}, nfs2={'DISK_GB': 9}),
+    ]
+    snapshot = cloud(states, consumers)
+    rolling = roll(DrainCloud(snapshot), [('h1',), ('h0',), ('h2',)])
+    assert rolling.verdict in (DrainVerdict.YES, DrainVerdict.UNDETERMINED)
+    assert list(refusals(snapshot, rolling.moves)) == []
+
+
+def _room(snapshot: Snapshot, targets: Iterable[str]) -> Counter[tuple[str, str]]:
+    room: Counter[tuple[str, str]] = Counter()
+    for target in targets:
+        for state in snapshot.tree(target):
+            for name, inventory in state.inventories.items():
+                room[target, name] += max(inventory.capacity, state.used(name))
+    return room
+
+
+def _may_be_empty(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
+    """Whether all servers have a place elsewhere, each moved however often, by sums alone."""
+    targets = [
+        root.uuid
+        for root in snapshot.roots()
+        if 'COMPUTE_NODE' in root.traits and root.uuid not in emptied
+    ]
+    everybody = []
+    for each in snapshot.consumers.values():
+        own = [held for uuid, held in each.allocations.items() if uuid != 'nfs']
+        everybody.append(sum(map(Counter, own), Counter[str]()))
+    room = _room(snapshot, targets)
+
+    def fits(number: int) -> bool:
+        if number == len(everybody):
+            return True
+        wanted = everybody[number]
+        for target in targets:
+            if all(room[target, name] >= n for name, n in wanted.items()):
+                taken = Counter({(target, name): n for name, n in wanted.items()})
+                room.subtract(taken)
+                found = fits(number + 1)
+                room.update(taken)
+                if found:
+                    return True
+        return False
+
+    return fits(0)
+
+
+def _have_a_place_alone(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
+    """Whether the servers of some hosts have a place on others that are empty."""
+    left = [
+        each
+        for each in snapshot.consumers.values()
+        if any(uuid.partition('_')[0] in emptied for uuid in each.allocations)
+    ]
+    alone = cloud([replace(each, usages={}) for each in snapshot.providers.values()], left)
+    return oracle.lax(alone, emptied) == len(left)
+
+
+@pytest.mark.parametrize('first', range(0, 400, 50))
+def test_small_clouds(first: int) -> None:
+    for seed in range(first, first + 50):
+        snapshot, emptied = oracle.case(seed)
+        scene = DrainCloud(snapshot)
+        alone, moved = decide(scene, emptied), decide_with_others(scene, emptied)
+        assert list(refusals(snapshot, moved.moves)) == []
+        if alone.verdict is DrainVerdict.YES:
+            assert moved.verdict is DrainVerdict.YES
+        if moved.verdict is DrainVerdict.NO and len(snapshot.consumers) < 9:
+            proofs = _may_be_empty(snapshot, emptied), _have_a_place_alone(snapshot, emptied)
+            assert proofs != (True, True)
+        rolling = roll(scene, batches(scene, scene.hosts, 1))
+        for blocked in rolling.blocked:
+            if blocked.is_proved:
+                assert decide(scene, blocked.batch).verdict is not DrainVerdict.YES
+
+
+def test_others_make_room() -> None:
+    snapshot = cloud(hosts(8, 8, 8), servers(h0=[6], h1=[3], h2=[3]))
+    assert decide(DrainCloud(snapshot), ['h0']).verdict is DrainVerdict.NO
+    decision = decide_with_others(DrainCloud(snapshot), ['h0'])
+    assert decision.verdict is DrainVerdict.YES
+    assert [(m.wave, m.server, m.target) for m in decision.moves] == [
+        (1, 'h1-0', 'h2'),
+        (2, 'h0-0', 'h1'),
+    ]
+
+
+def test_others_that_make_no_room_stay() -> None:
+    snapshot = cloud(hosts(8, 8, 8), servers(h0=[6, 6], h1=[3], h2=[3]))
+    decision = decide_with_others(DrainCloud(snapshot), ['h0'])
+    assert (decision.verdict, list(decision.moves)) == (DrainVerdict.NO, [])
+
+
+def test_the_loss_of_any_host() -> None:
+    snapshot = cloud(hosts(8, 8, 8), servers(h0=[4, 2], h1=[5], h2=[4]))
+    found = lose(DrainCloud(snapshot), ['h0', 'h1', 'h2'], 1)
+    assert found.verdict is DrainVerdict.NO
+    assert (found.checked, found.possible) == (3, 3)
+    assert [(loss.hosts, loss.servers, loss.least, loss.most) for loss in found.losses] == [
+        (('h1',), 1, 0, 0),
+        (('h2',), 1, 0, 0),
+    ]
+    assert lose(DrainCloud(snapshot), ['h0'], 1).verdict is DrainVerdict.YES
+
+
+def test_each_loss_is_what_a_drain_says() -> None:
+    for seed in range(100):
+        snapshot, _ = oracle.case(seed)
+        scene = DrainCloud(snapshot)
+        found = lose(scene, scene.hosts, 1)
+        alone = {host: decide(scene, [host]) for host in scene.hosts}
+        said = {loss.hosts[0]: loss.verdict for loss in found.losses}
+        for host, decision in alone.items():
+            if not decision.unsettled:
+                assert said.get(host, DrainVerdict.YES) is decision.verdict
+
+
+def test_too_many_losses_are_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losing, 'MOST', 3)
+    snapshot = cloud(hosts(8, 8, 8, 8, 8), servers(h0=[2], h1=[1]))
+    scene = DrainCloud(snapshot)
+    found = lose(scene, scene.hosts, 2)
+    assert (found.verdict, found.checked, found.possible) == (DrainVerdict.UNDETERMINED, 3, 10)
+    assert found.worst is not None
+    assert found.worst.hosts == ('h0', 'h1')
+
+
+def test_server_groups_prove_nothing_about_hosts_that_may_be_emptied() -> None:
+    snapshot = cloud(hosts(4, 4, 4), servers(h0=[1], h1=[1], h2=[1]))
+    asked = CandidateRequest(Filter({'VCPU': 1}))
+    names = list(snapshot.consumers)
+    knowledge = Knowledge(
+        {name: known(snapshot, asked, {}, limits=('g',)) for name in names[:2]},
+        limits={'g': 1},
+        groups=dict.fromkeys(names[:2], ('g',)),
+    )
+    scene = DrainCloud(snapshot, knowledge)
+    assert not is_never(scene, ['h0'])
+    rolling = roll(scene, [('h0',), ('h1',), ('h2',)])
+    assert rolling.verdict is DrainVerdict.YES
+    where = {uuid: set(each.allocations) for uuid, each in snapshot.consumers.items()}
+    for move in rolling.moves:
+        where[move.server] = set(move.after)
+        assert where[names[0]] != where[names[1]]

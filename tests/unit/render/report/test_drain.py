@@ -1,0 +1,60 @@
+"""The plan of a drain on the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from placementclient.client import errors
+from placementclient.render.report import drain
+from placementclient.render.report.contents import Amount, HostLine, WaveLine
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+SNAPSHOT = cloud(
+    [provider('a', VCPU=8), provider('a_0', 'a', VCPU=2), provider('b', VCPU=8)],
+    [consumer('s', a={'VCPU': 2}), consumer('t', a_0={'VCPU': 1}), consumer('u', b={'VCPU': 1})],
+)
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    moves = [
+        {'wave': 1, 'server': 's', 'from': 'a', 'to': 'b', 'allocations': {'b': {'VCPU': 2}}},
+        {'wave': 1, 'server': 't', 'from': 'a', 'to': 'b', 'allocations': {'b': {'VCPU': 1}}},
+        # As a rolling plan moves a server more than once.
+        {'wave': 2, 'server': 's', 'from': 'b', 'to': 'a', 'allocations': {'a': {'VCPU': 2}}},
+    ]
+    return {
+        'format': 'placementclient/drain-plan', 'version': 1, 'verdict': 'yes', 'hosts': ['b'],
+        'said': ['Done'], 'moves': moves, 'free': [], **changes,
+    }  # fmt: skip
+
+
+def test_before_and_after() -> None:
+    panel = drain.panel(document(), 'd.json', SNAPSHOT)
+    assert panel.hosts == [
+        HostLine('b', 'VCPU', Amount(1, 8), Amount(2, 8)),
+        HostLine('a', 'VCPU', Amount(3, 10), Amount(2, 10)),
+    ]
+    assert panel.waves == [WaveLine(1, 2, 'a', 'b'), WaveLine(2, 1, 'b', 'a')]
+    assert panel.left_out == (0, 0)
+
+
+def test_a_long_plan_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drain, 'MOST', 1)
+    panel = drain.panel(document(), 'd.json', SNAPSHOT)
+    assert (len(panel.hosts), len(panel.waves), panel.left_out) == (1, 1, (1, 1))
+
+
+@pytest.mark.parametrize(
+    ('changes', 'said'),
+    [
+        ({'format': 'x'}, 'd.json: not a plan of a drain: plan.format: '),
+        ({'moves': [{}]}, 'd.json: not a plan of a drain: plan.moves'),
+        ({'hosts': ['c', 'd']}, 'd.json: is about another cloud: there is no c, d'),
+    ],
+)
+def test_another_file(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(errors.BadFile) as raised:
+        drain.panel(document(**changes), 'd.json', SNAPSHOT)
+    assert str(raised.value).startswith(said)
