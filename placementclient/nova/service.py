@@ -127,7 +127,8 @@ def server_groups(client: Client) -> list[Any]:
     # The only list without a link to its next page.
     for _ in range(MOST_PAGES):
         path = f'/os-server-groups?all_projects=True&offset={len(records)}'
-        found = _pages(client, path, 'server_groups', _GROUP_RULES)
+        rules = _NOVA._replace(microversion=_GROUP_RULES)
+        found = _pages(client, path, 'server_groups', rules)
         if not found:
             return records
         if found == records[-len(found) :]:

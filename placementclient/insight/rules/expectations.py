@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from placementclient.client.wording import listed
+from placementclient.client.wording import counted, listed
 from placementclient.codec.cursors import Cursor
 from placementclient.insight.capacity.fits import Counter
 from placementclient.insight.capacity.supply import Supply
@@ -244,13 +244,51 @@ class RoomExpected:
     count: Comparison
 
     def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        roots = None
-        if [subject.name for subject in subjects] != [ALL]:
-            roots = [subject.states[0].uuid for subject in subjects]
         request = self.shape.request(cloud.snapshot)
-        found = Counter(Supply(cloud.topology, request, roots)).fits(ALL).count
+        supply = Supply(cloud.topology, request, _roots(subjects))
+        found = Counter(supply).fits(ALL).count
         if not self.count.holds(found):
             yield Breach(ALL, f'servers of {self.shape} that fit {self.count}', str(found))
+
+
+@dataclass(frozen=True, slots=True)
+class LossSurvived:
+    """Room on the other hosts for every server, whichever so many of the hosts are lost.
+
+    :param number: how many are lost together
+    """
+
+    number: int
+
+    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+        from placementclient.insight.drain import cloud as drain  # takes long to load
+        from placementclient.insight.drain import losing
+
+        hosts = drain.DrainCloud(cloud.snapshot)
+        selected = _roots(subjects)
+        lost = [uuid for uuid in hosts.hosts if selected is None or uuid in selected]
+        if self.number > len(lost):
+            return
+        found = losing.lose(hosts, lost, self.number)
+        names = {uuid: cloud.snapshot.providers[uuid].name for uuid in lost}
+        for loss in found.losses:
+            least, most = loss.servers - loss.most, loss.servers - loss.least
+            without = f'{least}' if least == most else f'{least} to {most}'
+            yield Breach(
+                ' + '.join(names[uuid] for uuid in loss.hosts),
+                f'room for its {counted(loss.servers, "server")} elsewhere',
+                f'no room for {without}',
+            )
+        if found.checked < found.possible:
+            said = f'{found.checked} of {found.possible} losses were looked at'
+            yield Breach(ALL, f'every loss of {counted(self.number, "host")} is survived', said)
+
+
+def _roots(subjects: Sequence[RuleSubject]) -> list[str] | None:
+    """Return the UUIDs of the roots of the hosts; ``None`` for the whole cloud."""
+    if [subject.name for subject in subjects] == [ALL]:
+        return None
+    return [subject.states[0].uuid for subject in subjects]
 
 
 def of_fields(at: Cursor) -> Any:

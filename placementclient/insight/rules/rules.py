@@ -22,6 +22,7 @@ from placementclient.insight.rules.expectations import (
     ConsumersExpected,
     Expectation,
     InventoriesExpected,
+    LossSurvived,
     NamesExpected,
     RoomExpected,
     RuleSubject,
@@ -38,8 +39,12 @@ T = TypeVar('T')
 
 #: Stands for all hosts or providers.
 _ALL = 'all'
+#: What is expected of hosts together, or of the whole cloud.
+_OF_HOSTS = ('fits', 'survives_loss_of')
 #: What can be expected of the cloud as a whole.
-_OF_ALL = ('usage', 'fits')
+_OF_ALL = ('usage', *_OF_HOSTS)
+#: How many hosts may be lost together.
+MOST_LOST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,7 @@ def _rule(at: Cursor, flavors: Flavors) -> Rule:
         ),
         'names': _unique,
         'fits': lambda inside: _room(inside, flavors),
+        'survives_loss_of': lambda inside: LossSurvived(inside.integer(1, MOST_LOST)),
     }
     readers = {'rule': Cursor.text, 'hosts': _selector, 'providers': _selector, **expected}
     given = at.fields(readers, ['rule'])
@@ -146,8 +152,9 @@ def _rule(at: Cursor, flavors: Flavors) -> Rule:
     for name in made if not scopes else ():
         if name not in _OF_ALL:
             raise at.inside(name).error('of which? Give hosts or providers, or one of them "all"')
-    if 'fits' in made and scopes == ['providers']:
-        raise at.inside('fits').error('is for hosts, or for the whole cloud')
+    for name in _OF_HOSTS if scopes == ['providers'] else ():
+        if name in made:
+            raise at.inside(name).error('is for hosts, or for the whole cloud')
     scope = ''.join(scopes)
     return Rule(at, given['rule'], scope, given.get(scope), tuple(made.values()))
 

@@ -144,6 +144,35 @@ def test_names_are_those_of_one_host_each() -> None:
     ]
 
 
+def hosts(**held: int) -> Snapshot:
+    """Hosts of 4 VCPU, each with one server that holds so many."""
+    return cloud(
+        [provider(name, traits=[NODE], VCPU=4) for name in held],
+        [consumer(f'on {name}', **{name: {'VCPU': amount}}) for name, amount in held.items()],
+    )
+
+
+@pytest.mark.parametrize(
+    ('text', 'breaches'),
+    [
+        (
+            'survives_loss_of: 1',
+            [('a', 'room for its 1 server elsewhere', 'no room for 1')],
+        ),
+        ('hosts: {match: "[bc]"}, survives_loss_of: 1', []),
+        (
+            'hosts: {match: "[bc]"}, survives_loss_of: 2',
+            [('b + c', 'room for its 2 servers elsewhere', 'no room for 2')],
+        ),
+        ('hosts: {match: b}, survives_loss_of: 2', []),
+    ],
+)
+def test_the_loss_of_hosts(text: str, breaches: list[tuple[str, str, str]]) -> None:
+    rules = parse(f'- {{rule: it, {text}}}', 'rules.yaml', flavors)
+    [found] = check(hosts(a=4, b=2, c=1), rules)
+    assert list(found.breaches) == breaches
+
+
 def test_all_expectations_of_a_rule_count() -> None:
     found = checked('hosts: {match: old}, consumers: 0, traits: {required: [COMPUTE_NODE]}')
     assert {each.expected for each in found.breaches} == {'consumers = 0', 'trait COMPUTE_NODE'}
@@ -181,7 +210,7 @@ def test_there_are_no_hosts_at_all() -> None:
         (
             '- {rule: a, hosts: all}',
             ':1:3: [0]: expects nothing: give traits, aggregates, inventories, children, '
-            'consumers, usage, names, fits',
+            'consumers, usage, names, fits, survives_loss_of',
         ),
         (
             '- {rule: a, hosts: all, providers: all, consumers: 0}',
@@ -195,6 +224,11 @@ def test_there_are_no_hosts_at_all() -> None:
             '- {rule: a, providers: all, fits: {flavor: m1, count: 1}}',
             ':1:29: [0].fits: is for hosts, or for the whole cloud',
         ),
+        (
+            '- {rule: a, providers: all, survives_loss_of: 1}',
+            ':1:29: [0].survives_loss_of: is for hosts, or for the whole cloud',
+        ),
+        ('- {rule: a, survives_loss_of: 3}', ':1:13: [0].survives_loss_of: has to be from 1 to 2'),
         (
             '- {rule: a, fits: {flavor: m11, count: 1}}',
             ':1:20: [0].fits.flavor: there is no flavor m11, did you mean m1?',
