@@ -104,7 +104,7 @@ def rollback(
 
 @dataclass(slots=True)
 class _PlanRun:
-    """What the trees of one run share.
+    """The objects that the trees of one run share.
 
     :param prepared: the trees that were read and not begun yet, by the UUIDs of their roots
     """

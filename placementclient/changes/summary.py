@@ -29,7 +29,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class ChangeSummary:
-    """How many providers and consumers operations concern.
+    """The numbers of providers and consumers that operations concern.
 
     :param create: providers that are made
     :param change: providers that are there before and after

@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
     @property
     def keeps_owner(self) -> bool:
-        """Whether project, user and type stay."""
+        """Return whether project, user and type stay."""
         before, after = self
         return (before.project_id, before.user_id, before.type) == (
             after.project_id,
@@ -56,7 +56,7 @@ class Pair(NamedTuple):
 
     @property
     def is_release(self) -> bool:
-        """Whether it gives something back and gets nothing new."""
+        """Return whether it gives something back and gets nothing new."""
         return self.before.allocations != self.after.allocations and all(
             gain <= 0 for _, _, gain in self.gains()
         )
@@ -76,7 +76,7 @@ class Pair(NamedTuple):
 
     @property
     def sets_type(self) -> bool:
-        """Whether it gets a type, which takes microversion 1.38."""
+        """Return whether it gets a type, which takes microversion 1.38."""
         return bool(self.after.allocations) and self.before.type != self.after.type
 
 
@@ -89,7 +89,9 @@ class _ProviderGroup:
 
     @property
     def is_tied(self) -> bool:
-        """Whether something else has to change in the same moment as a provider's inventories."""
+        """Return whether something else has to change in the same moment as a provider's
+        inventories.
+        """
         return bool(self.pairs) or len(self.provider_uuids) > 1
 
 

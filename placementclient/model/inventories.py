@@ -43,15 +43,15 @@ class Inventory:
 
     @property
     def capacity(self) -> int:
-        """What can be allocated in all, floored as the service does it."""
+        """The amount that can be allocated in all, floored as the service does it."""
         return int((self.total - self.reserved) * self.allocation_ratio)
 
     def admits(self, amount: int) -> bool:
-        """Whether one allocation may have this amount, as far as the units go."""
+        """Return whether one allocation may have this amount, as far as the units go."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
     def covers(self, other: Inventory) -> bool:
-        """Whether Placement grants on it all that it grants on another."""
+        """Return whether Placement grants on it all that it grants on another."""
         return (
             self.capacity >= other.capacity
             and self.max_unit >= other.max_unit

@@ -1,4 +1,4 @@
-"""What Nova calls things in Placement."""
+"""The names that Nova uses in Placement."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ CHILD_FORMS = ('pci_0000_84_00_0', '0000:84:00.0', 'amd_sev')
 
 
 def is_child_name(name: str, root: str) -> bool:
-    """Whether Nova's libvirt driver would give this name to a provider below a root."""
+    """Return whether Nova's libvirt driver would give this name to a provider below a root."""
     return name.startswith(root) and _CHILD.fullmatch(name, len(root)) is not None

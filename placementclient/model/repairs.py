@@ -1,4 +1,4 @@
-"""What makes a fault good, as facts; :mod:`placementclient.render.repairs` writes the commands."""
+"""Repairs as facts; :mod:`placementclient.render.repairs` writes the commands."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class LookAtMigrations:
 
 
 class Administration(enum.Enum):
-    """What only who runs the service can do."""
+    """A repair for the administrator of the service."""
 
     #: Give consumers from before there were any their records.
     RECORD_CONSUMERS = enum.auto()

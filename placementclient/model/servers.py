@@ -1,4 +1,4 @@
-"""What the compute service says of the consumers: servers, and migrations of servers."""
+"""Servers, and migrations of servers, as the compute service has them."""
 
 from __future__ import annotations
 
@@ -105,17 +105,17 @@ class ServerMigration:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will happen."""
+        """Return whether nothing more will happen."""
         return self.status in _SUCCESS | _FAILURE
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ended in a way that leaves open where the server is."""
+        """Return whether it ended in a way that leaves open where the server is."""
         return self.status in _FAILURE
 
 
 def same_host(name: str, other: str) -> bool:
-    """Whether two names are of one host; one of them may be the short one."""
+    """Return whether two names are of one host; one of them may be the short one."""
     if name == other:
         return True
     shorter, longer = sorted((name, other), key=len)

@@ -93,7 +93,7 @@ def _hosts(record: schema.ServerRecord) -> tuple[str | None, ...]:
 
 
 def _undetailed(record: Mapping[str, Any]) -> list[str]:
-    """What the list does not say of a server, as the API spells it."""
+    """Return the members that the list lacks of a server, as the API spells them."""
     said = {schema.normal(str(name)) for name in record}
     return [spelt for name, spelt in _DETAILS.items() if name not in said]
 

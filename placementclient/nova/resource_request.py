@@ -1,4 +1,4 @@
-"""What Nova's scheduler asks Placement for, given a flavor: its ``ResourceRequest`` (as of 34.0).
+"""The request of Nova's scheduler for a flavor: its ``ResourceRequest`` (as of 34.0).
 
 What comes from an image, from ports or from the configuration is in no flavor; which extra specs
 stand for such things is told by :func:`unmodelled`.
@@ -82,7 +82,7 @@ def _is_known(name: str, amount: str) -> bool:
 
 
 def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
-    """What a server of this flavor is scheduled with, its root disk on the host.
+    """Return the request of a server of this flavor, its root disk on the host.
 
     :param is_owned: whether every nova-compute is of 34 or later: from then on the scheduler
         requires OWNER_NOVA on the root of a host (``owner_nova_filter``)
@@ -132,7 +132,7 @@ def unmodelled(flavor: Flavor) -> list[str]:
 
 
 def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, int]:
-    """What a server of this flavor holds on its host, if it holds all there.
+    """Return the resources of a server of this flavor, if it holds all on its host.
 
     :param boots_from_volume: whether its root disk is a volume
     """
@@ -168,7 +168,7 @@ def _add_cpus(group: _OpenGroup, flavor: Flavor) -> None:
 
 
 def _dedicated(flavor: Flavor) -> int:
-    """How many CPUs of a server with some of both are dedicated ones."""
+    """Return how many CPUs of a server with some of both are dedicated ones."""
     specs = flavor.extra_specs
     every = range(flavor.vcpus)
     mask = specs.get('hw:cpu_dedicated_mask', '')
@@ -199,7 +199,7 @@ def _span(text: str) -> range:
 
 
 def _add_features(group: _OpenGroup, specs: Mapping[str, str]) -> None:
-    """What extra specs of other names ask for."""
+    """Add the requests of extra specs of other names."""
     for key, traits in _TRAITS.items():
         if trait := traits.get(specs.get(key, '')):
             group.required.add(trait)

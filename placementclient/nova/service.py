@@ -45,7 +45,7 @@ class _CatalogService(NamedTuple):
 
     @property
     def endpoint_filter(self) -> dict[str, str]:
-        """What selects it in the catalog."""
+        """Return the filter that selects the service in the catalog."""
         if not self.major:
             return {'service_type': self.type}
         versions = {'min_version': self.major, 'max_version': f'{self.major}.latest'}

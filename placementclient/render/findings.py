@@ -30,7 +30,7 @@ _LABELS = {'evidence': '', 'reason': 'Left to you: ', 'command': 'Run: ', 'fix':
 
 
 def nothing(checks: int, cloud: Cloud, roots: Collection[str]) -> str:
-    """What was looked at, where nothing was found.
+    """Return the extent of an audit without findings.
 
     :param checks: how many were made
     :param roots: those of the trees that were looked at; none: all
@@ -76,7 +76,7 @@ def remarks(audit: Audit) -> Iterator[str]:
 
 
 def _incomplete(shortfall: MissingRecords) -> Iterator[str]:
-    """What the lists of Nova lack, and what to do about it."""
+    """Return the sentence about missing records of Nova, and the next step."""
     if shortfall.resized:
         yield (
             'The list of migrations does not look complete: it lacks those of '
@@ -99,7 +99,7 @@ def _incomplete(shortfall: MissingRecords) -> Iterator[str]:
 def rows(
     found: Sequence[Finding], invocation: Invocation, done: Mapping[int, str] | None = None
 ) -> Output:
-    """What was found, and the command that fixes it, or why there is none.
+    """Return the findings, each with its command or the reason why there is none.
 
     :param invocation: what the commands repeat
     :param done: what came of fixing it, by the finding's place, where that was tried

@@ -46,7 +46,7 @@ class Invocation(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """What an operator does about a finding.
+    """The next step of an operator after a finding.
 
     :param command: it is safe to run as it is; empty if there is none
     :param reason: why there is none

@@ -279,7 +279,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _width() -> int:
-    """How wide a text for people is, in characters."""
+    """Return the width of a text for people, in characters."""
     return min(_WIDEST, shutil.get_terminal_size().columns)
 
 
@@ -313,7 +313,7 @@ def _heal_lists(
 
 
 def _listed(parsed_args: argparse.Namespace) -> datetime | None:
-    """When the older of the lists was finished; ``None`` if they are younger than the snapshot."""
+    """Return the time of the older list; ``None`` if both are younger than the snapshot."""
     given = parsed_args.servers, parsed_args.migrations
     lists = [path for path in given if path and path != NOVA]
     if not lists:
@@ -326,7 +326,7 @@ def _listed(parsed_args: argparse.Namespace) -> datetime | None:
 
 
 def _written(path: str) -> datetime:
-    """When a file was written; now, for what comes through a pipe."""
+    """Return the time when a file was written; now, for a pipe."""
     try:
         return datetime.fromtimestamp(os.path.getmtime(path), UTC)
     except OSError:

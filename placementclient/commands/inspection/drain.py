@@ -1,4 +1,4 @@
-"""Whether hosts can be emptied, and where their servers go."""
+"""Plans that empty hosts, and the new hosts of their servers."""
 
 from __future__ import annotations
 

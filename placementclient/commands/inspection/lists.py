@@ -39,7 +39,7 @@ _ALWAYS = ('servers', 'migrations')
 
 
 class _Source(NamedTuple):
-    """Where a list comes from.
+    """The source of a list.
 
     :param service: the word that stands for its service
     :param ask: asks the service for it
@@ -101,7 +101,7 @@ def read(
 
 
 def _sources() -> dict[str, _Source]:
-    """Where each list comes from, by the name of the option."""
+    """Return the source of each list, by the name of the option."""
     from placementclient.nova import host_records, records, service
 
     return {

@@ -1,4 +1,4 @@
-"""What the other services say, as an audit sees it."""
+"""The answers of other services, as an audit sees them."""
 
 from __future__ import annotations
 

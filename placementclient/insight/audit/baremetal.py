@@ -83,7 +83,7 @@ def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterat
 
 
 def _building(cloud: Cloud, holding: Sequence[str]) -> str:
-    """Why a server may just be built on a node; empty if none is."""
+    """Return the reason why a server may just be built on a node; empty if none is."""
     servers = cloud.servers
     if servers is None:
         return _UNKNOWN

@@ -79,7 +79,7 @@ CHECKS = (
 
 
 class Audit(NamedTuple):
-    """What an audit has found.
+    """The result of an audit.
 
     :param findings: check by check
     :param passed_over: the number of servers that nothing is said of, by the reason
@@ -126,7 +126,7 @@ def audit(
 
 
 def _lacking(cloud: Cloud, check: Check) -> tuple[str, ...]:
-    """Why a check cannot be made, as of :class:`Audit`; empty if it can."""
+    """Return the reason why a check cannot be made, as of :class:`Audit`; empty if it can."""
     missing = tuple(name for name in check.needs if not cloud.has(name))
     gap = check.gap(cloud) if check.gap and not missing else ''
     return (gap,) if gap else missing

@@ -70,7 +70,7 @@ class Cloud:
         return sorted({roots[uuid] for uuid in consumer.allocations if uuid in roots})
 
     def hosts_of(self, consumer: Consumer) -> dict[str, list[str]]:
-        """What a consumer uses of each tree, but for what is shared: providers by root."""
+        """Return the usage of a consumer in each tree without shared parts: providers by root."""
         hosts: dict[str, list[str]] = {}
         for uuid in sorted(consumer.allocations):
             state = self.snapshot.providers.get(uuid)
@@ -88,7 +88,7 @@ class Cloud:
         return self.named([u for s in shorts for u in self._roots_by_short.get(s, ())], names)
 
     def passed_over(self, server: Server) -> str:
-        """Why nothing can be said of a server at this moment; empty if nothing is in the way."""
+        """Return the reason to say nothing of a server at this moment; empty if there is none."""
         if server.uuid in self._unsettled:
             return CHANGED
         if server.detail is not None:

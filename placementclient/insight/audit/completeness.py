@@ -14,7 +14,7 @@ _LACKING = 10
 
 
 class MissingRecords(NamedTuple):
-    """What the lists of servers and migrations lack.
+    """The records that the lists of servers and migrations lack.
 
     :param orphans: the number of consumers that are not in it
     :param consumers: the number of consumers that are or may be servers

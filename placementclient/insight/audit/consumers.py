@@ -171,7 +171,7 @@ def _elsewhere(case: Case) -> list[str]:
 
 
 def _unsettled(case: Case) -> str:
-    """Why a migration may still need what the server has elsewhere."""
+    """Return the reason why a migration may still need the server's other allocations."""
     return _NEEDED if any(m.has_failed or not m.is_over for m in case.migrations) else ''
 
 

@@ -1,4 +1,4 @@
-"""What an audit looks for, and what it finds."""
+"""Checks of an audit, and their findings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from placementclient.model.repairs import Remedy, Repair
 
 
 class Severity(enum.Enum):
-    """How bad it is."""
+    """The severity of a finding."""
 
     #: Something is counted or promised wrongly.
     ERROR = 'error'
@@ -69,7 +69,7 @@ class Check:
 
     @property
     def text(self) -> CheckText:
-        """What an operator should know of it."""
+        """Return the text about the check for an operator."""
         return explanation(self.find)
 
 
@@ -92,5 +92,5 @@ class Finding:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is more than an information."""
+        """Return whether it is more than an information."""
         return self.check.severity is not Severity.INFO

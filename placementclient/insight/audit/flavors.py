@@ -75,7 +75,7 @@ def _unmet(hosts: _EmptyHosts, names: Names, flavor: Flavor) -> dict[str, Any]:
 
 
 def _request(flavor: Flavor, names: Names) -> CandidateRequest:
-    """What Nova asks for, but for what decides which hosts may be used at the moment."""
+    """Return the request of Nova without the parts that decide on hosts of the moment."""
     asked = resource_request.request(flavor)._replace(root_forbidden=())
     if names.traits.isdisjoint(_TPM_MODELS):
         required = tuple(name for name in asked.common.required if name not in _TPM_MODELS)

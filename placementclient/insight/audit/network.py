@@ -53,7 +53,7 @@ def port_resources(cloud: Cloud) -> Iterator[Fault]:
 
 
 def _lacking(ports: list[Port], held: Consumer) -> dict[str, object]:
-    """What all ports together ask for, and the server holds of it, if that is less."""
+    """Return the resources that all ports ask for, and the server's share, if that is less."""
     asked, there = Counter[str](), Counter[str]()
     for port in ports:
         for group in port.groups.values():

@@ -190,7 +190,7 @@ def wide_tree(cloud: Cloud) -> Iterator[Fault]:
 
 
 def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) -> int:
-    """How many providers of a tree one consumer or flavor uses for a class, at most."""
+    """Return how many providers of a tree one consumer or flavor uses for a class, at most."""
     using = Counter(
         consumer.uuid
         for state in tree
@@ -233,7 +233,7 @@ def owner_missing(cloud: Cloud) -> Iterator[Fault]:
 
 
 def _is_others(cloud: Cloud, state: ProviderState) -> bool:
-    """Whether a provider in a tree of Nova's belongs to another service."""
+    """Return whether a provider in a tree of Nova's belongs to another service."""
     if any(trait.startswith(OWNER_PREFIX) for trait in state.traits):
         return True
     classes = {name for below in cloud.snapshot.tree(state.uuid) for name in below.inventories}

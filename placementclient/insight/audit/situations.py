@@ -1,4 +1,4 @@
-"""What is odd about a consumer, as far as the lists of Nova tell."""
+"""Odd situations of consumers, as far as the lists of Nova tell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EVACUATION = 'evacuation'
 
 
 class Situation(enum.Enum):
-    """What is odd about a consumer."""
+    """An odd situation of a consumer."""
 
     #: Nova knows neither a server nor a migration of that UUID.
     ORPHAN = enum.auto()
@@ -79,7 +79,7 @@ class Case:
         return [root for root in self.hosts if root != home] if home else []
 
     def came_from(self, root_uuid: str) -> bool:
-        """Whether it was evacuated from a host, and that is over."""
+        """Return whether it was evacuated from a host, and that is over."""
         return any(
             m.type == _EVACUATION
             and m.is_over
@@ -90,7 +90,7 @@ class Case:
 
 
 def situation(cloud: Cloud, consumer: Consumer) -> Situation | None:
-    """What is odd about a consumer; ``None`` if nothing is, or nothing is known."""
+    """Return the odd situation of a consumer; ``None`` if there is none, or none is known."""
     case = Case(cloud, consumer)
     if case.migration is not None:
         return Situation.LEFT_BY_MIGRATION if case.migration.is_over else None

@@ -43,7 +43,7 @@ class Unsettled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What Nova says of servers, beyond what Placement has.
+    """The facts of Nova about servers, beyond those of Placement.
 
     :param requests: what servers ask for, by their UUIDs; of the others only their allocations are
         known

@@ -40,17 +40,17 @@ class Packing:
 
     @property
     def count(self) -> int:
-        """How many servers have a place."""
+        """Return how many servers have a place."""
         return sum(map(len, self.placed))
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is proved that no more can have a place."""
+        """Return whether it is proved that no more can have a place."""
         return self.count >= self.bound
 
     @property
     def is_complete(self) -> bool:
-        """Whether every server has a place."""
+        """Return whether every server has a place."""
         return self.count == sum(self.problem.wanted)
 
     def left(self) -> Iterator[tuple[int, int]]:
@@ -195,7 +195,7 @@ class _GroupSearch:
 
 
 class _GroupShare(NamedTuple):
-    """What a group gets.
+    """The share of a group.
 
     :param items: how many servers
     :param patterns: for each of its hosts, where patterns decide; some hosts may have none

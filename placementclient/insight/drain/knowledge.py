@@ -33,7 +33,7 @@ _NOWHERE = (frozenset[str](),)
 
 
 class Learned(NamedTuple):
-    """What was learned.
+    """The facts that were learned.
 
     :param remarks: sentences on what is not counted
     """

@@ -53,7 +53,7 @@ class Losing:
 
     @property
     def verdict(self) -> DrainVerdict:
-        """Whether every loss leaves a place for each server."""
+        """Return whether every loss leaves a place for each server."""
         verdicts = {loss.verdict for loss in self.losses}
         for each in (DrainVerdict.NO, DrainVerdict.UNDETERMINED):
             if each in verdicts:

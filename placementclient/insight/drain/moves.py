@@ -46,7 +46,7 @@ def held(request: Request, host: TargetHost, way: Way) -> dict[str, dict[str, in
 
 
 class Ledger:
-    """What is used of each provider, as moves go on.
+    """The usage of each provider, as moves go on.
 
     :param snapshot: the state before the first move
     """

@@ -15,7 +15,7 @@ from placementclient.insight.drain.requests import Request
 
 
 class DrainVerdict(enum.StrEnum):
-    """Whether hosts can be emptied."""
+    """The answer to the question of a drain."""
 
     YES = 'yes'
     #: Proved: the amounts alone do not fit.
@@ -28,7 +28,7 @@ class DrainVerdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many servers move at the same time.
+    """The number of servers that move at the same time.
 
     :param per_host: off a host, and onto a host
     :param parallel: in all
@@ -100,12 +100,12 @@ class DrainDecision:
 
     @property
     def total(self) -> int:
-        """How many servers are to move."""
+        """Return how many servers are to move."""
         return len(self.strict.servers)
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """How many servers can move: at least, and at most."""
+        """Return how many servers can move: at least, and at most."""
         return self.strict.packing.count, (self.lax or self.strict).packing.bound
 
 

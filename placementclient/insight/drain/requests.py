@@ -38,7 +38,7 @@ class AskedPart(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What servers of one kind ask of a host. Servers with equal requests are alike.
+    """The request of servers of one kind to a host. Servers with equal requests are alike.
 
     :param covering: of each set of traits somebody has one who serves the common group
     :param is_isolated: different providers serve the groups with a suffix

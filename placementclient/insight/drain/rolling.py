@@ -45,7 +45,7 @@ class Rolling:
 
     @property
     def verdict(self) -> DrainVerdict:
-        """Whether all batches can be emptied."""
+        """Return whether all batches can be emptied."""
         if any(each.is_proved for each in self.blocked):
             return DrainVerdict.NO
         if self.blocked:

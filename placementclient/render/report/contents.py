@@ -1,4 +1,4 @@
-"""What a report says, as values: figures by class, and what a plan makes of them."""
+"""The content of a report, as values: figures by class, and the effect of a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What is used of a class, and its capacity."""
+    """The usage of a class, and its capacity."""
 
     used: int = 0
     capacity: int = 0
@@ -45,7 +45,7 @@ class WaveLine:
 
 @dataclass(frozen=True, slots=True)
 class HostLine:
-    """What is used of a class on a host.
+    """The usage of a class on a host.
 
     :param host: its name; empty where it is that of the line above
     """
@@ -58,7 +58,7 @@ class HostLine:
 
 @dataclass(frozen=True, slots=True)
 class DrainPanel:
-    """What the page shows of a drain.
+    """The part of the page about a drain.
 
     :param said: the answer in sentences
     :param emptied: the names of the hosts
@@ -75,7 +75,7 @@ class DrainPanel:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a report is made of.
+    """The parts of a report.
 
     :param cloud: what was read, and the lists of servers and migrations that were given
     :param audit: what the audit found
@@ -101,7 +101,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ClassFill:
-    """What all providers have of one class, and how the trees are filled with it.
+    """The capacity of one class over all providers, and the fill of the trees.
 
     :param spread: how many trees are how full, in :data:`STEPS` steps; the last one has those
         that are over their capacity too
@@ -112,7 +112,7 @@ class ClassFill:
 
     @property
     def trees(self) -> int:
-        """How many trees have the class."""
+        """Return how many trees have the class."""
         return sum(self.spread)
 
 
@@ -138,7 +138,7 @@ def _step(amount: Amount) -> int:
 
 
 def together(found: Iterator[Amounts]) -> dict[str, Amount]:
-    """What several providers have."""
+    """Return the amounts of several providers together."""
     sums: dict[str, Amount] = {}
     for amounts in found:
         for name, amount in amounts.items():
@@ -147,7 +147,7 @@ def together(found: Iterator[Amounts]) -> dict[str, Amount]:
 
 
 def of_state(state: ProviderState) -> dict[str, Amount]:
-    """What a provider has, by class."""
+    """Return the amounts of a provider, by class."""
     return {
         name: Amount(state.used(name), inventory.capacity)
         for name, inventory in state.inventories.items()
@@ -155,7 +155,7 @@ def of_state(state: ProviderState) -> dict[str, Amount]:
 
 
 def before(change: ProviderChange) -> dict[str, Amount]:
-    """What a provider of a plan has before it, by class."""
+    """Return the amounts of a provider before a plan, by class."""
     return {
         name: Amount(change.usages.get(name, 0), inventory.capacity)
         for name, inventory in change.content_before.inventories.items()
@@ -163,7 +163,7 @@ def before(change: ProviderChange) -> dict[str, Amount]:
 
 
 def after(tree: TreePlan) -> dict[str, dict[str, Amount]]:
-    """What each provider of the plan of a tree has after it: by its UUID and by class."""
+    """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
     used = {change.uuid: dict(change.usages) for change in tree.providers}
     for consumer in tree.consumers:
         for allocations, sign in ((consumer.before, -1), (consumer.after, 1)):

@@ -38,7 +38,7 @@ _LEVELS = {'red': 'full', 'yellow': 'high', 'green': 'usual'}
 
 
 def template() -> jinja2.Template:
-    """What is filled in.
+    """Return the template of the page.
 
     :raises errors.PlacementError: if Jinja2 is not installed
     """
@@ -95,7 +95,7 @@ def page(template: jinja2.Template, report: Report) -> str:
 
 
 def percent(amount: Amount | Amounts) -> str:
-    """What part of the capacity is used, rounded down: 100 % is no less than all of it."""
+    """Return the used percentage, rounded down: 100 % is no less than all of it."""
     if amount.capacity <= 0:
         return '–'
     whole = 100 * amount.used // amount.capacity
@@ -103,7 +103,7 @@ def percent(amount: Amount | Amounts) -> str:
 
 
 def level(amount: Amount | Amounts) -> str:
-    """How full it is, as the style sheet says it."""
+    """Return the level of fill, as the style sheet names it."""
     return _LEVELS[style.level(amount.used, amount.capacity)]
 
 
@@ -148,7 +148,7 @@ def _columns(rooms: Sequence[ClassFill]) -> list[str]:
 
 
 def _values(report: Report) -> Mapping[str, Any]:
-    """What the template shows without the script."""
+    """Return the values that the template shows without the script."""
     cloud, plan = report.cloud, report.plan
     return {
         'report': report,

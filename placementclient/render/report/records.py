@@ -1,4 +1,4 @@
-"""What the page's script draws on demand, in a compact form.
+"""The records that the page's script draws on demand, in a compact form.
 
 Hosts are alike: what is repeated, texts, inventories and sets of traits, is written once, and is
 referred to by its place; -1 is the place of what is not there. So a report of 10,000 hosts has some
