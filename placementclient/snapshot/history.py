@@ -1,0 +1,299 @@
+"""A folder of snapshots, most of which are kept as the differences from the one before."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from placementclient import errors, files
+from placementclient.codec import histories
+from placementclient.codec.histories import Header, Records
+from placementclient.model.origin import Origin, is_elsewhere
+from placementclient.model.providers import normalized
+from placementclient.model.snapshots import Snapshot
+
+#: After how many differences all of a snapshot is kept again: damage reaches no further.
+_DIFFERENCES = 30
+_NAME = re.compile(r'(\d{6,})-\w+\.(?:whole|difference)')
+#: What a process leaves that was killed while it wrote.
+_UNFINISHED = re.compile(rf'\.{_NAME.pattern}\.[0-9a-f]+')
+_LONGEST_HEADER = 1 << 24
+
+#: Told of every file that cannot be read, and of what cannot be known without it.
+Tell = Callable[[str], object]
+#: When a snapshot was read, as ISO 8601, and some of it.
+Moment = tuple[str, Snapshot]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A snapshot of a history.
+
+    :param number: its place among the others, from 1
+    :param size: of the file, in bytes
+    :param digest: identifies the file
+    :param begin: where the blocks begin in the file, in bytes
+    """
+
+    path: str
+    number: int
+    time: datetime
+    header: Header
+    size: int
+    digest: str
+    begin: int
+
+    @property
+    def at(self) -> str:
+        """The time when it was read, UTC, as ISO 8601."""
+        return self.time.isoformat(timespec='seconds')
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be read without others."""
+        return self.header.after is None
+
+
+def entries(folder: str, tell: Tell) -> list[Entry]:
+    """Return the snapshots of a history in the order in which they were saved.
+
+    :raises errors.BadFile: if the folder cannot be read, or has none
+    """
+    found = []
+    with files.explained(folder):
+        names = _names(folder)
+    for number, name in names:
+        path = os.path.join(folder, name)
+        try:
+            found.append(_entry(path, number))
+        except errors.BadFile as reason:
+            tell(f'{reason}: this snapshot is left out')
+    if not names:
+        raise errors.BadFile(folder, 'has no snapshots: snapshot save --history puts them there')
+    return found
+
+
+def _names(folder: str) -> list[tuple[int, str]]:
+    matches = [match for name in os.listdir(folder) if (match := _NAME.fullmatch(name))]
+    return sorted((int(match[1]), match[0]) for match in matches)
+
+
+def _entry(path: str, number: int) -> Entry:
+    with files.explained(path), open(files.open_own(path, os.O_RDONLY), 'rb') as stream:
+        line = stream.readline(_LONGEST_HEADER)
+        header = histories.decode_header(line, path)
+        size = os.fstat(stream.fileno()).st_size
+    time = _moment(header.origin)
+    if time is None or size != len(line) + sum(header.blocks.values()):
+        raise errors.BadFile(path, histories.DAMAGED)
+    return Entry(path, number, time, header, size, histories.digest(line), len(line))
+
+
+def walk(
+    found: Sequence[Entry], tell: Tell, keys: Collection[str] | None = None
+) -> Iterator[tuple[Entry, Records]]:
+    """Return each snapshot that can be read, with its records.
+
+    :param found: a snapshot that is whole, and those that follow it
+    :param keys: of the records that are wanted; ``None``: all
+    :return: the mapping is the same one each time, and changed in place
+    """
+    current, records = '', Records()
+    skipped: list[Entry] = []
+    for entry in found:
+        if not entry.is_whole and entry.header.after != current:
+            skipped.append(entry)
+            continue
+        try:
+            changes = _read(entry, keys)
+        except errors.BadFile as reason:
+            tell(f'{reason}: this snapshot is left out')
+            continue
+        _tell_skipped(skipped, tell)
+        if entry.is_whole:
+            records.clear()
+        histories.apply(records, changes)
+        current = entry.digest
+        yield entry, records
+    _tell_skipped(skipped, tell)
+
+
+def _tell_skipped(skipped: list[Entry], tell: Tell) -> None:
+    if skipped:
+        paths = ' to '.join(dict.fromkeys((skipped[0].path, skipped[-1].path)))
+        tell(
+            f'{paths}: left out, as the snapshot before is missing or damaged, and these have only '
+            f'the differences from it ({len(skipped)})'
+        )
+    skipped.clear()
+
+
+def _read(entry: Entry, keys: Collection[str] | None) -> Records:
+    offsets = histories.offsets(entry.header)
+    wanted = offsets if keys is None else offsets.keys() & set(map(histories.block_of, keys))
+    with (
+        files.explained(entry.path),
+        open(files.open_own(entry.path, os.O_RDONLY), 'rb') as stream,
+    ):
+        blocks = [
+            os.pread(stream.fileno(), offsets[number][1], entry.begin + offsets[number][0])
+            for number in wanted
+        ]
+    return histories.decode_blocks(blocks, keys, entry.path)
+
+
+def snapshot_of(entry: Entry, records: Records) -> Snapshot:
+    """Return the snapshot that was saved.
+
+    :param records: all of :func:`walk`
+    :raises errors.BadFile: if they are none
+    """
+    found = histories.snapshot(records, entry.header.origin, entry.path)
+    return histories.check_whole(found, entry.path)
+
+
+def of_consumer(found: Sequence[Entry], uuid: str, tell: Tell) -> list[Moment]:
+    """Return a consumer as it was in each snapshot, and the providers that it was ever on."""
+    key = histories.consumer_key(uuid)
+    on = {
+        histories.provider_key(provider)
+        for _, snapshot in _moments(found, tell, {key})
+        for consumer in snapshot.consumers.values()
+        for provider in consumer.allocations
+    }
+    return _moments(found, tell, {key, *on})
+
+
+def of_provider(
+    found: Sequence[Entry], name_or_uuid: str, tell: Tell
+) -> tuple[set[str], list[Moment]]:
+    """Return the UUIDs of all providers that ever had a name, and these in each snapshot.
+
+    Their parents are in the snapshots too.
+    """
+    key = histories.name_key(name_or_uuid)
+    uuids = {histories.text(had[key]) for _, had in walk(found, tell, {key}) if key in had}
+    uuids = uuids or {normalized(name_or_uuid)}
+    keys = set(map(histories.provider_key, uuids))
+    parents = {
+        histories.provider_key(parent)
+        for _, snapshot in _moments(found, tell, keys)
+        for state in snapshot.providers.values()
+        if (parent := state.provider.parent_provider_uuid)
+    }
+    return uuids, _moments(found, tell, keys | parents)
+
+
+def _moments(found: Sequence[Entry], tell: Tell, keys: Collection[str]) -> list[Moment]:
+    return [
+        (entry.at, histories.snapshot(records, entry.header.origin, entry.path))
+        for entry, records in walk(found, tell, keys)
+    ]
+
+
+def at(folder: str, time: str, tell: Tell) -> Snapshot:
+    """Return the last snapshot that was read at a time or before it.
+
+    :param time: UTC, as ISO 8601 or its beginning: ``2026-11`` is the end of that month
+    :raises errors.BadFile: if there is none that can be read
+    """
+    found = entries(folder, tell)
+    chosen = [entry for entry in found if entry.at[: len(time)] <= time]
+    if not chosen:
+        first = found[0].at if found else 'damaged'
+        raise errors.BadFile(folder, f'has no snapshot of {time} or before: the first is {first}')
+    wanted = max(chosen, key=lambda entry: (entry.time, entry.number))
+    last = _last(found[: found.index(wanted) + 1], tell)
+    if last is None or last[0] != wanted:
+        raise errors.BadFile(wanted.path, 'cannot be read: see what is damaged; use another one')
+    return snapshot_of(*last)
+
+
+def _last(found: Sequence[Entry], tell: Tell) -> tuple[Entry, Records] | None:
+    """Return the last snapshot that can be read, with all its records."""
+    return next(iter(deque(walk(_chain(found), tell), 1)), None)
+
+
+def _chain(found: Sequence[Entry]) -> Sequence[Entry]:
+    """Return the last snapshot that is whole, and those that follow it."""
+    whole = [number for number, entry in enumerate(found) if entry.is_whole]
+    return found[whole[-1] :] if whole else []
+
+
+def append(
+    folder: str, snapshot: Snapshot, totals: Mapping[str, tuple[int, int]], tell: Tell
+) -> str:
+    """Save a snapshot in a history. Others who save in it at the same time wait.
+
+    :param totals: the capacity and the usage of all providers together, by resource class
+    :param tell: told of damage, and of a clock that went back
+    :return: the path of its file
+    :raises errors.BadFile: if it cannot be written, or the history is that of another service
+    """
+    moment = _moment(snapshot.origin)
+    if moment is None or snapshot.origin is None:
+        raise errors.BadFile(
+            folder, 'not saved: the snapshot does not say when it was read; take a new one'
+        )
+    origin = replace(snapshot.origin, captured_at=moment.isoformat(timespec='seconds'))
+    with files.explained(folder), _locked(folder):
+        found = entries(folder, tell) if (names := _names(folder)) else []
+        if found:
+            _check_origin(origin, moment, found[-1], folder, tell)
+        chain = _chain(found)
+        base = _last(found, tell)
+        changes, after = histories.records(snapshot), None
+        if base and len(chain) <= _DIFFERENCES:
+            changes, after = histories.difference(base[1], changes), base[0].digest
+        number = names[-1][0] + 1 if names else 1
+        kind = 'difference' if after else 'whole'
+        path = os.path.join(folder, f'{number:06}-{moment:%Y%m%dT%H%M%SZ}.{kind}')
+        content = histories.encode(changes, snapshot, origin, totals, after)
+        with files._writing(path) as stream:
+            stream.writelines(content)
+    return path
+
+
+def _moment(origin: Origin | None) -> datetime | None:
+    """Return when something was read, UTC; ``None`` where that is not known."""
+    try:
+        moment = datetime.fromisoformat((origin and origin.captured_at) or '')
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def _check_origin(origin: Origin, moment: datetime, last: Entry, folder: str, tell: Tell) -> None:
+    before = last.header.origin
+    if origin.service and is_elsewhere(before, origin.service):
+        raise errors.BadFile(
+            folder,
+            f'has the history of {before.service}, not of {origin.service}: give another folder',
+        )
+    if moment < last.time:
+        tell(
+            f'the snapshot before was read at {last.at}, this one at {origin.captured_at}: a clock '
+            'was wrong. The history has them in the order in which they were saved'
+        )
+
+
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Keep others from saving in a folder, which is made if it is missing."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for name in os.listdir(folder):
+            if _UNFINISHED.fullmatch(name):
+                os.unlink(os.path.join(folder, name))
+        yield
+    finally:
+        os.close(descriptor)
