@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from random import Random
 
 import pytest
@@ -119,12 +119,12 @@ def test_times_that_are_out_of_order_are_left_out() -> None:
                 size
                 for size in range(len(times) + 1)
                 for some in combinations(times, size)
-                if all(a < b for a, b in zip(some, some[1:], strict=False))
+                if all(a < b for a, b in pairwise(some))
             ),
             default=0,
         )
         found = kept(*times)
         assert len(found) == longest, times
-        assert all(a < b for a, b in zip(found, found[1:], strict=False))
+        assert all(a < b for a, b in pairwise(found))
         rest = iter(times)
         assert all(each in rest for each in found), 'in their order'

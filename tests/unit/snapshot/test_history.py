@@ -242,7 +242,7 @@ def test_a_clock_that_went_back_is_told_and_the_order_of_saving_stays(tmp_path: 
 
 def test_another_service_has_another_history(tmp_path: Path) -> None:
     saved(tmp_path, cloud([]), day(0))
-    with pytest.raises(errors.BadFile, match='has the history of http://127.0.0.1/placement, not'):
+    with pytest.raises(errors.BadFile, match='/placement, not of http'):
         saved(tmp_path, cloud([]), day(1), 'http://127.0.0.1/other')
     assert len(files_of(tmp_path)) == 1
 
