@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.codec import snapshots
 from placementclient.codec.decoding import uncollected
 from placementclient.codec.snapshots import ConsumerRecord, ProviderRecord

@@ -8,7 +8,7 @@ ahead than the values go back.
 from __future__ import annotations
 
 import statistics
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -66,11 +66,11 @@ def in_order(items: Sequence[T], time: Callable[[T], Any]) -> list[T]:
     ends: list[Any] = []
     places = []
     for each in items:
-        places.append(bisect_left(ends, time(each)))
+        places.append(bisect_right(ends, time(each)))
         ends[places[-1] : places[-1] + 1] = [time(each)]
     found: list[T] = []
     for each, place in zip(reversed(items), reversed(places), strict=True):
-        is_before = not found or time(each) < time(found[-1])
+        is_before = not found or time(each) <= time(found[-1])
         if place == len(ends) - 1 - len(found) and is_before:
             found.append(each)
     return found[::-1]
@@ -89,7 +89,7 @@ def forecast(values: Sequence[Value]) -> Forecast | None:
 
     :param values: in the order of their time
     """
-    values = thinned(values)
+    values = thinned(list({each.day: each for each in values}.values()))
     if len(values) < LEAST_VALUES or values[-1].day - values[0].day < LEAST_DAYS:
         return None
     left, reach = values[-1].left, values[-1].day - values[0].day

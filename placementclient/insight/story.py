@@ -72,16 +72,19 @@ def of_providers(uuids: Iterable[str], moments: Iterable[Moment]) -> Iterator[Ev
     for (previous, old), (at, new) in _steps(moments):
         for each in diff.differences(old, new):
             if each.kind == 'provider' and each.uuid in chosen and 'unlisted' not in each.field:
-                yield Event(
-                    previous,
-                    at,
-                    _of_difference(each, previous),
-                    each.name,
-                    each.uuid,
-                    each.field,
-                    each.before,
-                    each.after,
+                was, now = (
+                    (each.before, each.after)
+                    if each.field
+                    else (_summary(old, each.uuid), _summary(new, each.uuid))
                 )
+                event = _of_difference(each, previous)
+                yield Event(previous, at, event, each.name, each.uuid, each.field, was, now)
+
+
+def _summary(snapshot: Snapshot, uuid: str) -> Mapping[str, int] | None:
+    """Return the total of each class of a provider; ``None`` where there is no provider."""
+    state = snapshot.providers.get(uuid)
+    return state and {name: each.total for name, each in sorted(state.inventories.items())}
 
 
 def _steps(moments: Iterable[Moment]) -> Iterator[tuple[Moment, Moment]]:

@@ -11,9 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from placementclient import errors, files
+from placementclient import files
+from placementclient.client import errors
 from placementclient.codec import histories
 from placementclient.codec.histories import Header, Records
+from placementclient.files import system
 from placementclient.model.origin import Origin, is_elsewhere
 from placementclient.model.providers import normalized
 from placementclient.model.snapshots import Snapshot
@@ -66,7 +68,7 @@ def entries(folder: str, tell: Tell) -> list[Entry]:
     :raises errors.BadFile: if the folder cannot be read, or has none
     """
     found = []
-    with files.explained(folder):
+    with system.explained(folder):
         names = _names(folder)
     for number, name in names:
         path = os.path.join(folder, name)
@@ -85,7 +87,7 @@ def _names(folder: str) -> list[tuple[int, str]]:
 
 
 def _entry(path: str, number: int) -> Entry:
-    with files.explained(path), open(files.open_own(path, os.O_RDONLY), 'rb') as stream:
+    with system.explained(path), open(system.open_own(path, os.O_RDONLY), 'rb') as stream:
         line = stream.readline(_LONGEST_HEADER)
         header = histories.decode_header(line, path)
         size = os.fstat(stream.fileno()).st_size
@@ -138,8 +140,8 @@ def _read(entry: Entry, keys: Collection[str] | None) -> Records:
     offsets = histories.offsets(entry.header)
     wanted = offsets if keys is None else offsets.keys() & set(map(histories.block_of, keys))
     with (
-        files.explained(entry.path),
-        open(files.open_own(entry.path, os.O_RDONLY), 'rb') as stream,
+        system.explained(entry.path),
+        open(system.open_own(entry.path, os.O_RDONLY), 'rb') as stream,
     ):
         blocks = [
             os.pread(stream.fileno(), offsets[number][1], entry.begin + offsets[number][0])
@@ -200,7 +202,8 @@ def _moments(found: Sequence[Entry], tell: Tell, keys: Collection[str]) -> list[
 def at(folder: str, time: str, tell: Tell) -> Snapshot:
     """Return the last snapshot that was read at a time or before it.
 
-    :param time: UTC, as ISO 8601 or its beginning: ``2026-11`` is the end of that month
+    :param time: UTC, as ISO 8601 or its beginning: ``2026-11`` is the end of that month; ``''``:
+        the one that was saved last
     :raises errors.BadFile: if there is none that can be read
     """
     found = entries(folder, tell)
@@ -208,7 +211,7 @@ def at(folder: str, time: str, tell: Tell) -> Snapshot:
     if not chosen:
         first = found[0].at if found else 'damaged'
         raise errors.BadFile(folder, f'has no snapshot of {time} or before: the first is {first}')
-    wanted = max(chosen, key=lambda entry: (entry.time, entry.number))
+    wanted = max(chosen, key=lambda entry: (entry.time if time else 0, entry.number))
     last = _last(found[: found.index(wanted) + 1], tell)
     if last is None or last[0] != wanted:
         raise errors.BadFile(wanted.path, 'cannot be read: see what is damaged; use another one')
@@ -242,7 +245,7 @@ def append(
             folder, 'not saved: the snapshot does not say when it was read; take a new one'
         )
     origin = replace(snapshot.origin, captured_at=moment.isoformat(timespec='seconds'))
-    with files.explained(folder), _locked(folder):
+    with system.explained(folder), _locked(folder):
         found = entries(folder, tell) if (names := _names(folder)) else []
         if found:
             _check_origin(origin, moment, found[-1], folder, tell)
@@ -255,7 +258,7 @@ def append(
         kind = 'difference' if after else 'whole'
         path = os.path.join(folder, f'{number:06}-{moment:%Y%m%dT%H%M%SZ}.{kind}')
         content = histories.encode(changes, snapshot, origin, totals, after)
-        with files._writing(path) as stream:
+        with files.written(path) as stream:
             stream.writelines(content)
     return path
 

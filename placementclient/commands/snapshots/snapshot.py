@@ -30,9 +30,17 @@ TREE = Option(
 
 
 SNAPSHOT = Option(
-    '--snapshot', metavar='<file>', help='Look at this snapshot; without it, at what is now'
+    '--snapshot',
+    metavar='<file>',
+    help='Look at this snapshot, or at that of a history as folder@time; without it, at what is '
+    'now',
 )
-_FILE = Option('file', metavar='<file>', help='The file of the snapshot')
+_FILE = Option(
+    'file',
+    metavar='<file>',
+    help='The file of the snapshot; of a history folder@time, such as daily@2026-11-22, which is '
+    'the last one of that day or before',
+)
 #: Stands for what is now, where a file is expected.
 LIVE = 'live'
 
@@ -48,13 +56,31 @@ def taken(
 
 
 def _read(command: base._Placement, path: str, trees: Sequence[str] = ()) -> Snapshot:
+    if path != LIVE:
+        return saved(command, path)
+    return _captured(command, trees, 4)
+
+
+def saved(command: base._Placement, path: str) -> Snapshot:
+    """Return the snapshot of a file, or of a history as ``folder@time``."""
     from placementclient import files
+    from placementclient.snapshot import history
+
+    folder, _, time = path.rpartition('@')
+    if os.path.isdir(path):
+        return history.at(path, '', command.log.warning)
+    if os.path.isdir(folder) and not os.path.exists(path):
+        return history.at(folder, time, command.log.warning)
+    return files.read_snapshot(path)
+
+
+def _captured(command: base._Placement, trees: Sequence[str], workers: int) -> Snapshot:
     from placementclient.snapshot import capture
 
-    if path != LIVE:
-        return files.read_snapshot(path)
     with progress.shown(command.app, command.log) as tell:
-        return capture.capture(command.client, trees, workers=4, progress=tell, expect=tell.expect)
+        return capture.capture(
+            command.client, trees, workers=workers, progress=tell, expect=tell.expect
+        )
 
 
 class SaveSnapshot(base.ShowOne):
@@ -64,41 +90,73 @@ class SaveSnapshot(base.ShowOne):
     A file name that ends in .gz is compressed. A file that is there is kept, unless --overwrite is
     given.
 
+    With --history the command adds a file to a folder instead. The file has only the differences
+    from the snapshot before; every 31st is whole. Where a snapshot is expected, the others take
+    folder@time.
+
     Example:
 
       openstack resource provider snapshot save cloud.json.gz --tree compute1
+      openstack resource provider snapshot save --history daily
     """
 
+    auth_required = False
     prints = ('file', 'trees', 'providers', 'consumers')
     options = (
-        Option('file', metavar='<file>', help='The file to write'),
+        Option('file', metavar='<file>', nargs='?', help='The file to write'),
         TREE,
+        Option(
+            '--history',
+            metavar='<folder>',
+            help='Add the snapshot to the history in this folder, which is made if it is missing',
+        ),
+        Option(
+            '--snapshot',
+            metavar='<file>',
+            help='Save this snapshot again, such as one of a history as folder@time, or a file '
+            'that is to become part of a history; without it, save what is now',
+        ),
         option.workers('trees to read'),
         option.OVERWRITE,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        # Loaded only here: OpenStackClient loads every command's module before it runs one.
-        from placementclient import files
-        from placementclient.snapshot import capture
-
-        if not parsed_args.overwrite and os.path.isfile(parsed_args.file):
+        self._check_combination(parsed_args)
+        path, trees = parsed_args.file, parsed_args.tree
+        if path and not parsed_args.overwrite and os.path.isfile(path):
             raise errors.BadFile(
-                parsed_args.file,
+                path,
                 'exists, and may be the only one of what was before: '
                 'give another name, or --overwrite',
             )
-        with progress.shown(self.app, self.log) as tell:
-            snapshot = capture.capture(
-                self.client,
-                parsed_args.tree,
-                workers=parsed_args.workers,
-                progress=tell,
-                expect=tell.expect,
-            )
-        files.write_snapshot(parsed_args.file, snapshot)
+        if parsed_args.snapshot:
+            snapshot = saved(self, parsed_args.snapshot).only(trees)
+        else:
+            snapshot = _captured(self, trees, parsed_args.workers)
+        path = self._write(path, parsed_args.history, snapshot)
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
-        return self.prints, (parsed_args.file, *counts)
+        return self.prints, (path, *counts)
+
+    def _check_combination(self, parsed_args: argparse.Namespace) -> None:
+        if bool(parsed_args.file) == bool(parsed_args.history):
+            raise errors.UsageError('give a file or --history, one of them')
+        if parsed_args.history and parsed_args.tree:
+            raise errors.UsageError('--history keeps all trees: --tree contradicts it')
+
+    def _write(self, path: str | None, folder: str | None, snapshot: Snapshot) -> str:
+        # Loaded only here: OpenStackClient loads every command's module before it runs one.
+        from placementclient import files
+        from placementclient.insight.capacity import totals
+        from placementclient.snapshot import history
+
+        if path:
+            files.write_snapshot(path, snapshot)
+            return path
+        amounts = {
+            line.resource_class: (line.amounts.capacity, line.amounts.used)
+            for line in totals.by_class(snapshot)
+        }
+        return history.append(str(folder), snapshot, amounts, self.log.warning)
 
 
 class ShowSnapshot(base.ShowOne):
@@ -113,11 +171,10 @@ class ShowSnapshot(base.ShowOne):
     options = (_FILE, ASSUME)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient import files
         from placementclient.insight import summary
         from placementclient.render.facts import Facts
 
-        snapshot = files.read_snapshot(parsed_args.file)
+        snapshot = saved(self, parsed_args.file)
         numbers = summary.of(assumed(self, parsed_args, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
@@ -145,8 +202,12 @@ class DiffSnapshot(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     nothing = 'No differences'
     options = (
-        Option('before', metavar='<before>', help='The file of a snapshot, or live'),
-        Option('after', metavar='<after>', help='The file of another, or live'),
+        Option(
+            'before',
+            metavar='<before>',
+            help='The file of a snapshot, one of a history as folder@time, or live',
+        ),
+        Option('after', metavar='<after>', help='Another one, likewise'),
         Option(
             '--kind',
             choices=('provider', 'consumer'),
@@ -189,10 +250,9 @@ class RestoreSnapshot(Changing):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient import files
         from placementclient.snapshot import restore
 
-        snapshot = files.read_snapshot(parsed_args.file)
+        snapshot = saved(self, parsed_args.file)
 
         def decide(trees: Sequence[str]) -> ChangePlan:
             missing, again = parsed_args.missing, bool(trees)

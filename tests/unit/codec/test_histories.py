@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.codec import histories
 from placementclient.model.consumers import Consumer
 from placementclient.model.origin import Origin

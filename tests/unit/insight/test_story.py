@@ -78,8 +78,8 @@ def test_a_provider_comes_changes_and_goes() -> None:
     for number, state in enumerate(changes):
         moments += [(f'{number}+', Snapshot([state], ())), (f'{number}-', Snapshot([base], ()))]
     events = list(story.of_providers({'a'}, [*moments, ('9', cloud([]))]))
-    assert events[0].event == 'came'
-    assert events[-1].event == 'gone'
+    assert (events[0].event, events[0].before, events[0].after) == ('came', None, {'VCPU': 8})
+    assert (events[-1].event, events[-1].before, events[-1].after) == ('gone', {'VCPU': 8}, None)
     found = [(e.at, e.event, e.field, e.before, e.after) for e in events if e.at.endswith('+')]
     assert found == [
         ('0+', 'grew', 'inventories.VCPU.total', 8, 16),

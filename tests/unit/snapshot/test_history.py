@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from placementclient import errors
+from placementclient.client import errors
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import history

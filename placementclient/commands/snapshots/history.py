@@ -1,0 +1,101 @@
+"""Histories of snapshots: list the snapshots of one, tell the story of a consumer or provider."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from placementclient.client import errors
+from placementclient.commands.framework import base
+from placementclient.commands.framework.option import Option
+from placementclient.model.providers import normalized
+
+if TYPE_CHECKING:
+    from placementclient.render.columns import Output
+    from placementclient.snapshot.history import Entry
+
+FOLDER = Option(
+    'folder', metavar='<folder>', help='The folder in which snapshot save --history saves'
+)
+_DAMAGED = (errors.ExitStatus.PARTIAL, 'snapshots of the history are damaged or missing')
+
+
+class ReadingHistory(base.Lister):
+    """What both commands share: they go on where a part of the history cannot be read."""
+
+    auth_required = False
+    statuses = (_DAMAGED,)
+
+    def entries(self, parsed_args: argparse.Namespace) -> list[Entry]:
+        from placementclient.snapshot import history
+
+        self._told: set[str] = set()
+        found = history.entries(parsed_args.folder, self.tell_damage)
+        if not found:
+            raise errors.BadFile(parsed_args.folder, 'has no snapshot that can be read')
+        return found
+
+    def tell_damage(self, said: str) -> None:
+        """Say what cannot be read."""
+        self.tell_once(said)
+        self.exit_status = errors.ExitStatus.PARTIAL
+
+    def tell_once(self, said: str) -> None:
+        """Say something that each snapshot may give reason to say."""
+        if said not in self._told:
+            self._told.add(said)
+            self.log.warning(said)
+
+
+class HistorySnapshot(ReadingHistory):
+    """List the snapshots of a history, or tell the story of one consumer or provider.
+
+    A story has a line for each change: what was there in the first snapshot, what came, moved,
+    grew, shrank, changed or has gone. The change happened between the two times of its line: when
+    the last snapshot was read that does not have it, and the first one that has. Of a provider it
+    tells name, parent, inventories, traits and aggregates. A name stands for all providers that
+    ever had it.
+
+    Example:
+
+      openstack resource provider snapshot history daily --provider compute1
+    """
+
+    nothing = 'No event'
+    options = (
+        FOLDER,
+        Option(
+            '--consumer',
+            metavar='<consumer>',
+            type=normalized,
+            help='Tell the story of the consumer (server) with this UUID',
+        ),
+        Option(
+            '--provider',
+            metavar='<provider>',
+            help='Tell the story of the resource provider with this name or UUID',
+        ),
+    )
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.insight import story
+        from placementclient.render import history as tables
+        from placementclient.snapshot import history
+
+        if parsed_args.consumer and parsed_args.provider:
+            raise errors.UsageError('give --consumer or --provider, not both')
+        found = self.entries(parsed_args)
+        if uuid := parsed_args.consumer:
+            moments = history.of_consumer(found, uuid, self.tell_damage)
+            events = list(story.of_consumer(uuid, moments))
+        elif name := parsed_args.provider:
+            uuids, moments = history.of_provider(found, name, self.tell_damage)
+            events = list(story.of_providers(uuids, moments))
+        else:
+            return tables.SAVED.rows(found)
+        if not events:
+            raise errors.NoSuchProvider(
+                f'No snapshot of {parsed_args.folder} has '
+                + (f'the consumer {uuid}' if uuid else f'a resource provider {name!r}')
+            )
+        return tables.events(events)
