@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -30,6 +30,7 @@ _LARGEST = 1 << 28
 #: Blocks end with a CRC-32, as those of gzip do.
 _GZIP = 31
 DAMAGED = 'damaged or truncated'
+_FAULTS = (msgspec.DecodeError, RecursionError, UnicodeError, zlib.error)
 _GONE = b'null'
 _SEAL = b',"crc32":"'
 
@@ -53,7 +54,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     providers: int
     consumers: int
     totals: Mapping[str, tuple[int, int]]
-    blocks: Mapping[int, int]
+    blocks: Mapping[int, Annotated[int, msgspec.Meta(ge=0)]]
 
 
 _ENCODER = msgspec.json.Encoder(order='sorted')
@@ -107,7 +108,7 @@ def snapshot(found: Records, origin: Origin | None, path: str) -> Snapshot:
                 providers.append(snapshots.provider_state(_PROVIDER.decode(record)))
             elif kind == 'consumer':
                 consumers.append(snapshots.consumer(name, _CONSUMER.decode(record)))
-    except msgspec.DecodeError as reason:
+    except _FAULTS as reason:
         raise errors.BadFile(path, f'{DAMAGED}: {reason}') from None
     return Snapshot(providers, consumers, origin)
 
@@ -139,8 +140,19 @@ def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Recor
     return found
 
 
-def apply(found: Records, changes: Mapping[str, bytes]) -> None:
-    """Make the changes of :func:`difference` in records."""
+def apply(found: Records, changes: Mapping[str, bytes], path: str) -> None:
+    """Make the changes of :func:`difference` in records.
+
+    :param path: the file that they were read from, for the error
+    :raises errors.BadFile: if they are no changes; some may be made then
+    """
+    try:
+        _apply(found, changes)
+    except _FAULTS as reason:
+        raise errors.BadFile(path, f'{DAMAGED}: {reason}') from None
+
+
+def _apply(found: Records, changes: Mapping[str, bytes]) -> None:
     for key, change in changes.items():
         if change == _GONE:
             found.pop(key, None)
@@ -224,7 +236,7 @@ def decode_header(line: bytes, path: str) -> Header:
         raise errors.BadFile(path, DAMAGED)
     try:
         return _HEADER.decode(content + b'}')
-    except msgspec.DecodeError:
+    except _FAULTS:
         raise errors.BadFile(
             path, 'not a snapshot of a history in a version that is known'
         ) from None
@@ -263,7 +275,7 @@ def decode_blocks(blocks: Iterable[bytes], keys: Collection[str] | None, path: s
             if not inflater.eof or inflater.unused_data:
                 raise errors.BadFile(path, DAMAGED)
             read = _BLOCK.decode(content)
-        except (zlib.error, msgspec.DecodeError):
+        except _FAULTS:
             raise errors.BadFile(path, DAMAGED) from None
         wanted = read if keys is None else read.keys() & keys
         found |= {key: bytes(read[key]) for key in wanted}

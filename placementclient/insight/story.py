@@ -84,7 +84,9 @@ def of_providers(uuids: Iterable[str], moments: Iterable[Moment]) -> Iterator[Ev
 def _summary(snapshot: Snapshot, uuid: str) -> Mapping[str, int] | None:
     """Return the total of each class of a provider; ``None`` where there is no provider."""
     state = snapshot.providers.get(uuid)
-    return state and {name: each.total for name, each in sorted(state.inventories.items())}
+    if state is None:
+        return None
+    return {name: each.total for name, each in sorted(state.inventories.items())}
 
 
 def _steps(moments: Iterable[Moment]) -> Iterator[tuple[Moment, Moment]]:

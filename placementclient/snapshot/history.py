@@ -73,7 +73,7 @@ def entries(folder: str, tell: Tell) -> list[Entry]:
     for number, name in names:
         path = os.path.join(folder, name)
         try:
-            found.append(_entry(path, number))
+            found.append(opened(path, number))
         except errors.BadFile as reason:
             tell(f'{reason}: this snapshot is left out')
     if not names:
@@ -86,7 +86,12 @@ def _names(folder: str) -> list[tuple[int, str]]:
     return sorted((int(match[1]), match[0]) for match in matches)
 
 
-def _entry(path: str, number: int) -> Entry:
+def opened(path: str, number: int) -> Entry:
+    """Return the snapshot of a file.
+
+    :param number: its place among the others
+    :raises errors.BadFile: if it is none, or not complete
+    """
     with system.explained(path), open(system.open_own(path, os.O_RDONLY), 'rb') as stream:
         line = stream.readline(_LONGEST_HEADER)
         header = histories.decode_header(line, path)
@@ -113,14 +118,15 @@ def walk(
             skipped.append(entry)
             continue
         try:
-            changes = _read(entry, keys)
+            read = changes(entry, keys)
+            if entry.is_whole:
+                records.clear()
+                current = ''
+            histories.apply(records, read, entry.path)
         except errors.BadFile as reason:
             tell(f'{reason}: this snapshot is left out')
             continue
         _tell_skipped(skipped, tell)
-        if entry.is_whole:
-            records.clear()
-        histories.apply(records, changes)
         current = entry.digest
         yield entry, records
     _tell_skipped(skipped, tell)
@@ -136,7 +142,12 @@ def _tell_skipped(skipped: list[Entry], tell: Tell) -> None:
     skipped.clear()
 
 
-def _read(entry: Entry, keys: Collection[str] | None) -> Records:
+def changes(entry: Entry, keys: Collection[str] | None = None) -> Records:
+    """Return the records of a file, or those that differ from the ones of the file before.
+
+    :param keys: of the records that are wanted; ``None``: all
+    :raises errors.BadFile: if it is damaged
+    """
     offsets = histories.offsets(entry.header)
     wanted = offsets if keys is None else offsets.keys() & set(map(histories.block_of, keys))
     with (
@@ -251,15 +262,14 @@ def append(
             _check_origin(origin, moment, found[-1], folder, tell)
         chain = _chain(found)
         base = _last(found, tell)
-        changes, after = histories.records(snapshot), None
+        content, after = histories.records(snapshot), None
         if base and len(chain) <= _DIFFERENCES:
-            changes, after = histories.difference(base[1], changes), base[0].digest
+            content, after = histories.difference(base[1], content), base[0].digest
         number = names[-1][0] + 1 if names else 1
         kind = 'difference' if after else 'whole'
         path = os.path.join(folder, f'{number:06}-{moment:%Y%m%dT%H%M%SZ}.{kind}')
-        content = histories.encode(changes, snapshot, origin, totals, after)
         with files.written(path) as stream:
-            stream.writelines(content)
+            stream.writelines(histories.encode(content, snapshot, origin, totals, after))
     return path
 
 

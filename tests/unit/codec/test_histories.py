@@ -27,7 +27,7 @@ def test_a_difference_leads_from_one_snapshot_to_the_other() -> None:
         assert set(changes) == {
             key for key in before | after if before.get(key) != after.get(key)
         }, seed
-        histories.apply(before, changes)
+        histories.apply(before, changes, 'file')
         assert before == after, seed
 
 
@@ -48,7 +48,7 @@ def test_a_field_may_become_unknown_and_known_again(field: str) -> None:
     for one, other in ((known, unknown), (unknown, known)):
         found = histories.records(Snapshot((), [one]))
         wanted = histories.records(Snapshot((), [other]))
-        histories.apply(found, histories.difference(found, wanted))
+        histories.apply(found, histories.difference(found, wanted), 'file')
         assert found == wanted
         assert histories.snapshot(found, None, '').consumers == {'s': other}
 
@@ -102,3 +102,11 @@ def test_a_block_that_grows_without_end_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(histories, '_LARGEST', 100)
     with pytest.raises(errors.BadFile, match='damaged'):
         histories.decode_blocks([zlib.compress(b'{' + b' ' * 1000 + b'}', wbits=31)], None, 'file')
+
+
+@pytest.mark.parametrize('sizes', [b'{"1":-9,"2":9}', b'{"1":1.5}', b'[]'])
+def test_sizes_that_none_can_have_are_refused(sizes: bytes) -> None:
+    line = next(histories.encode({}, Snapshot((), ()), ORIGIN, {}, None))
+    content = line.rpartition(b',"crc32"')[0].replace(b'"blocks":{}', b'"blocks":' + sizes)
+    with pytest.raises(errors.BadFile, match='version that is known'):
+        histories.decode_header(content + b',"crc32":"%08x"}\n' % zlib.crc32(content), 'file')
