@@ -21,7 +21,7 @@ _SYMBOL = re.compile(r'[A-Z0-9_]+')
 MOST_LEVELS = 64
 #: How much memory a document may take, in bytes of text, and what each value takes beside its text.
 MOST_WEIGHT = 1 << 27
-_NODE_WEIGHT = 128
+NODE_WEIGHT = 128
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
 
@@ -69,7 +69,7 @@ class _Loader(yaml.SafeLoader):
             return None
         if not is_alias:
             text = node.value if isinstance(node, yaml.ScalarNode) else ''
-            self._weight += _NODE_WEIGHT + len(text)
+            self._weight += NODE_WEIGHT + len(text)
             self._weights[node] = self._weight - before
         elif node not in self._weights:
             raise yaml.MarkedYAMLError(problem='contains itself', problem_mark=mark)

@@ -1,41 +1,157 @@
-"""Documents that people edit, as YAML or JSON text; :mod:`planner.spec.documents` reads both."""
+"""Documents that people edit, as YAML or JSON text; :mod:`codec.cursors` reads both."""
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
+from json.encoder import encode_basestring
 from typing import Any
 
 import yaml
 
+from placementclient.codec import cursors
+
 #: What JSON may have as it is and YAML may not, or folds: control characters, line breaks of
 #: Unicode, a byte order mark, halves of pairs.
 _ESCAPED = re.compile('[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]')
+#: A text that needs no quotes in YAML, unless it would be a number, a date or a constant.
+_PLAIN = re.compile(r'[A-Za-z0-9_](?:[A-Za-z0-9_./-]|:(?=[A-Za-z0-9_]))*')
+#: The text of a value that cannot be read as another one, wherever it stands.
+_CERTAIN = re.compile(rf'"[ !#-\[\]-~]*"|{_PLAIN.pattern}')
+#: What a plain text would be read as, by its first character.
+_RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes each value where it stands, and escapes what YAML would fold or refuse."""
+class Text:
+    """The text of a document of mappings, lists, texts and numbers.
 
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+    :param document: not deeper than ``cursors.MOST_LEVELS``; its mappings are not changed meanwhile
+    """
+
+    def __init__(self, document: Any) -> None:
+        #: What the document takes when it is read, as :mod:`codec.cursors` counts it, in bytes.
+        self.weight = 0
+        self._scalars: dict[tuple[type, Any], str] = {}
+        # What many have in common, such as an inventory, is laid out once.
+        self._known: dict[tuple[int, str], tuple[str, int]] = {}
+        self.text = self._document(document) + '\n'
+
+    def doubtful(self) -> list[Any]:
+        """Return the values whose texts might be read as others, as values and as keys.
+
+        All else is layout, and texts that can be read in one way only.
+        """
+        found = [
+            value
+            for (kind, value), text in self._scalars.items()
+            if kind is float or not _CERTAIN.fullmatch(text)
+        ]
+        return [*found, *({value: 0} for value in found if isinstance(value, str))]
+
+    def _document(self, value: Any) -> str:
+        raise NotImplementedError
+
+    def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
+        raise NotImplementedError
+
+    def _quoted(self, text: str) -> str:
+        """Return a text as JSON has it that is YAML too: halves of pairs are escaped."""
+        quoted = encode_basestring(text)
+        return _ESCAPED.sub(lambda match: f'\\u{ord(match[0]):04x}', quoted)
+
+    def _scalar(self, value: Any) -> str:
+        key = type(value), value
+        text = self._scalars.get(key)
+        if text is None:
+            text = self._quoted(value) if isinstance(value, str) else _number(value)
+            self._scalars[key] = text
+        self.weight += cursors.NODE_WEIGHT + len(text)
+        return text
+
+    def _shared(self, value: Mapping[str, Any], indent: str) -> str:
+        key, before = (id(value), indent), self.weight
+        if key in self._known:
+            text, weight = self._known[key]
+            self.weight += weight
+            return text
+        text = self._mapping(value, indent)
+        if not any(isinstance(each, Mapping | list) for each in value.values()):
+            self._known[key] = text, self.weight - before
+        return text
 
 
-def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # PyYAML quotes what would be a number or a date; U+0085 alone it takes for a line's end.
-    style = None if text.isprintable() else '"'
-    return dumper.represent_scalar('tag:yaml.org,2002:str', text, style=style)
+class Json(Text):
+    """The text as JSON: a pair of escapes would be one character for JSON only."""
+
+    def _document(self, value: Any) -> str:
+        return self._value(value, '\n')
+
+    def _value(self, value: Any, indent: str) -> str:
+        if isinstance(value, Mapping):
+            return self._shared(value, indent)
+        if not isinstance(value, list):
+            return self._scalar(value)
+        self.weight += cursors.NODE_WEIGHT
+        inner = f'{indent}  '
+        items = ','.join(f'{inner}{self._value(item, inner)}' for item in value)
+        return f'[{items}{indent}]' if value else '[]'
+
+    def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
+        self.weight += cursors.NODE_WEIGHT
+        inner = f'{indent}  '
+        items = ','.join(
+            f'{inner}{self._scalar(key)}: {self._value(item, inner)}' for key, item in value.items()
+        )
+        return f'{{{items}{indent}}}' if value else '{}'
 
 
-_Dumper.add_representer(str, _represented)
+class Yaml(Text):
+    """The text as YAML."""
+
+    def _document(self, value: Any) -> str:
+        return self._value(value, '\n', '\n')[1:]
+
+    def _value(self, value: Any, mapping: str, items: str) -> str:
+        """Return what follows a colon or a hyphen.
+
+        :param mapping: a line break, and the indentation of the keys of a mapping
+        :param items: likewise, of the hyphens of a list
+        """
+        if isinstance(value, Mapping) and value:
+            return self._shared(value, mapping)
+        if isinstance(value, list) and value:
+            self.weight += cursors.NODE_WEIGHT
+            inner = f'{items}  '
+            # What an item consists of begins behind its hyphen.
+            return ''.join(
+                f'{items}- {self._value(item, inner, inner).removeprefix(inner).lstrip(" ")}'
+                for item in value
+            )
+        if isinstance(value, Mapping | list):
+            self.weight += cursors.NODE_WEIGHT
+            return ' []' if isinstance(value, list) else ' {}'
+        return f' {self._scalar(value)}'
+
+    def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
+        self.weight += cursors.NODE_WEIGHT
+        return ''.join(
+            f'{indent}{self._scalar(key)}:{self._value(item, f"{indent}  ", indent)}'
+            for key, item in value.items()
+        )
+
+    def _quoted(self, text: str) -> str:
+        if _PLAIN.fullmatch(text):
+            resolvers = [*_RESOLVERS.get(text[0], ()), *_RESOLVERS.get(None, ())]
+            if not any(pattern.match(text) for _, pattern in resolvers):
+                return text
+        if text.isprintable():
+            return "'{}'".format(text.replace("'", "''"))
+        return super()._quoted(text)
 
 
-def yaml_text(document: Any) -> str:
-    """Return a document of mappings, lists, texts and numbers as YAML."""
-    text: str = yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
-    return text
-
-
-def json_text(document: Any) -> str:
-    """Return it as JSON that is YAML too: a pair of escapes is one character for JSON only."""
-    text = json.dumps(document, indent=2, ensure_ascii=False)
-    return _ESCAPED.sub(lambda match: f'\\u{ord(match[0]):04x}', text) + '\n'
+def _number(value: float | None) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: 'null', True: 'true', False: 'false'}[value]
+    text = repr(value)
+    # YAML wants a full stop before an exponent.
+    return text if '.' in text else text.replace('e', '.0e')

@@ -16,7 +16,7 @@ from placementclient.client import errors
 from placementclient.client.printable import printable
 from placementclient.codec import cursors, snapshots
 from placementclient.codec.decoding import kind_of
-from placementclient.codec.documents import json_text, yaml_text
+from placementclient.codec.documents import Json, Yaml
 from placementclient.files import system
 from placementclient.model.snapshots import Snapshot
 
@@ -76,8 +76,20 @@ def write_document(path: str, document: Any) -> None:
     :raises errors.BadFile: as :func:`write_compared`
     """
     _check_depth(document, path)
-    text = (json_text if path.endswith('.json') else yaml_text)(document)
-    write_compared(path, text, document, lambda text, path: cursors.read(text, path).value)
+    layout = Json if path.endswith('.json') else Yaml
+    written = layout(document)
+    kind = kind_of(written.text[:100].encode())
+    if kind or written.weight > cursors.MOST_WEIGHT:
+        reason = f'it would be taken for a {kind}' if kind else 'too large'
+        raise errors.BadFile(path, f'not written, as it could not be read again: {reason}')
+    # Reading all of it takes a minute where there are 10,000 hosts, and would prove no more.
+    doubtful = written.doubtful()
+    _check_compared(path, layout(doubtful).text, doubtful, _read_value)
+    write_text(path, written.text)
+
+
+def _read_value(text: str, path: str) -> Any:
+    return cursors.read(text, path).value
 
 
 def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
@@ -87,6 +99,12 @@ def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], 
     :param read: reads the text; its second argument is the path
     :raises errors.BadFile: if something else is read back; nothing is written then
     """
+    _check_compared(path, text, meant, read)
+    write_text(path, text)
+
+
+def _check_compared(path: str, text: str, meant: Any, read: Callable[[str, str], Any]) -> None:
+    """See whether a text says what it is meant to say, as :func:`write_compared` does."""
     try:
         found = read(as_text(text.encode(errors='surrogatepass'), path), path)
     except errors.BadFile as refusal:
@@ -99,7 +117,6 @@ def write_compared(path: str, text: str, meant: Any, read: Callable[[str, str], 
             'not written, as names in it would be read back as others: rename the providers whose '
             'names have line breaks, or spaces at their ends',
         )
-    write_text(path, text)
 
 
 def read_document(path: str) -> Any:
