@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import reach
@@ -42,6 +44,29 @@ class Topology:
         self._reached = {
             root: [snapshot.providers[uuid] for uuid in uuids] for root, uuids in reached.items()
         }
+
+    @functools.cached_property
+    def kinds(self) -> dict[str, int]:
+        """The same number for trees that only differ in names and UUIDs, by the root's UUID.
+
+        A tree that shares something is like no other: what is drawn from it is gone.
+        """
+        numbers: dict[object, int] = {}
+        found = {}
+        for root, states in self.trees.items():
+            own = tuple(
+                (
+                    frozenset(state.inventories.items()),
+                    frozenset(state.usages.items()),
+                    state.traits,
+                    state.aggregates,
+                )
+                for state in states
+            )
+            reached = tuple(state.uuid for state in self.reached(root))
+            key: object = root if any(map(is_sharing, states)) else (own, reached)
+            found[root] = numbers.setdefault(key, len(numbers))
+        return found
 
     def reached(self, root_uuid: str) -> list[ProviderState]:
         """The sharing providers of other trees that serve a tree, by name."""

@@ -7,7 +7,7 @@ another provider; a group with a suffix from one provider altogether.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ class Counter:
 
     def fits(self, label: str, sites: Iterable[Site] | None = None) -> Fits:
         """How many servers fit on some sites together; on all, if not given."""
-        chosen = self._supply.sites if sites is None else list(sites)
+        chosen = list(_merged(self._supply.sites if sites is None else sites))
         labels = self._supply.labels
         return Fits(
             label,
@@ -63,8 +63,13 @@ class Counter:
 
     def by_site(self) -> list[Fits]:
         """For each site that has inventory for all parts how many fit if they all go there."""
-        sites = [site for site in self._supply.sites if self._supply.is_complete(site)]
-        return [self.fits(site.name, [site]) for site in sites]
+        found, known = [], dict[tuple[int, int], Fits]()
+        for site in self._supply.sites:
+            if self._supply.is_complete(site):
+                if (fits := known.get(_kind(site))) is None:
+                    fits = known[_kind(site)] = self.fits(site.name, [site])
+                found.append(Fits(site.name, fits.count, fits.by_class))
+        return found
 
     def _count(self, sites: Sequence[Site]) -> int:
         alone = [site for site in sites if site.choices and site.is_alone]
@@ -144,6 +149,26 @@ class Counter:
             left[site.pools[name]] -= drawn
             granted.append(had + drawn)
         return granted
+
+
+def _kind(site: Site) -> tuple[int, int]:
+    """Return what is the same for sites that are alike."""
+    return id(site.own), id(site.pools)
+
+
+def _merged(sites: Iterable[Site]) -> Iterator[Site]:
+    """Return sites that are alike as one site that has as much as all of them.
+
+    As many servers fit there: dealt out evenly, no site draws on a pool while another one still has
+    some of its own.
+    """
+    alike: dict[tuple[int, int], list[Site]] = {}
+    for site in sites:
+        alike.setdefault(_kind(site), []).append(site)
+    for first, *others in alike.values():
+        number = 1 + len(others)
+        own = {label: number * count for label, count in first.own.items()} if others else first.own
+        yield Site(first.name, own, first.pools, first.offers, first.choices)
 
 
 def _drawn(

@@ -8,7 +8,7 @@ between them; an aggregate of the root counts for its tree there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,6 +35,8 @@ class RequestPart(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Site:
     """Where a server can be: a tree, and what reaches it.
+
+    Of trees that are alike ``own`` and ``pools`` are the same objects, unless there are choices.
 
     :param own: of how many servers the tree serves a part itself, by the part's label
     :param pools: the sharing providers that can serve a part, and serve others too
@@ -79,14 +81,33 @@ class Supply:
         #: How much there is of what choices use.
         self.amounts: dict[tuple[str, str], int] = {}
         roots = topology.trees if trees is None else trees
-        sites = [site for root in roots if (site := self._site(root))]
+        sites = list(self._sites(roots))
         complete = [site for site in sites if self.is_complete(site)]
         #: The sites that have inventory for every part; where there is none, those with some.
         self.sites = complete or sites
 
     def is_complete(self, site: Site) -> bool:
         """Whether a site has inventory for all parts."""
-        return site.offers >= set(self.labels)
+        return len(site.offers) == len(self.labels)
+
+    def _sites(self, roots: Iterable[str]) -> Iterator[Site]:
+        # Which tree it is matters to these alone.
+        is_local = any(part.asked.in_tree for part in self.parts)
+        kinds = self._topology.kinds
+        known: dict[object, Site | None] = {}
+        for root in roots:
+            kind = root if is_local else kinds[root]
+            if kind in known:
+                site = known[kind]
+                if site is not None:
+                    name = self._topology.trees[root][0].name
+                    site = Site(name, site.own, site.pools, site.offers, site.choices)
+            else:
+                site = self._site(root)
+                if site is None or not site.choices:
+                    known[kind] = site
+            if site is not None:
+                yield site
 
     def _site(self, root_uuid: str) -> Site | None:
         states = self._topology.trees[root_uuid]

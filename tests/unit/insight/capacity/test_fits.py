@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from itertools import product
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
+from placementclient.insight.capacity.supply import Site, Supply
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology
 from placementclient.model.inventories import Inventory
@@ -214,3 +216,58 @@ def test_two_classes_in_pools_need_no_search_where_one_is_the_scarcest(
     hosts = [provider(name, aggregates=['shared'], VCPU=2) for name in ('host1', 'host2')]
     snapshot = cloud([*hosts, pool('nfs', DISK_GB=3), pool('ips', IPV4_ADDRESS=2)])
     assert counts(snapshot, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2
+
+
+def _with_copies(random: Random) -> Snapshot:
+    """A cloud of few sorts of hosts, of which there are several, and pools for some of them."""
+    states, consumers = [], []
+    for sort in range(3):
+        vcpus, disk, used = random.randint(0, 6), random.choice([0, 3, 5]), random.randint(0, 3)
+        shares = random.sample(['one', 'two'], random.randint(0, 2))
+        traits = random.sample(['CUSTOM_T'], random.randint(0, 1))
+        cards = random.randint(0, 2)
+        for copy in range(random.randint(1, 4)):
+            name = f'host{sort}{copy}'
+            classes = {'VCPU': vcpus, 'DISK_GB': disk} if disk else {'VCPU': vcpus}
+            states.append(provider(name, aggregates=shares, traits=traits, **classes))
+            states += [provider(f'{name}_{card}', name, VGPU=card + 1) for card in range(cards)]
+            if used and vcpus >= used:
+                consumers.append(consumer(f'c{name}', **{name: {'VCPU': used}}))
+    pools = [pool(f'nfs_{each}', each, DISK_GB=random.randint(1, 9)) for each in ('one', 'two')]
+    return cloud([*states, *pools], consumers)
+
+
+REQUESTS = [
+    CandidateRequest(Filter({'VCPU': 1})),
+    CandidateRequest(Filter({'VCPU': 1, 'DISK_GB': 2})),
+    CandidateRequest(Filter({'VCPU': 2, 'DISK_GB': 1}, required=('CUSTOM_T',))),
+    CandidateRequest(Filter({'VCPU': 1}), {'_G': Filter({'VGPU': 1})}),
+    CandidateRequest(Filter({'VCPU': 1}), {'_G': Filter({'VGPU': 1}), '_H': Filter({'VGPU': 1})}),
+    CandidateRequest(Filter({'VCPU': 1}, in_tree='host00')),
+]
+
+
+@pytest.mark.parametrize('request_', REQUESTS, ids=range(len(REQUESTS)))
+def test_hosts_that_are_alike_count_as_if_they_were_not(request_: CandidateRequest) -> None:
+    for seed in range(25):
+        snapshot = _with_copies(Random(seed))
+        single = Topology(snapshot)
+        vars(single)['kinds'] = {root: number for number, root in enumerate(single.trees)}
+        for by, count in fits.GROUPED.items():
+            found = count(Topology(snapshot), request_, None)
+            assert found == count(single, request_, None), (seed, by)
+
+
+def test_hosts_that_are_alike_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    site = Supply._site
+
+    def noted(self: Supply, root_uuid: str) -> Site | None:
+        looked.append(root_uuid)
+        return site(self, root_uuid)
+
+    monkeypatch.setattr(Supply, '_site', noted)
+    hosts = [provider(f'host{number:02}', aggregates=['shared'], VCPU=8) for number in range(50)]
+    snapshot = cloud([*hosts, provider('other', VCPU=7), pool('nfs', DISK_GB=90)])
+    assert counts(snapshot, VCPU=4, DISK_GB=2)[ALL] == 45
+    assert looked == ['host00', 'nfs', 'other']
