@@ -22,13 +22,17 @@ def main() -> None:
         for program, target in (('placement', 0.22), ('openstack', 1.00)):
             pairs = paired(command([ours / program, *LIST], cloud), theirs, number)
             pairs.report(f'{program} resource provider list', target)
-        for words, target in (((), 0.10), (LIST, 0.15)):
+        for program, words, target in (
+            ('placement', (), 0.10),
+            ('placement', LIST, 0.15),
+            ('openstack', LIST, 1.00),
+        ):
             pairs = paired(
-                command([ours / 'placement', *words, '--help'], cloud),
+                command([ours / program, *words, '--help'], cloud),
                 command([peer / 'openstack', *words, '--help'], cloud),
                 number,
             )
-            pairs.report(' '.join(['placement', *words, '--help']), target)
+            pairs.report(' '.join([program, *words, '--help']), target)
 
 
 if __name__ == '__main__':

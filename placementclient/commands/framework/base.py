@@ -70,6 +70,9 @@ class _Placement(command.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.log.addFilter(_make_printable)
+        # Here, as a command that only prints its help does not run.
+        if not self._is_lean:
+            _leave_garbage()
 
     @property
     def _is_lean(self) -> bool:
@@ -127,8 +130,6 @@ class _Placement(command.Command):
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Carry the command out; what the package raises becomes a line and an exit status."""
-        if not self._is_lean:
-            _leave_garbage()
         self._check_values(parsed_args)
         with _terminable():
             try:

@@ -171,7 +171,11 @@ sys.exit(main())
 @pytest.mark.parametrize('program', ['placementclient.__main__', 'openstackclient.shell'])
 def test_nothing_looks_for_garbage_at_the_end_of_our_commands(url: str, program: str) -> None:
     script = FROZEN.format(program)
-    for words, is_frozen in (('resource provider list', True), ('--version', program[0] == 'p')):
+    for words, is_frozen in (
+        ('resource provider list', True),
+        ('resource provider list --help', True),
+        ('--version', program[0] == 'p'),
+    ):
         ended = subprocess.run(
             [sys.executable, '-c', script, *words.split()],
             env={**os.environ, 'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': url},
