@@ -2,6 +2,16 @@
 
     python benchmarks/apply.py
 
+A tree of two children and four servers takes 13 requests, and one list of all providers for all
+trees. Each request is one of these, and gives one guarantee:
+
+* two reads of the host, inventories and allocations: what is there has the values that the plan
+  says, also where a database was restored and generations are those of before;
+* two POST for the children and two PUT of their traits: what is to be made;
+* POST /reshaper: all or nothing, with the generations of the plan;
+* two reads of the host and of each child, inventories and allocations: all that was sent is there,
+  and nothing else has gone. Neither read has what the other one has.
+
 What was applied cannot be applied again: before each run the database is brought back to what it
 was before the first. Both sides send to a service that carries out one request after the other.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from placementclient.api import aggregate, allocation, inventory, trait
+from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
@@ -14,6 +14,9 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.reshape import live_state, preconditions
 from placementclient.reshape.live_state import TreeState
+
+#: From how many trees on one list of all providers takes less than a list of each tree.
+_MANY = 64
 
 
 class StateSource(Protocol):
@@ -38,9 +41,9 @@ class StateSource(Protocol):
 def source(client: Client, trees: Iterable[TreePlan]) -> StateSource:
     """What is there of some plans; read at once, where that is possible."""
     reader = client.snapshot_reader
-    if reader is None:
-        return _Requests(client)
     roots = {root for tree in trees for root in live_state.roots_of(tree)}
+    if reader is None:
+        return _Requests(client, is_listed=len(roots) >= _MANY)
     return _AtOnce(reader.snapshot(roots, types=client.microversion >= TYPED))
 
 
@@ -72,13 +75,25 @@ class _AtOnce:
 
 
 class _Requests:
-    """Each thing, when it is asked for."""
+    """Each thing, when it is asked for.
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    :param is_listed: whether the providers of all trees are listed now, with one request
+    """
+
+    def __init__(self, client: Client, *, is_listed: bool) -> None:
+        self._client, self._is_listed = client, is_listed
+        self._trees: dict[str, dict[str, Provider]] = {}
+        for provider in resource_provider.list(client) if is_listed else ():
+            self._trees.setdefault(provider.root_uuid, {})[provider.uuid] = provider
 
     def listed(self, tree: TreePlan) -> dict[str, Provider]:
-        return live_state.listing(self._client, live_state.roots_of(tree))
+        roots = live_state.roots_of(tree)
+        if not self._is_listed:
+            return live_state.listing(self._client, roots)
+        found: dict[str, Provider] = {}
+        for root in roots:
+            found |= self._trees.get(root, {})
+        return found
 
     def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
         return live_state.read_tree_state(self._client, tree, listed, holdings=False)

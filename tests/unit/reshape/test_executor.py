@@ -16,7 +16,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import deviations, executor, tree_executor, verify
+from placementclient.reshape import deviations, executor, reading, tree_executor, verify
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -374,3 +374,32 @@ def test_what_was_left_alone_at_once_has_nothing_to_take_back(tmp_path: Path) ->
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_BACK]
     assert outcome.exit_status is ExitStatus.DONE
     assert [each for each in placement.writes()[len(sent) :] if 'reshaper' not in each] == []
+
+
+@pytest.mark.parametrize(('hosts', 'lists'), [(2, 2), (3, 1)])
+def test_many_trees_are_listed_with_one_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: int, lists: int
+) -> None:
+    monkeypatch.setattr(reading, '_MANY', 3)
+    placement, plan = made(children=2, hosts=hosts)
+    outcome = executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    assert {result.state for result in outcome.trees} == {DONE}
+    assert placement.requests.count('GET /resource_providers') == lists
+    placement.requests.clear()
+    states = verify.status(placement.client(), plan)
+    assert {each.status for each in states} == {Status.APPLIED}
+    assert placement.requests.count('GET /resource_providers') == lists
+
+
+@pytest.mark.parametrize('disturb', [touch, trait, free, allocate, shrink, rename, occupy])
+def test_what_happens_after_the_list_of_all_trees_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disturb: Callable[[Placement], None]
+) -> None:
+    ends = []
+    for many in (1, 99):
+        monkeypatch.setattr(reading, '_MANY', many)
+        placement, plan = made()
+        placement.faults = [Fault('GET', f'{ROOT}/inventories', before=disturb)]
+        outcome = executor.apply(placement.client(), plan, str(tmp_path / f'journal{many}'))
+        ends.append([(result.state, result.reason) for result in outcome.trees])
+    assert ends[0] == ends[1]
