@@ -121,7 +121,8 @@ def walk(
             read = changes(entry, keys)
             if entry.is_whole:
                 records.clear()
-                current = ''
+            # Where it cannot be applied, some of it may be: what follows needs a whole one then.
+            current = ''
             histories.apply(records, read, entry.path)
         except errors.BadFile as reason:
             tell(f'{reason}: this snapshot is left out')

@@ -13,6 +13,8 @@ from random import Random
 import pytest
 
 from placementclient.client import errors
+from placementclient.codec import histories
+from placementclient.codec.histories import Records
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import history
@@ -156,6 +158,22 @@ def test_a_file_that_is_missing_or_was_exchanged_is_noticed(tmp_path: Path) -> N
     third.unlink()
     assert list(read(tmp_path / 'one', told)) == [day(0), day(1)]
     assert len(told) == 2
+
+
+def test_after_a_difference_that_cannot_be_applied_a_whole_snapshot_is_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(tmp_path, 34)
+    broken = files_of(tmp_path)[3]
+    apply = histories.apply
+
+    def failing(found: Records, changes: Records, path: str) -> None:
+        if path == str(broken):
+            raise errors.BadFile(path, 'no changes')
+        apply(found, changes, path)
+
+    monkeypatch.setattr(histories, 'apply', failing)
+    assert list(read(tmp_path)) == [day(each) for each in (0, 1, 2, 31, 32, 33)]
 
 
 def test_saving_goes_on_after_damage(tmp_path: Path) -> None:
