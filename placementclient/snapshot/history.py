@@ -17,7 +17,6 @@ from placementclient.codec import histories
 from placementclient.codec.histories import Header, Records
 from placementclient.files import system
 from placementclient.model.origin import Origin, is_elsewhere
-from placementclient.model.providers import normalized
 from placementclient.model.snapshots import Snapshot
 
 #: After how many differences all of a snapshot is kept again: damage reaches no further.
@@ -29,8 +28,6 @@ _LONGEST_HEADER = 1 << 24
 
 #: Told of every file that cannot be read, and of what cannot be known without it.
 Tell = Callable[[str], object]
-#: When a snapshot was read, as ISO 8601, and some of it.
-Moment = tuple[str, Snapshot]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,45 +167,6 @@ def snapshot_of(entry: Entry, records: Records) -> Snapshot:
     """
     found = histories.snapshot(records, entry.header.origin, entry.path)
     return histories.check_whole(found, entry.path)
-
-
-def of_consumer(found: Sequence[Entry], uuid: str, tell: Tell) -> list[Moment]:
-    """Return a consumer as it was in each snapshot, and the providers that it was ever on."""
-    key = histories.consumer_key(uuid)
-    on = {
-        histories.provider_key(provider)
-        for _, snapshot in _moments(found, tell, {key})
-        for consumer in snapshot.consumers.values()
-        for provider in consumer.allocations
-    }
-    return _moments(found, tell, {key, *on})
-
-
-def of_provider(
-    found: Sequence[Entry], name_or_uuid: str, tell: Tell
-) -> tuple[set[str], list[Moment]]:
-    """Return the UUIDs of all providers that ever had a name, and these in each snapshot.
-
-    Their parents are in the snapshots too.
-    """
-    key = histories.name_key(name_or_uuid)
-    uuids = {histories.text(had[key]) for _, had in walk(found, tell, {key}) if key in had}
-    uuids = uuids or {normalized(name_or_uuid)}
-    keys = set(map(histories.provider_key, uuids))
-    parents = {
-        histories.provider_key(parent)
-        for _, snapshot in _moments(found, tell, keys)
-        for state in snapshot.providers.values()
-        if (parent := state.provider.parent_provider_uuid)
-    }
-    return uuids, _moments(found, tell, keys | parents)
-
-
-def _moments(found: Sequence[Entry], tell: Tell, keys: Collection[str]) -> list[Moment]:
-    return [
-        (entry.at, histories.snapshot(records, entry.header.origin, entry.path))
-        for entry, records in walk(found, tell, keys)
-    ]
 
 
 def at(folder: str, time: str, tell: Tell) -> Snapshot:

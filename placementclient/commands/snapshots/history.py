@@ -80,17 +80,17 @@ class HistorySnapshot(ReadingHistory):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.insight import story
         from placementclient.render import history as tables
-        from placementclient.snapshot import history
+        from placementclient.snapshot import moments
 
         if parsed_args.consumer and parsed_args.provider:
             raise errors.UsageError('give --consumer or --provider, not both')
         found = self.entries(parsed_args)
         if uuid := parsed_args.consumer:
-            moments = history.of_consumer(found, uuid, self.tell_damage)
-            events = list(story.of_consumer(uuid, moments))
+            seen = moments.of_consumer(found, uuid, self.tell_damage)
+            events = list(story.of_consumer(uuid, seen))
         elif name := parsed_args.provider:
-            uuids, moments = history.of_provider(found, name, self.tell_damage)
-            events = list(story.of_providers(uuids, moments))
+            uuids, seen = moments.of_provider(found, name, self.tell_damage)
+            events = list(story.of_providers(uuids, seen))
         else:
             return tables.SAVED.rows(found)
         if not events:

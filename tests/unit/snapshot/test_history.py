@@ -17,7 +17,7 @@ from placementclient.codec import histories
 from placementclient.codec.histories import Records
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
-from placementclient.snapshot import history
+from placementclient.snapshot import history, moments
 from tests import snapshot_pairs
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -289,10 +289,10 @@ def test_a_story_reads_the_records_that_it_needs(tmp_path: Path) -> None:
         states = [provider('a'), provider('b'), provider('c', parent='a')]
         saved(tmp_path, cloud(states, held), day(number))
     found = history.entries(str(tmp_path), pytest.fail)
-    moments = history.of_consumer(found, 's', pytest.fail)
-    assert [at for at, _ in moments] == [day(0), day(1), day(2)]
-    for _, snapshot in moments:
+    seen = moments.of_consumer(found, 's', pytest.fail)
+    assert [at for at, _ in seen] == [day(0), day(1), day(2)]
+    for _, snapshot in seen:
         assert (set(snapshot.providers), set(snapshot.consumers)) == ({'a', 'b'}, {'s'})
-    uuids, moments = history.of_provider(found, 'c', pytest.fail)
+    uuids, seen = moments.of_provider(found, 'c', pytest.fail)
     assert uuids == {'c'}
-    assert all(set(snapshot.providers) == {'a', 'c'} for _, snapshot in moments)
+    assert all(set(snapshot.providers) == {'a', 'c'} for _, snapshot in seen)
