@@ -37,8 +37,6 @@ def _middleware(user: str) -> dict[str, object]:
         **account(user),
         'www_authenticate_uri': layout.url('keystone'),
         'service_token_roles_required': 'true',
-        # A token that was revoked is refused at once.
-        'token_cache_time': '-1',
     }
 
 
@@ -57,8 +55,7 @@ def keystone(**token: object) -> Settings:
         'token': {'provider': 'fernet', **token},
         'fernet_tokens': {'key_repository': layout.state() / 'keystone/fernet'},
         'credential': {'key_repository': layout.state() / 'keystone/credentials'},
-        # A change of an account counts at once, also in a second Keystone.
-        'cache': {'enabled': 'false'},
+        'cache': {'enabled': 'true', 'backend': 'dogpile.cache.memory'},
     }
 
 
@@ -67,7 +64,8 @@ def placement() -> Settings:
         'DEFAULT': _default(),
         'api': {'auth_strategy': 'keystone'},
         'placement_database': {'connection': database('placement')},
-        'keystone_authtoken': _middleware('placement'),
+        # A token that was revoked is refused at once.
+        'keystone_authtoken': {**_middleware('placement'), 'token_cache_time': -1},
     }
 
 
