@@ -78,7 +78,8 @@ def create() -> None:
             identity.endpoint(service, interface, layout.REGION, layout.url(name) + path)
     for name, role in PEOPLE.items():
         identity.user(name, 'demo', role)
-    identity.user('admin', 'demo', 'admin')
+    # What an operator needs who also reshapes.
+    identity.user('admin', 'demo', 'admin', 'service')
 
 
 def complete() -> None:

@@ -114,6 +114,7 @@ def nova() -> Settings:
         'neutron': account('nova'),
         'glance': account('nova'),
         'service_user': {**account('nova'), 'send_service_user_token': 'true'},
+        'quota': {'instances': -1, 'cores': -1, 'ram': -1},
         'scheduler': {'workers': 1, 'discover_hosts_in_cells_interval': 5},
         'conductor': {'workers': 1},
         'filter_scheduler': {'track_instance_changes': 'true'},
