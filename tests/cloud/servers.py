@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Sequence
+
+from keystoneauth1.exceptions.http import BadRequest
 
 from tests.cloud import control, layout, processes
 from tests.cloud.compute import Compute, until
@@ -70,8 +73,14 @@ def kill(compute: Compute, host: str) -> None:
 def revive(compute: Compute, host: str) -> None:
     """Start the nova-compute of a host, and wait until the scheduler may use it."""
     control.compute(host)
-    compute.update_service(host, forced_down=False)
-    until(lambda: compute.service(host)['state'] == 'up', f'{host} does not come up')
+
+    def is_up() -> bool:
+        # Nova refuses it until nova-compute has dealt with the servers that were evacuated.
+        with contextlib.suppress(BadRequest):
+            compute.update_service(host, forced_down=False)
+        return bool(compute.service(host)['state'] == 'up')
+
+    until(is_up, f'{host} does not come up')
     until(lambda: host in compute.mapped_hosts(), f'{host} is not mapped')
 
 
