@@ -158,6 +158,12 @@ def _mariadb() -> None:
     processes.wait('MariaDB', lambda: processes.listens('mariadb'), 'mariadb')
     statements = [f'CREATE DATABASE IF NOT EXISTS {name} CHARSET utf8mb3;' for name in DATABASES]
     statements.append("GRANT ALL ON *.* TO cloud@'127.0.0.1' IDENTIFIED BY 'cloud';")
+    sql(*statements)
+
+
+def sql(*statements: str) -> None:
+    """Execute statements on the databases."""
+    socket = f'--socket={layout.state()}/mariadb/socket'
     client = ['mariadb', '--no-defaults', socket, '-u', 'root', '-e', ''.join(statements)]
     subprocess.run(client, check=True)
 
