@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
+from collections.abc import Mapping
+from typing import Any
 
 from keystoneauth1.exceptions.http import BadRequest
 
@@ -92,14 +95,23 @@ def revive(compute: Compute, host: str) -> None:
 def restart(compute: Compute, *hosts: str) -> None:
     """Stop the nova-compute of hosts and start them again, and wait until they are up."""
     processes.stop(*hosts)
-    reports = {host: compute.service(host)['updated_at'] for host in hosts}
+    before = {host: compute.service(host)['updated_at'] for host in hosts}
     for host in hosts:
         control.compute(host)
-    for host, before in reports.items():
+    for host in hosts:
+        # The first report comes after the tree.
         until(
-            lambda host=host, before=before: compute.service(host)['updated_at'] != before,
+            lambda host=host: compute.service(host)['updated_at'] != before[host],
             f'{host} does not report',
         )
+    until(lambda: set(hosts) <= compute.mapped_hosts(), f'{hosts} are not up')
+
+
+def equip(compute: Compute, settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Let hosts report other trees, by the settings of their drivers; restarts them."""
+    for host, driver in settings.items():
+        (layout.state() / 'hosts' / host / 'driver.json').write_text(json.dumps(driver))
+    restart(compute, *settings)
 
 
 def clear(compute: Compute) -> None:

@@ -98,7 +98,9 @@ def nova() -> Settings:
             allow_resize_to_same_host='false',
             # A server that runs is not stopped because the fake driver forgets it.
             sync_power_state_interval=-1,
-            report_interval=5,
+            # In seconds: nova-compute writes when it starts, and not in the middle of a test.
+            update_resources_interval=600,
+            report_interval=2,
             service_down_time=30,
             initial_cpu_allocation_ratio=4.0,
             initial_ram_allocation_ratio=1.0,
