@@ -61,6 +61,15 @@ class Identity:
             values = {'service_id': service, 'interface': interface, 'region_id': region}
             self._call('POST', '/endpoints', {'endpoint': {**values, 'url': url}})
 
+    def endpoints(self, service: str) -> list[str]:
+        """Return the IDs of the endpoints of a service."""
+        owner = self.make('services', service)
+        found = self._call('GET', f'/endpoints?service_id={owner}')['endpoints']
+        return [str(endpoint['id']) for endpoint in found]
+
+    def set_endpoint(self, endpoint: str, *, enabled: bool) -> None:
+        self._call('PATCH', f'/endpoints/{endpoint}', {'endpoint': {'enabled': enabled}})
+
     def _call(self, method: str, path: str, body: object = None) -> Any:
         answer = self._session.request(
             path, method, json=body, endpoint_filter={'service_type': 'identity'}

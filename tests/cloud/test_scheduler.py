@@ -122,3 +122,20 @@ def test_a_host_without_the_owner_of_nova_gets_no_server(
 
     assert (before, fits, server['status']) == (6, 5, 'ERROR')
     assert f'requires the trait OWNER_NOVA, which other hosts have: {THIRD}' in said
+
+
+@pytest.mark.usefixtures('zone', '_cleared')
+def test_the_reason_of_no_valid_host_is_named(compute: Compute, placement: Placement) -> None:
+    program = 'allocation candidate explain -f json --flavor'
+    before = placement(f'{program} sized-vgpu')
+    _booted(compute, 'sized-vgpu')
+
+    full = placement(f'{program} sized-vgpu').json(4)
+    unknown = placement(f'{program} sized-unknown').json(4)
+
+    assert before.status == 0
+    reasons = [
+        [[each['value'] for each in conflict] for conflict in explained['conflicts']]
+        for explained in (full, unknown)
+    ]
+    assert reasons == [[['VGPU']], [['CUSTOM_NOBODY_HAS']]]
