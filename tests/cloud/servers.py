@@ -95,6 +95,11 @@ def revive(compute: Compute, host: str) -> None:
 def restart(compute: Compute, *hosts: str) -> None:
     """Stop the nova-compute of hosts and start them again, and wait until they are up."""
     processes.stop(*hosts)
+    launch(compute, *hosts)
+
+
+def launch(compute: Compute, *hosts: str) -> None:
+    """Start the nova-compute of hosts, and wait until they have reported their trees."""
     before = {host: compute.service(host)['updated_at'] for host in hosts}
     for host in hosts:
         control.compute(host)
@@ -114,8 +119,14 @@ def equip(compute: Compute, settings: Mapping[str, Mapping[str, Any]]) -> None:
     restart(compute, *settings)
 
 
+def unequip(compute: Compute) -> None:
+    """Delete all servers, and let all hosts report what they did at first."""
+    clear(compute)
+    equip(compute, {host: {} for host in layout.HOSTS})
+
+
 def clear(compute: Compute) -> None:
-    """Delete all servers and revive all hosts."""
+    """Delete all servers and what they leave, and revive all hosts."""
     for host in layout.HOSTS:
         if processes.pid(host) is None or compute.service(host)['forced_down']:
             revive(compute, host)
@@ -124,11 +135,15 @@ def clear(compute: Compute) -> None:
 
 
 def leftovers(compute: Compute) -> None:
-    """Delete the allocations that stay, and wait until nothing is used."""
+    """Delete the allocations that stay, and the providers below hosts."""
     for provider in compute.providers():
-        path = f'/resource_providers/{provider["uuid"]}/allocations'
-        for consumer in compute.call('GET', path, service='placement')['allocations']:
+        path = f'/resource_providers/{provider["uuid"]}'
+        for consumer in compute.call('GET', f'{path}/allocations', service='placement')[
+            'allocations'
+        ]:
             compute.call('DELETE', f'/allocations/{consumer}', service='placement')
+        if provider['name'] not in layout.HOSTS:
+            compute.call('DELETE', path, service='placement')
 
 
 def names(compute: Compute, uuids: dict[str, str]) -> dict[str, str]:

@@ -100,6 +100,7 @@ def nova() -> Settings:
             sync_power_state_interval=-1,
             # In seconds: nova-compute writes when it starts, and not in the middle of a test.
             update_resources_interval=600,
+            graceful_shutdown_timeout=2,
             report_interval=2,
             service_down_time=30,
             initial_cpu_allocation_ratio=4.0,
@@ -129,7 +130,11 @@ def nova() -> Settings:
 
 
 def compute(host: str) -> Settings:
-    return {'DEFAULT': {'host': host, 'state_path': layout.state() / 'hosts' / host}}
+    folder = layout.state() / 'hosts' / host
+    return {
+        'DEFAULT': {'host': host, 'state_path': folder},
+        'compute': {'provider_config_location': folder / 'provider_config'},
+    }
 
 
 def path(name: str) -> Path:
@@ -151,7 +156,7 @@ def write() -> None:
     paste = layout.environment() / 'etc/nova/api-paste.ini'
     path('nova/api-paste.ini').write_bytes(paste.read_bytes())
     for host in layout.HOSTS:
-        (layout.state() / 'hosts' / host).mkdir(parents=True, exist_ok=True)
+        (layout.state() / 'hosts' / host / 'provider_config').mkdir(parents=True, exist_ok=True)
 
 
 def save(name: str, settings: Settings) -> None:

@@ -51,13 +51,12 @@ def zone(compute: Compute) -> Iterator[str]:
     for host in ZONED:
         compute.call('POST', f'{path}/action', {'add_host': {'host': host}})
     yield aggregate['uuid']
-    servers.clear(compute)
+    servers.unequip(compute)
     for host in ZONED:
         compute.call('POST', f'{path}/action', {'remove_host': {'host': host}})
     compute.call('DELETE', path)
     for name in FLAVORS:
         compute.call('DELETE', f'/flavors/{name}')
-    servers.equip(compute, {host: {} for host in layout.HOSTS})
 
 
 @pytest.fixture
