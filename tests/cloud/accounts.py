@@ -55,6 +55,13 @@ class Identity:
             self._call('PUT', path)
         return user
 
+    def renew_role(self, user: str, project: str, role: str) -> None:
+        """Take a role from a user and give it back, which revokes the tokens of the user."""
+        owner, who = self.make('projects', project), self.make('users', user)
+        path = f'/projects/{owner}/users/{who}/roles/{self.make("roles", role)}'
+        self._call('DELETE', path)
+        self._call('PUT', path)
+
     def endpoint(self, service: str, interface: str, region: str, url: str) -> None:
         asked = f'/endpoints?service_id={service}&interface={interface}&region_id={region}'
         if not self._call('GET', asked)['endpoints']:
