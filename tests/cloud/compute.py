@@ -20,9 +20,7 @@ class Compute:
     def __init__(self, session: Session | None = None) -> None:
         self.session = session or accounts.session(project='demo')
 
-    def call(
-        self, method: str, path: str, body: object = None, *, service: str = 'compute'
-    ) -> Any:
+    def call(self, method: str, path: str, body: object = None, *, service: str = 'compute') -> Any:
         """Send a request; the body of the answer."""
         version = {'compute': 'compute 2.100', 'placement': 'placement 1.39'}.get(service)
         answer = self.session.request(
@@ -40,7 +38,10 @@ class Compute:
         if found:
             return str(found[0]['id'])
         values = {
-            'name': name, 'disk_format': 'raw', 'container_format': 'bare', 'visibility': 'public'
+            'name': name,
+            'disk_format': 'raw',
+            'container_format': 'bare',
+            'visibility': 'public',
         }
         image = self.call('POST', '/v2/images', values, service='image')['id']
         self.session.put(

@@ -83,9 +83,7 @@ def empty(compute: Compute) -> Iterator[Compute]:
 
 
 @pytest.fixture
-def placement(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Placement:
+def placement(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Placement:
     """Runs the program ``placement`` as an administrator: ``placement('resource provider list')``.
 
     A single string is split as a shell does.

@@ -11,7 +11,7 @@ from pathlib import Path
 #: The variable that names another folder than the one in the user's cache.
 VARIABLE = 'PLACEMENT_TEST_CLOUD'
 REGION = 'RegionOne'
-PASSWORD = 'secret'  # noqa: S105
+PASSWORD = 'secret'
 #: The services with a port of their own. ``keystone-short`` issues tokens of a short life.
 SERVICES = (
     'mariadb',

@@ -106,9 +106,7 @@ def _ends(number: int, seconds: float) -> bool:
     return False
 
 
-def wait(
-    what: str, is_ready: Callable[[], object], *names: str, seconds: float = TIMEOUT
-) -> None:
+def wait(what: str, is_ready: Callable[[], object], *names: str, seconds: float = TIMEOUT) -> None:
     """Wait until something is true.
 
     :param names: the processes that have to run meanwhile

@@ -144,13 +144,3 @@ def leftovers(compute: Compute) -> None:
             compute.call('DELETE', f'/allocations/{consumer}', service='placement')
         if provider['name'] not in layout.HOSTS:
             compute.call('DELETE', path, service='placement')
-
-
-def names(compute: Compute, uuids: dict[str, str]) -> dict[str, str]:
-    """The names of consumers, for a test's message: states, and migrations of servers."""
-    found = {uuid: state for state, uuid in uuids.items()}
-    for migration in compute.migrations():
-        server = found.get(migration['instance_uuid'])
-        found[migration['uuid']] = f'migration of {server}'
-    return found
-

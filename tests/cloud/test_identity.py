@@ -235,7 +235,7 @@ ROLES = {'alice': (1, None), 'rita': (1, None), 'amos': (0, False), 'sam': (0, T
 def test_roles(user: str) -> None:
     status, is_allowed = ROLES[user]
 
-    results = both(*'resource api show -f json'.split(), environment=variables(user))
+    results = both(*['resource', 'api', 'show', '-f', 'json'], environment=variables(user))
     lists = both(*LIST, environment=variables(user))
 
     assert [result.status for result in lists] == [status, status]

@@ -110,7 +110,9 @@ def _stays_up(url: str) -> None:
     before = _metrics(url)
     clock = [name for name in before if 'timestamp' in name or 'last' in name]
     until(
-        lambda: _is_up(url) == 1
-        and all(_metrics(url)[name] > before[name] + 3 * INTERVAL for name in clock),
+        lambda: (
+            _is_up(url) == 1
+            and all(_metrics(url)[name] > before[name] + 3 * INTERVAL for name in clock)
+        ),
         'the exporter does not get another token',
     )

@@ -52,14 +52,15 @@ def gpus(compute: Compute) -> Iterator[list[str]]:
     servers.unequip(compute)
 
 
-def planned(placement: Placement, specification: Mapping[str, Any], *more: str) -> str:
+def planned(
+    placement: Placement, specification: Mapping[str, Any], *more: str, plan: str = 'plan.json'
+) -> str:
     """The path of a plan."""
     Path('spec.json').write_text(json.dumps(specification))
-    result = placement(
-        *'resource provider reshape plan --spec spec.json -o plan.json --overwrite'.split(), *more
-    )
+    command = f'resource provider reshape plan --spec spec.json -o {plan}'
+    result = placement(*command.split(), *more)
     assert result.status == 0, result.stderr
-    return 'plan.json'
+    return plan
 
 
 def snapshot(placement: Placement, name: str) -> str:
@@ -68,9 +69,7 @@ def snapshot(placement: Placement, name: str) -> str:
 
 
 def differences(placement: Placement, before: str, after: str = 'live') -> list[Any]:
-    return list(
-        placement(f'resource provider snapshot diff {before} {after} -f json').json(0, 3)
-    )
+    return list(placement(f'resource provider snapshot diff {before} {after} -f json').json(0, 3))
 
 
 class Written:
@@ -100,7 +99,7 @@ def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(
     assert placement(f'resource provider reshape verify {plan}').status == 0
     placement(f'resource provider reshape rollback {plan} --yes -f json').json()
     assert not [each for each in differences(placement, flat) if _matters(each)]
-    plan = planned(placement, SPECIFICATION, '--allow-inferred')
+    plan = planned(placement, SPECIFICATION, '--allow-inferred', plan='again.json')
     placement(f'resource provider reshape apply {plan} --yes -f json').json()
     nested = snapshot(placement, 'nested.json')
 
@@ -165,19 +164,16 @@ def test_a_plan_names_the_migrations_that_wait(
     compute: Compute, placement: Placement, gpus: list[str]
 ) -> None:
     compute.act(gpus[0], 'migrate', {'host': SECOND}, 'VERIFY_RESIZE')
-    (migration,) = compute.migrations(instance_uuid=gpus[0])
     Path('spec.json').write_text(json.dumps(SPECIFICATION))
 
     command = 'resource provider reshape plan --spec spec.json --migrations nova -o plan.json'
     planned = placement(*command.split(), '--allow-inferred')
 
     assert planned.status == 0, planned.stderr
-    assert gpus[0] in planned.stderr or migration['uuid'] in planned.stderr, planned.stderr
+    assert f'{FIRST}: migrations that are under way: 1' in planned.stderr
 
 
-def test_pinned_servers_go_to_dedicated_cpus(
-    compute: Compute, placement: Placement
-) -> None:
+def test_pinned_servers_go_to_dedicated_cpus(compute: Compute, placement: Placement) -> None:
     servers.clear(compute)
     compute.make_flavor('pinned', 2, 512, 1, {'hw:cpu_policy': 'dedicated'})
     pinned = compute.boot('pinned', 'pinned', host=THIRD)

@@ -79,16 +79,14 @@ def _booted(compute: Compute, flavor: str, **more: Any) -> int:
 def _fits(placement: Placement, *more: str) -> dict[str, int]:
     """How many servers of each flavor fit in all."""
     rows = placement(
-        *'resource capacity show --flavors nova -f json'.split(), *more
+        *['resource', 'capacity', 'show', '--flavors', 'nova', '-f', 'json'], *more
     ).json()
     return {row['flavor']: row['fits'] for row in rows if row.get('tree', '(all)') == '(all)'}
 
 
 @pytest.mark.usefixtures('zone', '_cleared')
 @pytest.mark.parametrize('flavor', FLAVORS)
-def test_as_many_servers_boot_as_fit(
-    compute: Compute, placement: Placement, flavor: str
-) -> None:
+def test_as_many_servers_boot_as_fit(compute: Compute, placement: Placement, flavor: str) -> None:
     fits = _fits(placement)[flavor]
 
     assert (_booted(compute, flavor), fits) == (FLAVORS[flavor][1],) * 2

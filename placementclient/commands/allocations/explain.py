@@ -120,7 +120,9 @@ class ExplainCandidate(DocumentCommand):
         if not name:
             return request
         if request.groups or request.common.resources:
-            raise errors.UsageError('--flavor says what is asked for: leave out --resource, --group')
+            raise errors.UsageError(
+                '--flavor says what is asked for: leave out --resource, --group'
+            )
         known = {each.name: each for each in flavors.given(self, parsed_args.flavors)}
         if name not in known:
             raise errors.BadArgument(

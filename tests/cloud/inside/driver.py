@@ -15,6 +15,7 @@ The file is ``driver.json`` in the state folder of nova-compute, read at each re
 
 import json
 import os
+from typing import ClassVar
 
 import nova.conf
 from nova import exception
@@ -37,7 +38,7 @@ def _read(name, otherwise):
 
 
 class Driver(fake.FakeDriver):
-    capabilities = {**fake.FakeDriver.capabilities, 'supports_pcpus': True}
+    capabilities: ClassVar = {**fake.FakeDriver.capabilities, 'supports_pcpus': True}
     vcpus, memory_mb, local_gb = 16, 32768, 500
 
     def __init__(self, virtapi, read_only=False):
@@ -69,8 +70,16 @@ class Driver(fake.FakeDriver):
     def post_live_migration(self, context, instance, block_device_info, migrate_data=None):
         self.destroy(context, instance, network_info=None)
 
-    def finish_revert_migration(self, context, instance, network_info, migration,
-                                block_device_info=None, power_on=True, share_info=None):
+    def finish_revert_migration(
+        self,
+        context,
+        instance,
+        network_info,
+        migration,
+        block_device_info=None,
+        power_on=True,
+        share_info=None,
+    ):
         state = power_state.RUNNING if power_on else power_state.SHUTDOWN
         self.instances[instance.uuid] = fake.FakeInstance(instance.name, state, instance.uuid)
         self._remember()
@@ -103,9 +112,7 @@ class Driver(fake.FakeDriver):
             raise exception.ReshapeFailed(error='this driver does not know how')
         if nested & set(before) and allocations is None:
             raise exception.ReshapeNeeded()
-        own = {
-            name: _inventory(total) for name, total in settings.get('inventories', {}).items()
-        }
+        own = {name: _inventory(total) for name, total in settings.get('inventories', {}).items()}
         root = provider_tree.data(nodename)
         provider_tree.update_inventory(nodename, {**root.inventory, **own})
         provider_tree.add_traits(nodename, *settings.get('traits', ()))
@@ -121,6 +128,10 @@ class Driver(fake.FakeDriver):
 
 def _inventory(total):
     return {
-        'total': total, 'reserved': 0, 'min_unit': 1, 'max_unit': total, 'step_size': 1,
+        'total': total,
+        'reserved': 0,
+        'min_unit': 1,
+        'max_unit': total,
+        'step_size': 1,
         'allocation_ratio': 1.0,
     }

@@ -25,7 +25,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         url = urlsplit(self.path)
-        kind, _, uuid = url.path.removeprefix('/v2.0').strip('/').removesuffix('.json').partition('/')
+        kind, _, uuid = (
+            url.path.removeprefix('/v2.0').strip('/').removesuffix('.json').partition('/')
+        )
         if not kind:
             self._answer({'versions': [{'id': 'v2.0', 'status': 'CURRENT', 'links': []}]})
         elif kind == 'extensions':
@@ -52,8 +54,6 @@ class Handler(BaseHTTPRequestHandler):
         with open(path, 'w') as file:
             json.dump(ports, file)
         self._answer({'port': port})
-
-    do_POST = do_PUT
 
     def log_request(self, code='-', size='-'):
         print(self.command, self.path, code, flush=True)
