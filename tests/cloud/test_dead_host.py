@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cloud import layout, processes, servers
+from tests.cloud import control, layout, processes, servers
 from tests.cloud.compute import Compute, until
 from tests.cloud.conftest import Placement
 
@@ -43,34 +43,59 @@ def _audit(placement: Placement) -> dict[str, str]:
     return {row['subject']: row['id'] for row in rows if row['severity'] != 'info'}
 
 
-def test_a_dead_host_is_emptied_and_comes_back(
+def _reinstall() -> None:
+    """Start the dead host without what it had on its disk, its UUID too."""
+    IDENTITY.unlink()
+    IDENTITY.with_name('guests.json').unlink()
+    control.compute(DEAD)
+
+
+def test_a_service_that_is_deleted_takes_its_provider_away(
     compute: Compute, placement: Placement, evacuated: list[str]
 ) -> None:
     before = _node(compute)
     assert _audit(placement) == dict.fromkeys(evacuated, 'left-by-evacuation')
 
-    # Nova takes the service away, and leaves the provider, as there are allocations.
+    compute.call('DELETE', f'/os-services/{compute.service(DEAD)["id"]}')
+
+    # Nova frees what evacuated servers hold there, too.
+    assert (_node(compute), _audit(placement)) == (None, {})
+    _reinstall()
+    until(lambda: DEAD in compute.mapped_hosts(), 'the host does not come back')
+    assert _node(compute) not in (None, before)
+    new = compute.boot('reborn', host=DEAD)
+    assert list(compute.allocations(new)) == [_node(compute)]
+
+
+@pytest.mark.usefixtures('evacuated')
+def test_a_host_comes_back_under_another_uuid_beside_its_old_provider(
+    compute: Compute, placement: Placement
+) -> None:
+    before = _node(compute)
+    leaked = str(uuid.uuid4())
+    body = {
+        'allocations': {before: {'resources': {'VCPU': 1}}},
+        'project_id': 'demo',
+        'user_id': 'alice',
+        'consumer_generation': None,
+        'consumer_type': 'unknown_to_nova'.upper(),
+    }
+    compute.call('PUT', f'/allocations/{leaked}', body, service='placement')
+    # An allocation that Nova does not know keeps the provider.
     compute.call('DELETE', f'/os-services/{compute.service(DEAD)["id"]}')
     assert _node(compute) == before
-    # The host is installed anew: it comes back under another UUID, and Nova cannot make the
-    # provider, as the name is taken.
-    IDENTITY.write_text(str(uuid.uuid4()))
-    IDENTITY.unlink()
-    servers.control.compute(DEAD)
-    refused = 'Another resource provider with the provided name exists'
-    until(lambda: refused in _log() or 'Conflicting resource provider name' in _log(), 'no refusal')
+
+    _reinstall()
+    until(lambda: 'Conflicting resource provider name' in _log(), 'no conflict')
     assert _node(compute) == before
-    purged = placement(f'resource provider purge {DEAD} --migrations nova --yes -f json')
-    assert purged.status == 0, purged.stderr
+    kept = placement(f'resource provider purge {DEAD} --yes -f json')
+    freed = placement(f'resource provider purge {DEAD} --force --yes -f json')
     servers.restart(compute, DEAD)
 
-    after = _node(compute)
-    assert after not in (None, before)
-    assert IDENTITY.read_text().strip() == after
+    assert (kept.status, freed.status) == (1, 0), (kept.stderr, freed.stderr)
+    assert leaked in kept.stderr
+    assert _node(compute) not in (None, before)
     assert _audit(placement) == {}
-    assert [len(compute.allocations(server)) for server in evacuated] == [1, 1]
-    new = compute.boot('reborn', host=DEAD)
-    assert list(compute.allocations(new)) == [after]
 
 
 def _log() -> str:
