@@ -21,6 +21,8 @@ MODULES = {
     'glance': 'glance.wsgi.api',
     'nova': 'nova.wsgi.osapi_compute',
 }
+#: The ports that the small Neutron has.
+PORTS = layout.state() / 'ports-of-neutron.json'
 INSIDE = Path(__file__).with_name('inside')
 RABBITMQ = '/usr/lib/rabbitmq/bin/rabbitmq-server'
 
@@ -77,7 +79,7 @@ def serve(service: str, *, is_awaited: bool = True) -> None:
 
 def neutron() -> None:
     """Start the small Neutron."""
-    arguments = [str(layout.ports()['neutron']), str(layout.state() / 'ports-of-neutron.json')]
+    arguments = [str(layout.ports()['neutron']), str(PORTS)]
     python, script = layout.program('python'), str(INSIDE / 'neutron.py')
     processes.start('neutron', [python, script, *arguments])
     _answers('neutron')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -254,6 +255,71 @@ def _without_aggregates(compute: Compute) -> None:
         path = f'/resource_providers/{each["uuid"]}/aggregates'
         body = {'aggregates': [], 'resource_provider_generation': each['generation']}
         compute.call('PUT', path, body, service='placement')
+
+
+BANDWIDTH = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000, 'NET_BW_IGR_KILOBIT_PER_SEC': 2000}
+
+
+@pytest.fixture
+def wired(compute: Compute, uuids: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The UUID of a NIC of a host, and of a port of a server there that Neutron has bound."""
+    root = next(each['uuid'] for each in compute.providers() if each['name'] == FIRST)
+    nic, port, group = (str(uuid.uuid4()) for _ in range(3))
+    body: dict[str, Any] = {'name': f'{FIRST}_nic', 'uuid': nic, 'parent_provider_uuid': root}
+    compute.call('POST', '/resource_providers', body, service='placement')
+    compute.call('PUT', '/traits/CUSTOM_PHYSNET_A', service='placement')
+    inventories = {name: {'total': 10000} for name in BANDWIDTH}
+    body = {'resource_provider_generation': 0, 'inventories': inventories}
+    path = f'/resource_providers/{nic}'
+    compute.call('PUT', f'{path}/inventories', body, service='placement')
+    body = {'resource_provider_generation': 1, 'traits': ['CUSTOM_PHYSNET_A']}
+    compute.call('PUT', f'{path}/traits', body, service='placement')
+    asked = {'id': group, 'required': ['CUSTOM_PHYSNET_A'], 'resources': BANDWIDTH}
+    record = {
+        'id': port,
+        'device_id': uuids['active'],
+        'device_owner': 'compute:nova',
+        'binding:host_id': FIRST,
+        'binding:profile': {},
+        'resource_request': {'request_groups': [asked], 'same_subtree': [group]},
+    }
+    control.PORTS.write_text(json.dumps([record]))
+    yield nic, port
+    control.PORTS.unlink()
+    stored = _stored(compute, uuids['active'])
+    stored['allocations'].pop(nic, None)
+    _put(compute, uuids['active'], stored['allocations'], stored)
+    compute.call('DELETE', path, service='placement')
+
+
+def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(
+    compute: Compute, placement: Placement, uuids: dict[str, str], wired: tuple[str, str]
+) -> None:
+    (nic, port), server = wired, uuids['active']
+    before, unbound = compute.allocations(server), control.PORTS.read_text()
+    control.nova_manage('placement', 'heal_allocations', f'--instance={server}')
+    of_nova, noted = compute.allocations(server), control.PORTS.read_text()
+    # Neutron knows the provider, and Placement does not: nova-manage finds nothing to heal.
+    stored = _stored(compute, server)
+    _put(compute, server, {each: stored['allocations'][each] for each in before}, stored)
+    manage = control.nova_manage(
+        'placement', 'heal_allocations', f'--instance={server}', check=False
+    )
+    heal = f'resource provider allocation heal --server {server} --ports neutron --yes -f json'
+    by_note = placement(heal)
+    healed = compute.allocations(server)
+    # Nor does Neutron: one provider of the host can serve the port.
+    stored = _stored(compute, server)
+    _put(compute, server, {each: stored['allocations'][each] for each in before}, stored)
+    control.PORTS.write_text(unbound)
+    by_traits = placement(heal)
+
+    assert of_nova == before | {nic: BANDWIDTH}
+    assert nic in noted
+    assert manage.returncode == 4
+    assert (by_note.status, healed) == (0, of_nova), by_note.stderr
+    assert (by_traits.status, compute.allocations(server)) == (0, of_nova), by_traits.stderr
+    assert f'port {port}: Neutron has not noted who serves it' in by_traits.stderr
 
 
 def test_the_source_of_an_evacuation_frees_what_it_holds_once_it_is_back(
