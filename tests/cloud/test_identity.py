@@ -163,7 +163,6 @@ def clouds(tmp_path: Path) -> Path:
         for name in ('admin', *accounts.PEOPLE)
     }
     clouds['internal'] = clouds['admin'] | {'interface': 'internal'}
-    clouds['elsewhere'] = clouds['admin'] | {'region_name': 'Elsewhere'}
     system = {key: value for key, value in auth.items() if not key.startswith('project')}
     clouds['system'] = {'auth': {**system, 'username': 'admin', 'system_scope': 'all'}}
     path = tmp_path / 'clouds.yaml'
@@ -177,7 +176,6 @@ def clouds(tmp_path: Path) -> Path:
     [
         '--os-cloud admin',
         '--os-cloud admin --os-interface internal',
-        '--os-cloud elsewhere --os-region-name RegionOne',
         '--os-cloud admin --os-username amos',
         '--os-cloud admin --os-project-name admin',
         '--os-cloud admin --os-placement-api-version 1.20',
@@ -228,7 +226,7 @@ def test_refusals(case: str) -> None:
 
 
 #: The roles that may do something: read the providers, and be let in by the reshaper.
-ROLES = {'alice': (1, None), 'rita': (1, None), 'amos': (0, False), 'sam': (0, True)}
+ROLES = {'alice': (1, False), 'rita': (1, False), 'amos': (0, False), 'sam': (0, True)}
 
 
 @pytest.mark.parametrize('user', ROLES)
@@ -266,7 +264,8 @@ def test_a_token_that_was_revoked(admin: Session) -> None:
     results = both(*LIST, environment=environment)
 
     assert [result.status for result in results] == [1, 1]
-    assert all('401' in result.stderr for result in results), results
+    # Keystone's own words.
+    assert all('Failed to validate token' in result.stderr for result in results), results
     assert not any('Traceback' in result.stderr for result in results)
 
 
