@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,26 @@ class Result:
 
 
 Placement = Callable[..., Result]
+
+
+#: The variable that says after how many seconds no further test begins.
+LIMIT = 'PLACEMENT_TEST_CLOUD_SECONDS'
+_began = time.monotonic()
+_left_out: list[str] = []
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out the tests for which there is no time."""
+    if time.monotonic() - _began > float(os.environ.get(LIMIT, 'inf')):
+        _left_out.append(item.nodeid)
+        pytest.skip(f'{LIMIT} is over')
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not tested."""
+    if _left_out:
+        terminalreporter.section(f'{LIMIT} was over: {len(_left_out)} tests did NOT run', red=True)
+        terminalreporter.line('\n'.join(_left_out))
 
 
 @pytest.fixture(scope='session', autouse=True)
