@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from keystoneauth1.exceptions.http import NotFound
 from keystoneauth1.session import Session
 
 from tests.cloud import accounts
@@ -31,6 +33,30 @@ class Compute:
             endpoint_filter={'service_type': service},
         )
         return answer.json() if answer.content else {}
+
+    def discard(self, path: str, *, service: str = 'compute') -> None:
+        """Delete a thing that may be gone already."""
+        with contextlib.suppress(NotFound):
+            self.call('DELETE', path, service=service)
+
+    def make_aggregate(self, name: str, *hosts: str, zone: str | None = None) -> dict[str, Any]:
+        """Return a host aggregate with some hosts."""
+        found = self.call('GET', '/os-aggregates')['aggregates']
+        for aggregate in [each for each in found if each['name'] == name]:
+            self.remove_aggregate(aggregate['id'])
+        body = {'aggregate': {'name': name, 'availability_zone': zone}}
+        aggregate = self.call('POST', '/os-aggregates', body)['aggregate']
+        for host in hosts:
+            path = f'/os-aggregates/{aggregate["id"]}/action'
+            self.call('POST', path, {'add_host': {'host': host}})
+        return dict(aggregate)
+
+    def remove_aggregate(self, aggregate: int) -> None:
+        """Delete a host aggregate."""
+        path = f'/os-aggregates/{aggregate}'
+        for host in self.call('GET', path)['aggregate']['hosts']:
+            self.call('POST', f'{path}/action', {'remove_host': {'host': host}})
+        self.call('DELETE', path)
 
     def make_image(self, name: str) -> str:
         """Return the ID of an image of a few bytes."""
@@ -119,7 +145,7 @@ class Compute:
     def delete(self, *uuids: str) -> None:
         """Delete servers, and wait until they are gone."""
         for uuid in uuids:
-            self.call('DELETE', f'/servers/{uuid}')
+            self.discard(f'/servers/{uuid}')
         gone = set(uuids)
         until(lambda: not gone & {each['id'] for each in self.servers()}, f'{gone} stay')
 

@@ -92,7 +92,7 @@ def stop(*names: str, how: signal.Signals = signal.SIGTERM) -> None:
         if not _ends(number, 20):
             os.killpg(number, signal.SIGKILL)
             _ends(number, 5)
-        _file(name).unlink()
+        _file(name).unlink(missing_ok=True)
 
 
 def _ends(number: int, seconds: float) -> bool:

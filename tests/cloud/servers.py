@@ -141,6 +141,6 @@ def leftovers(compute: Compute) -> None:
         for consumer in compute.call('GET', f'{path}/allocations', service='placement')[
             'allocations'
         ]:
-            compute.call('DELETE', f'/allocations/{consumer}', service='placement')
+            compute.discard(f'/allocations/{consumer}', service='placement')
         if provider['name'] not in layout.HOSTS:
-            compute.call('DELETE', path, service='placement')
+            compute.discard(path, service='placement')

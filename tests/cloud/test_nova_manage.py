@@ -214,13 +214,7 @@ def test_sync_puts_hosts_where_nova_manage_puts_them(
     compute: Compute, placement: Placement
 ) -> None:
     made = {'cloud-rack1': (FIRST, SECOND), 'cloud-rack2': (SECOND, servers.DEAD)}
-    created = {}
-    for name, hosts in made.items():
-        body = {'aggregate': {'name': name}}
-        created[name] = compute.call('POST', '/os-aggregates', body)['aggregate']
-        for host in hosts:
-            path = f'/os-aggregates/{created[name]["id"]}/action'
-            compute.call('POST', path, {'add_host': {'host': host}})
+    created = [compute.make_aggregate(name, *hosts)['id'] for name, hosts in made.items()]
     by_nova_itself = _aggregates(compute)
     _without_aggregates(compute)
     control.nova_manage('placement', 'sync_aggregates')
@@ -232,11 +226,8 @@ def test_sync_puts_hosts_where_nova_manage_puts_them(
     assert _aggregates(compute) == by_nova_manage == by_nova_itself
     assert len(by_nova_manage[SECOND]) == 2
     assert placement('resource provider aggregate sync --dry-run').status == 0
-    for name, hosts in made.items():
-        for host in hosts:
-            path = f'/os-aggregates/{created[name]["id"]}/action'
-            compute.call('POST', path, {'remove_host': {'host': host}})
-        compute.call('DELETE', f'/os-aggregates/{created[name]["id"]}')
+    for aggregate in created:
+        compute.remove_aggregate(aggregate)
 
 
 def _aggregates(compute: Compute) -> dict[str, set[str]]:

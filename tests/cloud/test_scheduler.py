@@ -45,16 +45,10 @@ def zone(compute: Compute) -> Iterator[str]:
     servers.equip(compute, DRIVERS)
     for name, (specs, _) in FLAVORS.items():
         compute.make_flavor(name, 1, 1024, 1, specs)
-    body = {'aggregate': {'name': ZONE, 'availability_zone': ZONE}}
-    aggregate = compute.call('POST', '/os-aggregates', body)['aggregate']
-    path = f'/os-aggregates/{aggregate["id"]}'
-    for host in ZONED:
-        compute.call('POST', f'{path}/action', {'add_host': {'host': host}})
+    aggregate = compute.make_aggregate(ZONE, *ZONED, zone=ZONE)
     yield aggregate['uuid']
     servers.unequip(compute)
-    for host in ZONED:
-        compute.call('POST', f'{path}/action', {'remove_host': {'host': host}})
-    compute.call('DELETE', path)
+    compute.remove_aggregate(aggregate['id'])
     for name in FLAVORS:
         compute.call('DELETE', f'/flavors/{name}')
 

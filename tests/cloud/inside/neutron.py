@@ -29,7 +29,8 @@ class Handler(BaseHTTPRequestHandler):
             url.path.removeprefix('/v2.0').strip('/').removesuffix('.json').partition('/')
         )
         if not kind:
-            self._answer({'versions': [{'id': 'v2.0', 'status': 'CURRENT', 'links': []}]})
+            link = {'rel': 'self', 'href': f'http://127.0.0.1:{number}/v2.0/'}
+            self._answer({'versions': [{'id': 'v2.0', 'status': 'CURRENT', 'links': [link]}]})
         elif kind == 'extensions':
             self._answer({'extensions': [{'alias': name, 'name': name} for name in EXTENSIONS]})
         elif kind == 'ports':
