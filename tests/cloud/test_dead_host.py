@@ -67,10 +67,9 @@ def test_a_service_that_is_deleted_takes_its_provider_away(
     assert list(compute.allocations(new)) == [_node(compute)]
 
 
-@pytest.mark.usefixtures('evacuated')
-def test_a_host_comes_back_under_another_uuid_beside_its_old_provider(
-    compute: Compute, placement: Placement
-) -> None:
+@pytest.fixture
+def kept(compute: Compute, evacuated: list[str]) -> Iterator[str]:
+    """A consumer that Nova does not know, which keeps the provider of a host that came back."""
     before = _node(compute)
     leaked = str(uuid.uuid4())
     body = {
@@ -78,24 +77,46 @@ def test_a_host_comes_back_under_another_uuid_beside_its_old_provider(
         'project_id': 'demo',
         'user_id': 'alice',
         'consumer_generation': None,
-        'consumer_type': 'unknown_to_nova'.upper(),
+        'consumer_type': 'UNKNOWN_TO_NOVA',
     }
     compute.call('PUT', f'/allocations/{leaked}', body, service='placement')
-    # An allocation that Nova does not know keeps the provider.
     compute.call('DELETE', f'/os-services/{compute.service(DEAD)["id"]}')
     assert _node(compute) == before
-
     _reinstall()
     until(lambda: 'Conflicting resource provider name' in _log(), 'no conflict')
     assert _node(compute) == before
-    kept = placement(f'resource provider purge {DEAD} --yes -f json')
+    yield leaked
+    compute.discard(f'/allocations/{leaked}', service='placement')
+
+
+def test_a_host_under_another_uuid_after_a_purge(
+    compute: Compute, placement: Placement, kept: str
+) -> None:
+    before = _node(compute)
+
+    refused = placement(f'resource provider purge {DEAD} --yes -f json')
     freed = placement(f'resource provider purge {DEAD} --force --yes -f json')
     servers.restart(compute, DEAD)
 
-    assert (kept.status, freed.status) == (1, 0), (kept.stderr, freed.stderr)
-    assert leaked in kept.stderr
+    assert (refused.status, freed.status) == (1, 0), (refused.stderr, freed.stderr)
+    assert kept in refused.stderr
     assert _node(compute) not in (None, before)
     assert _audit(placement) == {}
+
+
+def test_a_host_under_another_uuid_after_its_provider_is_replaced(
+    compute: Compute, placement: Placement, kept: str
+) -> None:
+    identity = IDENTITY.read_text().strip()
+
+    replaced = placement(f'resource provider replace {DEAD} --uuid {identity} --yes -f json')
+    servers.restart(compute, DEAD)
+
+    assert replaced.status == 0, replaced.stderr
+    assert _node(compute) == identity
+    assert list(compute.allocations(kept)) == [identity]
+    new = compute.boot('reborn', host=DEAD)
+    assert list(compute.allocations(new)) == [identity]
 
 
 def _log() -> str:
