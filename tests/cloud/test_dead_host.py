@@ -47,6 +47,7 @@ def _reinstall() -> None:
     """Start the dead host without what it had on its disk, its UUID too."""
     IDENTITY.unlink()
     IDENTITY.with_name('guests.json').unlink()
+    processes.log(DEAD).unlink()
     control.compute(DEAD)
 
 
