@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.nova import INSTANCE
 from placementclient.model.servers import ServerDetail
+from placementclient.model.services import Port
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.nova.resource_request import devices, resources
 
@@ -38,8 +41,15 @@ class Heal:
     resources: Resources = field(default_factory=dict)
 
 
+#: The ports of servers that ask Placement for something, by the UUID of the server.
+Ports = Mapping[str, Sequence[Port]]
+
+
 def missing(
-    snapshot: Snapshot, servers: Iterable[ServerDetail], migrating: Collection[str]
+    snapshot: Snapshot,
+    servers: Iterable[ServerDetail],
+    migrating: Collection[str],
+    ports: Ports = MappingProxyType({}),
 ) -> Iterator[Heal]:
     """The servers that hold nothing though they are on a host, and what each should hold.
 
@@ -48,6 +58,7 @@ def missing(
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param migrating: the UUIDs of the servers of which a migration is not over
+    :param ports: what they ask for is added, where it is known which provider serves it
     """
     for server in servers:
         held = snapshot.consumers.get(server.uuid)
@@ -57,7 +68,70 @@ def missing(
         if reason:
             yield Heal(server, HealState.LEFT_ALONE, reason)
         else:
-            yield _judged(snapshot, server, server.node)
+            yield _with_ports(
+                snapshot, _judged(snapshot, server, server.node), ports.get(server.uuid, ())
+            )
+
+
+def short_of_ports(
+    snapshot: Snapshot,
+    servers: Iterable[ServerDetail],
+    migrating: Collection[str],
+    ports: Ports,
+) -> Iterator[Heal]:
+    """The servers that hold something on their host, but not all that their ports ask for.
+
+    Arguments as of :func:`missing`. The owner is the server's.
+    """
+    for server in servers:
+        held = snapshot.consumers.get(server.uuid)
+        asked = ports.get(server.uuid)
+        if not asked or server.node is None or held is None or not held.allocations:
+            continue
+        if reason := under_way(server, migrating):
+            yield Heal(server, HealState.LEFT_ALONE, reason)
+            continue
+        own = replace(held, project_id=server.project_id, user_id=server.user_id)
+        heal = _with_ports(snapshot, Heal(server, HealState.PLANNED, consumer=own), asked)
+        if heal.consumer != own:
+            yield heal
+
+
+def _with_ports(snapshot: Snapshot, heal: Heal, ports: Sequence[Port]) -> Heal:
+    """Add to what a server should hold what its ports ask for."""
+    consumer, host = heal.consumer, snapshot.named(heal.server.node or '')
+    if not ports or consumer is None or host is None:
+        return heal
+    tree = list(snapshot.tree(host.provider.root_uuid))
+    asked: dict[str, Counter[str]] = {}
+    for port in ports:
+        for group in port.groups:
+            able = _able(tree, port, group)
+            if len(able) != 1:
+                reason = f'{len(able)} providers of {host.name} can serve its port {port.uuid}'
+                return Heal(heal.server, HealState.UNKNOWN, reason)
+            asked.setdefault(able[0].uuid, Counter()).update(port.groups[group])
+    classes = {name for amounts in asked.values() for name in amounts}
+    held = {uuid: Counter(each) for uuid, each in consumer.allocations.items()}
+    for uuid, amounts in held.items():
+        if foreign := sorted((classes & amounts.keys()) - asked.get(uuid, Counter()).keys()):
+            reason = f'it holds {", ".join(foreign)} on {uuid}, which serves no port of it'
+            return Heal(heal.server, HealState.UNKNOWN, reason)
+    for uuid, amounts in asked.items():
+        held[uuid] = held.get(uuid, Counter()) | amounts
+    allocations = {uuid: dict(amounts) for uuid, amounts in held.items()}
+    return replace(heal, consumer=replace(consumer, allocations=allocations))
+
+
+def _able(tree: Iterable[ProviderState], port: Port, group: str) -> list[ProviderState]:
+    """The provider that Neutron has noted for a group of a port; else all that can serve it."""
+    noted = port.providers.get(group)
+    return [
+        state
+        for state in tree
+        if state.inventories.keys() >= port.groups[group].keys()
+        and (state.uuid == noted if noted else state.traits >= set(port.required.get(group, ())))
+    ]
 
 
 def disowned(

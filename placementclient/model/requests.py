@@ -46,3 +46,20 @@ class CandidateRequest(NamedTuple):
     root_required: tuple[str, ...] = ()
     root_forbidden: tuple[str, ...] = ()
     limit: int | None = None
+
+    def restricted(self, other: CandidateRequest) -> CandidateRequest:
+        """Return the request with the filters of another one, too, and its limit."""
+        own, more = self.common, other.common
+        return self._replace(
+            common=Filter(
+                own.resources,
+                own.required + more.required,
+                own.forbidden + more.forbidden,
+                own.member_of + more.member_of,
+                own.forbidden_member_of + more.forbidden_member_of,
+                more.in_tree or own.in_tree,
+            ),
+            root_required=self.root_required + other.root_required,
+            root_forbidden=self.root_forbidden + other.root_forbidden,
+            limit=other.limit,
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from placementclient.model.consumers import Resources
 
@@ -72,6 +72,7 @@ class Port:
     :param groups: the amounts by class of each group that it asks for, by the group's ID; the ID is
         empty where Neutron has no groups
     :param providers: the UUID of the provider that serves each group, by the group's ID
+    :param required: the traits that each group asks for, by the group's ID
     """
 
     uuid: str
@@ -79,3 +80,4 @@ class Port:
     host: str
     groups: Mapping[str, Resources]
     providers: Mapping[str, str]
+    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

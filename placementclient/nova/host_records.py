@@ -5,7 +5,7 @@ As in :mod:`placementclient.nova.records`, a record that is there twice is an er
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -71,11 +71,13 @@ class _NodeRecord(msgspec.Struct):
 class _GroupRecord(msgspec.Struct):
     id: str = ''
     resources: dict[Text, Amount] = {}
+    required: list[Text] = []
 
 
 class _RequestRecord(msgspec.Struct):
     request_groups: list[_GroupRecord] | None = None
     resources: dict[Text, Amount] = {}
+    required: list[Text] = []
 
 
 class _ProfileRecord(msgspec.Struct):
@@ -209,25 +211,27 @@ def ports(document: Any, path: str) -> list[Port]:
             place.required('id', record.id),
             record.deviceid.lower(),
             record.bindinghostid,
-            groups,
+            {group.id: group.resources for group in groups},
             dict(_providers(record.bindingprofile)),
+            {group.id: tuple(group.required) for group in groups if group.required},
         )
         for place, record in schema.decoded(document, 'ports', path, _PortRecord, lambda r: (r.id,))
         if record.deviceid
         and record.bindinghostid
         and (record.deviceowner or '').startswith(_SERVERS)
-        and (groups := dict(_groups(record.resourcerequest)))
+        and (groups := list(_groups(record.resourcerequest)))
     ]
 
 
-def _groups(request: _RequestRecord | None) -> Iterator[tuple[str, Mapping[str, int]]]:
-    """The amounts of each group; one without an ID before Neutron had groups."""
+def _groups(request: _RequestRecord | None) -> Iterator[_GroupRecord]:
+    """The groups that ask for something; one without an ID before Neutron had groups."""
     if request is None:
         return
     groups = request.request_groups
-    for group in [_GroupRecord('', request.resources)] if groups is None else groups:
+    whole = _GroupRecord('', request.resources, request.required)
+    for group in [whole] if groups is None else groups:
         if any(group.resources.values()):
-            yield group.id, group.resources
+            yield group
 
 
 def _providers(profile: _ProfileRecord | None) -> Iterator[tuple[str, str]]:

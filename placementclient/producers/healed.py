@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from placementclient.changes.results import Note
-from placementclient.insight.healing import disowned, missing
+from placementclient.insight.healing import Ports, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer
 from placementclient.model.servers import ServerDetail
 from placementclient.model.snapshots import Snapshot
@@ -19,16 +20,22 @@ def healed(
     migrating: Collection[str],
     *,
     types: bool = True,
+    ports: Ports = MappingProxyType({}),
 ) -> tuple[Snapshot, list[Note]]:
     """Return the snapshot with the servers healed, and notes on the servers left as they are.
 
     :param snapshot: younger than the list of servers, with the whole trees of their hosts
     :param migrating: the UUIDs of the servers of which a migration is not over
     :param types: whether the service stores the types of consumers
+    :param ports: the ports that ask for something, by the UUID of the server
     """
     room = _HostRoom(snapshot)
     consumers, notes = dict(snapshot.consumers), list[Note]()
-    for heal in (*missing(snapshot, servers, migrating), *disowned(snapshot, servers, migrating)):
+    for heal in (
+        *missing(snapshot, servers, migrating, ports),
+        *disowned(snapshot, servers, migrating),
+        *short_of_ports(snapshot, servers, migrating, ports),
+    ):
         uuid, wanted = heal.server.uuid, heal.consumer
         if wanted is None:
             notes.append(Note(f'consumer {uuid}', heal.state.value, heal.reason))

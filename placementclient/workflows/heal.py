@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from placementclient.api import allocation, resource_provider
@@ -12,6 +12,7 @@ from placementclient.changes.results import Note
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
 from placementclient.model.servers import ServerDetail
+from placementclient.model.services import Port
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.healed import healed
 from placementclient.snapshot.capture import capture
@@ -24,6 +25,7 @@ class Healing:
     :param is_chosen: whether the operator has chosen the servers; otherwise they are all
     :param is_current: asks Nova, just before a write, whether a server is still as it was listed:
         nobody would ever delete the allocations of one that is gone; ``None`` where nobody can tell
+    :param ports: those that ask for something
     :ivar notes: the servers that are left as they are
     """
 
@@ -35,11 +37,15 @@ class Healing:
         *,
         is_chosen: bool = False,
         is_current: Callable[[ServerDetail], bool] | None = None,
+        ports: Iterable[Port] = (),
     ) -> None:
         self._client, self._migrating = client, migrating
         self._servers = {server.uuid: server for server in servers}
         self._is_chosen, self._is_current = is_chosen, is_current
         self._plan = ChangePlan('', ())
+        self._ports: dict[str, list[Port]] = {}
+        for port in ports:
+            self._ports.setdefault(port.server_uuid, []).append(port)
         self.notes: list[Note] = []
 
     def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
@@ -77,7 +83,7 @@ class Healing:
     ) -> ChangePlan:
         there = there or self._read(servers)
         types = self._client.microversion >= TYPED
-        after, notes = healed(there, servers, self._migrating, types=types)
+        after, notes = healed(there, servers, self._migrating, types=types, ports=self._ports)
         self.notes += notes
         return plan_of('resource provider allocation heal', there, after)
 

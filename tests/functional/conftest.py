@@ -20,6 +20,7 @@ from keystoneauth1.session import Session
 from placementclient.cli import shell
 from placementclient.client import http, microversion
 from placementclient.direct import Direct
+from placementclient.testing import EmbeddedPlacement
 from tests.functional import browser, databases
 
 #: Where there is no browser, and nobody wants one to be there.
@@ -65,8 +66,11 @@ def session() -> Iterator[Session]:
     url = os.environ.get('PLACEMENT_TEST_DATABASE')
     if url:
         databases.emptied(url)
-    with Direct(placement_database=url) if url else Direct.scratch() as service:
-        yield Session(auth=service)
+        with Direct(placement_database=url) as service:
+            yield Session(auth=service)
+    else:
+        with EmbeddedPlacement() as placement:
+            yield placement.session
 
 
 @pytest.fixture

@@ -315,3 +315,47 @@ def test_what_is_worked_out_is_what_the_service_says(client: http.Client) -> Non
         assert (offer.trees > 0) == matcher.possible(frozenset(matcher.requirements)), request
         met += offer.trees > 0
     assert met > 10
+
+
+@pytest.fixture
+def flavors(tmp_path: Path) -> str:
+    """The option for a file with a flavor that two hosts can serve, and one that none can."""
+    path = tmp_path / 'flavors.json'
+    small = {'vcpus': 1, 'ram': 256, 'disk': 0}
+    path.write_text(
+        json.dumps(
+            [
+                {'id': '1', 'name': 'small', 'extra_specs': {}, **small},
+                {'id': '2', 'name': 'vgpu', 'extra_specs': {'resources:VGPU': '4'}, **small},
+            ]
+        )
+    )
+    return f'--flavors {path}'
+
+
+def test_a_flavor_is_asked_for_as_the_scheduler_does(
+    placement: Placement, where: str, flavors: str
+) -> None:
+    program = 'allocation candidate explain -f json'
+
+    met = placement(f'{program} --flavor small {flavors} {where}')
+    unmet = placement(f'{program} --flavor vgpu {flavors} {where}')
+    barred = placement(f'{program} --flavor small --required CUSTOM_RARE {flavors} {where}')
+
+    assert [met.status, unmet.status, barred.status] == [0, 4, 4], met.stderr
+    asked = {each['value'] for each in json.loads(met.stdout)['alone']}
+    assert asked == {'VCPU', 'MEMORY_MB', 'COMPUTE_STATUS_DISABLED'}
+    conflicts = [json.loads(each.stdout)['conflicts'] for each in (unmet, barred)]
+    assert [each[0][0]['value'] for each in conflicts] == ['VGPU', 'CUSTOM_RARE']
+
+
+def test_a_flavor_leaves_no_room_for_resources(placement: Placement, flavors: str) -> None:
+    program = 'allocation candidate explain'
+
+    both = placement(f'{program} --flavor small --resource VCPU=1 {flavors}')
+    unknown = placement(f'{program} --flavor smal {flavors}')
+
+    assert both.status == unknown.status == 2
+    assert '--flavor says what is asked for: leave out --resource, --group' in both.stderr
+    assert "No flavor is called 'smal'" in unknown.stderr
+    assert 'small' in unknown.stderr

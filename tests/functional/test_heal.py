@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.api import allocation
+from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.nova import service as compute
@@ -292,3 +292,36 @@ def test_a_server_that_is_there_twice_is_healed_not_even_once(
     assert (refused.status, refused.stdout) == (1, '')
     assert refused.stderr.endswith(f'servers[1]: {LOST} is there twice, first as servers[0]\n')
     assert not allocation.show(client, LOST).value.allocations
+
+
+def test_the_bandwidth_that_a_port_asks_for(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    loaded(client, cloud())
+    bandwidth = {'NET_BW_EGR_KILOBIT_PER_SEC': 1000}
+    nic = {'name': 'nic0', 'inventories': {'NET_BW_EGR_KILOBIT_PER_SEC': {'total': 9000}}}
+    trees = file(tmp_path, 'trees.json', {'name': 'compute0', 'children': [nic]})
+    placement('resource', 'provider', 'tree', 'apply', trees, '--yes')
+    (found,) = resource_provider.list(client, name='nic0')
+    port = {
+        'id': uuid_of('port'), 'device_id': LOST, 'device_owner': 'compute:nova',
+        'binding:host_id': 'compute0', 'binding:profile': {},
+        'resource_request': {'request_groups': [{'id': 'g', 'resources': bandwidth}]},
+    }  # fmt: skip
+    heal = [*HEAL, '--servers', file(tmp_path, 's.json', SERVERS[:2]), '--yes', '-f', 'json']
+    heal += ['--ports', file(tmp_path, 'p.json', {'ports': [port]})]
+
+    first = placement(*heal)
+    allocation.delete(client, LOST)
+    port['binding:profile'] = {'allocation': {'g': found.uuid}}
+    file(tmp_path, 'p.json', {'ports': [port]})
+    second = placement(*heal)
+
+    assert (first.status, second.status) == (0, 0), first.stderr + second.stderr
+    assert 'Neutron has not noted who serves it' in first.stderr
+    assert 'Neutron' not in second.stderr
+    assert allocation.show(client, LOST).value.allocations == {
+        uuid_of('compute0'): {'VCPU': 2, 'MEMORY_MB': 2048},
+        found.uuid: bandwidth,
+    }
+    assert states(placement(*heal)) == {}

@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'completion': {'loading'},
     'cli': {'plugin', 'files'},
     'commands': {'cli', 'completion', 'hosts', 'render', 'reshape', 'workflows'},
+    'testing': {'workflows', 'direct'},
     '__main__': {'cli', 'completion'},
 }
 #: How many imports, one above the other, lead from the top of the table to its bottom.

@@ -155,17 +155,23 @@ class ListCandidate(base.Lister):
 
 
 def requested(
-    client: Client, parsed_args: argparse.Namespace, find: Callable[[str], str] | None = None
+    client: Client,
+    parsed_args: argparse.Namespace,
+    find: Callable[[str], str] | None = None,
+    *,
+    is_whole: bool = True,
 ) -> CandidateRequest:
     """The request that the options of :data:`FILTERS` and :data:`LIMIT` describe.
 
     :param find: turns the name of a provider into its UUID; the service does, if it is not given
+    :param is_whole: whether the options must ask for resources
     :raises errors.BadArgument: if it is none
     :raises errors.UnsupportedVersion: if it needs a later microversion
     """
     given = _groups(parsed_args)
     groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
-    _check_groups(client, groups, parsed_args)
+    if is_whole:
+        _check_groups(client, groups, parsed_args)
     from placementclient.model.requests import CandidateRequest, Filter
 
     common = groups.pop(_COMMON, Filter())

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from placementclient.client import errors, http, microversion
+from placementclient.client import errors, http, microversion, wording
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
+from placementclient.commands.framework import flavors
 from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import taken
 
 if TYPE_CHECKING:
     from placementclient.insight.candidates.explanation import Explanation
+    from placementclient.model.requests import CandidateRequest
 
 #: From here on the service looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
@@ -27,6 +31,9 @@ class ExplainCandidate(DocumentCommand):
     requirement alone, which smallest sets cannot be met together, what would be enough, and what
     the nearest trees lack. What would be enough has been asked of the service, if not marked as
     calculated. The exit status is 0 if there are candidates, and 4 if there are none.
+
+    With --flavor it explains "No valid host" of a server. Filters of Nova's scheduler that do not
+    ask Placement are not known here.
 
     Example:
 
@@ -45,6 +52,19 @@ class ExplainCandidate(DocumentCommand):
         ),
         Option('--snapshot', metavar='<file>', help='Ask this snapshot, not the service'),
         ASSUME,
+        Option(
+            '--flavor',
+            metavar='<name>',
+            help='Ask what the scheduler of Nova asks for a server of this flavor, its root disk '
+            'on the host; --required, --member-of and the like are added',
+        ),
+        Option(
+            '--flavors',
+            metavar='<file>',
+            default=NOVA,
+            help='Find the flavor in this file, of what GET /flavors/detail answers; without it, '
+            f'or with {NOVA}, the compute service is asked',
+        ),
     )
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
@@ -63,20 +83,61 @@ class ExplainCandidate(DocumentCommand):
 
     def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
         from placementclient.insight.candidates import explanation
+        from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
+        from placementclient.model.requests import Filter
         from placementclient.workflows import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)
         for option in self.options:
             if option.is_given(parsed_args):
                 self.client.require(option.flags[-1], option.since)
-        request = requested(self.client, parsed_args)
+        index = inquiry.ServiceIndex(self.client)
+
+        def is_owned() -> bool:
+            try:
+                return bool(index.matching(Filter(required=(COMPUTE_NODE, OWNER_NOVA))))
+            except errors.BadRequest:  # a service that does not know the trait
+                return False
+
+        request = self._request(self.client, parsed_args, is_owned)
         inquirer = inquiry.Inquiry(self.client, request.limit)
-        return explanation.explain(
-            request, inquiry.ServiceIndex(self.client), inquirer.offer, parsed_args.hosts
-        )
+        return explanation.explain(request, index, inquirer.offer, parsed_args.hosts)
+
+    def _request(
+        self,
+        client: http.Client,
+        parsed_args: argparse.Namespace,
+        is_owned: Callable[[], bool],
+        find: Callable[[str], str] | None = None,
+    ) -> CandidateRequest:
+        """Return the request that the options describe.
+
+        :param is_owned: whether the scheduler requires OWNER_NOVA
+        :param find: turns the name of a provider into its UUID
+        """
+        name = parsed_args.flavor
+        request = requested(client, parsed_args, find, is_whole=not name)
+        if not name:
+            return request
+        if request.groups or request.common.resources:
+            raise errors.UsageError(
+                '--flavor says what is asked for: leave out --resource, --group'
+            )
+        known = {each.name: each for each in flavors.given(self, parsed_args.flavors)}
+        if name not in known:
+            raise errors.BadArgument(
+                f'No flavor is called {name!r}{wording.meant(name, known)}: see openstack flavor '
+                'list --all'
+            )
+        from placementclient.nova import resource_request
+
+        if names := resource_request.unmodelled(known[name]):
+            self.log.warning(f'flavor {name}: not counted: {", ".join(names)}')
+        asked = resource_request.request(known[name], is_owned=is_owned())
+        return asked.restricted(request)
 
     def _of_snapshot(self, parsed_args: argparse.Namespace) -> Explanation:
-        from placementclient.insight import unknown_names
+        from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, snapshot_index
 
         snapshot = assumed(self, parsed_args, taken(self, parsed_args)).snapshot
@@ -89,7 +150,9 @@ class ExplainCandidate(DocumentCommand):
 
         # Nothing is sent: it only knows what each option needs.
         nobody = http.Client(None, microversion.HIGHEST)
-        request = requested(nobody, parsed_args, find)
+        request = self._request(
+            nobody, parsed_args, lambda: owners.is_owner_required(snapshot), find
+        )
         for absent in unknown_names.absent(unknown_names.Names.of(snapshot), request):
             self.log.warning(absent.sentence)
         return explanation.explain(

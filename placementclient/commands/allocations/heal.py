@@ -10,13 +10,14 @@ from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import changing, compute
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.compute import NOVA
+from placementclient.commands.framework.compute import NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import normalized
 
 if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor
     from placementclient.model.servers import ServerDetail
+    from placementclient.model.services import Port
     from placementclient.render.columns import Output
 
 
@@ -26,6 +27,7 @@ class HealAllocation(Changing):
     What a server holds as another project's or user's becomes its own, too. The amounts are those
     that Nova computes of the flavor. What cannot be known is named and not guessed: virtual GPUs,
     PCI devices, what several providers of the host have. A server that is under way is left alone.
+    With --ports a server gets the bandwidth and packet rates, too, that its ports ask for.
 
     Without files the compute service is asked, as an administrator. The files are what it answers
     to GET /servers/detail, /flavors/detail and /os-migrations, just before.
@@ -64,6 +66,12 @@ class HealAllocation(Changing):
             help='The list of all migrations, or nova: the compute service is asked, as it is '
             'where no list of servers is given',
         ),
+        Option(
+            '--ports',
+            metavar=f'<file>|{NEUTRON}',
+            help='Heal what ports ask for, too, such as bandwidth: a list of what GET /v2.0/ports '
+            f'answers an administrator; {NEUTRON}: ask the network service',
+        ),
         *changing.OPTIONS,
     )
     nothing = 'No server has to be healed'
@@ -83,6 +91,7 @@ class HealAllocation(Changing):
             migrating,
             is_chosen=bool(parsed_args.server),
             is_current=partial(self._is_current, flavors) if is_asked else None,
+            ports=self._ports(parsed_args),
         )
         return self.change(parsed_args, healing.plan, healing.notes, healing.check)
 
@@ -108,6 +117,23 @@ class HealAllocation(Changing):
             raise errors.BadArgument(f'{reason}: give --servers') from None
         migrating = {each.server_uuid for each in migrations if not each.is_over}
         return _chosen(servers, parsed_args.server), migrating
+
+    def _ports(self, parsed_args: argparse.Namespace) -> list[Port]:
+        """The ports that ask for something; none where nobody asks for them."""
+        from placementclient.nova import host_records, service
+
+        if not parsed_args.ports:
+            return []
+        ports = host_records.ports(
+            *compute.document(self, parsed_args.ports, service.ports, NEUTRON)
+        )
+        for port in ports:
+            if port.groups.keys() - port.providers.keys():
+                self.log.warning(
+                    f'port {port.uuid}: Neutron has not noted who serves it. Where it is healed, '
+                    'note that with openstack port set --binding-profile, or migrate the server'
+                )
+        return ports
 
     def _flavors(self, parsed_args: argparse.Namespace) -> dict[str, Flavor]:
         """The flavors by ID, where a file has them."""

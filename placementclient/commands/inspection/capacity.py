@@ -172,17 +172,20 @@ def _plain(shape: dict[str, int]) -> CandidateRequest:
 def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> CandidateRequest:
     """A request with the filters that were given, too."""
     from placementclient.commands.framework.filters import any_of
+    from placementclient.model.requests import CandidateRequest, Filter
 
-    common = request.common
-    return request._replace(
-        common=common._replace(
-            required=(*common.required, *parsed_args.required),
-            forbidden=(*common.forbidden, *parsed_args.forbidden),
-            member_of=(*common.member_of, *any_of(parsed_args.member_of)),
-            forbidden_member_of=any_of(parsed_args.forbidden_member_of),
-        ),
-        root_required=(*request.root_required, *parsed_args.root_required),
-        root_forbidden=(*request.root_forbidden, *parsed_args.root_forbidden),
+    return request.restricted(
+        CandidateRequest(
+            Filter(
+                {},
+                tuple(parsed_args.required),
+                tuple(parsed_args.forbidden),
+                any_of(parsed_args.member_of),
+                any_of(parsed_args.forbidden_member_of),
+            ),
+            root_required=tuple(parsed_args.root_required),
+            root_forbidden=tuple(parsed_args.root_forbidden),
+        )
     )
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from placementclient.insight.healing import Heal, HealState, disowned, missing
+from placementclient.insight.healing import Heal, HealState, disowned, missing, short_of_ports
 from placementclient.model.consumers import Consumer
 from placementclient.model.flavors import Flavor
 from placementclient.model.servers import ServerDetail
+from placementclient.model.services import Port
+from placementclient.model.snapshots import Snapshot
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 FLAVOR = Flavor('m', 4, 2048, 20, 10, 1025)
@@ -131,3 +133,84 @@ def test_what_is_a_servers_own_or_nothing_is_not_in_question() -> None:
     held = [Consumer('s', {'host2': {'VCPU': 1}}, 'p', 'u'), Consumer('empty', {}, 'x', 'y')]
     servers = [SERVER, replace(SERVER, uuid='empty'), replace(SERVER, uuid='nobody')]
     assert not list(disowned(cloud([], held), servers, ()))
+
+
+BANDWIDTH = 'NET_BW_EGR_KILOBIT_PER_SEC'
+
+
+def wired(*consumers: Consumer) -> Snapshot:
+    """A host with two NICs on two networks, of which the second is there twice."""
+    nics = {'nic1': 'CUSTOM_A', 'nic2': 'CUSTOM_B', 'nic3': 'CUSTOM_B'}
+    return cloud(
+        [
+            provider('host1', VCPU=64, MEMORY_MB=65536, DISK_GB=1000),
+            *(
+                replace(provider(name, 'host1', **{BANDWIDTH: 9000}), traits=frozenset({trait}))
+                for name, trait in nics.items()
+            ),
+        ],
+        consumers,
+    )
+
+
+WIRED = wired(consumer('s', host1=PLAIN))
+
+
+def port(noted: str | None = None, *traits: str, amount: int = 1000) -> Port:
+    providers = {'g': noted} if noted else {}
+    return Port('port', 's', 'host1', {'g': {BANDWIDTH: amount}}, providers, {'g': traits})
+
+
+@pytest.mark.parametrize(
+    ('ports', 'held'),
+    [
+        ([port('nic2')], {'nic2': {BANDWIDTH: 1000}}),
+        ([port(None, 'CUSTOM_A')], {'nic1': {BANDWIDTH: 1000}}),
+        ([port('nic2'), port('nic2', amount=500)], {'nic2': {BANDWIDTH: 1500}}),
+        (
+            [port('nic2'), port(None, 'CUSTOM_A', amount=500)],
+            {'nic1': {BANDWIDTH: 500}, 'nic2': {BANDWIDTH: 1000}},
+        ),
+    ],
+)
+def test_the_amounts_of_ports(ports: list[Port], held: dict[str, dict[str, int]]) -> None:
+    [new] = missing(wired(), [SERVER], (), {'s': ports})
+    [short] = short_of_ports(WIRED, [SERVER], (), {'s': ports})
+
+    for found in (new, short):
+        assert found.state is HealState.PLANNED
+        assert found.consumer is not None
+        assert found.consumer.allocations == {'host1': PLAIN, **held}
+        assert (found.consumer.project_id, found.consumer.user_id) == ('p', 'u')
+    owned = replace(consumer('s', host1=PLAIN, **held), project_id='p', user_id='u')
+    complete = wired(owned)
+    assert list(short_of_ports(complete, [SERVER], (), {'s': ports})) == []
+
+
+@pytest.mark.parametrize(
+    ('asked', 'reason'),
+    [
+        (port(None, 'CUSTOM_B'), '2 providers of host1 can serve its port port'),
+        (port(None, 'CUSTOM_C'), '0 providers of host1 can serve its port port'),
+        (port('gone'), '0 providers of host1 can serve its port port'),
+    ],
+)
+def test_a_port_of_which_it_is_not_known_who_serves_it(asked: Port, reason: str) -> None:
+    [found] = short_of_ports(WIRED, [SERVER], (), {'s': [asked]})
+
+    assert (found.state, found.reason, found.consumer) == (HealState.UNKNOWN, reason, None)
+
+
+def test_what_is_held_where_no_port_is() -> None:
+    elsewhere = wired(consumer('s', host1=PLAIN, nic2={BANDWIDTH: 1000}))
+
+    [found] = short_of_ports(elsewhere, [SERVER], (), {'s': [port('nic1')]})
+
+    assert found.state is HealState.UNKNOWN
+    assert found.reason == f'it holds {BANDWIDTH} on nic2, which serves no port of it'
+
+
+def test_a_server_under_way_gets_nothing_for_its_ports() -> None:
+    [found] = short_of_ports(WIRED, [SERVER], ('s',), {'s': [port('nic1')]})
+
+    assert found.state is HealState.LEFT_ALONE

@@ -175,7 +175,8 @@ PORT = {
 
 def test_a_port_with_groups() -> None:
     found = host_records.ports({'ports': [PORT]}, 'x.json')
-    assert found == [Port('p', 's', 'host1', {'g': BANDWIDTH}, {'g': 'rp'})]
+    required = {'g': ('CUSTOM_PHYSNET_1',)}
+    assert found == [Port('p', 's', 'host1', {'g': BANDWIDTH}, {'g': 'rp'}, required)]
 
 
 def test_a_port_of_an_older_release() -> None:

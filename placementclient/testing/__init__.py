@@ -1,0 +1,122 @@
+"""The real Placement service for the tests of other programs, in their own process.
+
+`EmbeddedPlacement` is a service without a server: a keystoneauth session, a client for
+``placementclient.api``, and what builds hosts and allocations. ``placementclient.testing.fixtures``
+has it as fixtures of pytest. Needs the extra ``direct``.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import uuid
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from keystoneauth1.session import Session
+
+from placementclient.api import allocation, resource_provider
+from placementclient.changes.carrying import Carrying
+from placementclient.client import http, microversion
+from placementclient.client.microversion import Microversion
+from placementclient.declaration.declared import parse
+from placementclient.direct import Direct
+from placementclient.model.consumers import Consumer
+from placementclient.model.nova import INSTANCE
+from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot.capture import capture
+from placementclient.workflows import declare
+
+
+class EmbeddedPlacement:
+    """Placement on an empty database of its own, which :meth:`close` removes.
+
+    Everything that takes a keystoneauth session can be tested on :attr:`session`: requests to
+    any service of it reach this Placement. No token is needed, and the caller has the roles admin
+    and service.
+
+    :ivar session: a session that reaches this service alone
+    """
+
+    def __init__(self) -> None:
+        self._direct = Direct.scratch()
+        self.session = Session(auth=self._direct)
+
+    def __enter__(self) -> EmbeddedPlacement:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the service and remove its database."""
+        self._direct.__exit__(None, None, None)
+
+    @property
+    def url(self) -> str:
+        """The endpoint that :attr:`session` knows; nothing listens there."""
+        return str(self.session.get_endpoint(service_type='placement'))
+
+    @functools.cached_property
+    def client(self) -> http.Client:
+        """The client that the functions of ``placementclient.api`` take, at the highest version."""
+        return self.client_at(microversion.HIGHEST)
+
+    def client_at(self, version: Microversion) -> http.Client:
+        """Return a client that uses a microversion: ``Microversion(1, 20)``."""
+        return http.Client(self.session, version, endpoint_override=self.url)
+
+    def declare(self, *trees: Mapping[str, Any]) -> dict[str, str]:
+        """Make provider trees, or change those that are there, and return the UUIDs by name.
+
+        :param trees: each as an entry of the file of ``resource provider tree apply``: ``name``,
+            and optionally ``uuid``, ``inventories``, ``traits``, ``aggregates``, ``children``
+        :raises placementclient.client.errors.PlacementError: if a tree is none, or the service
+            refuses it
+        """
+        wanted = parse(json.dumps(trees), 'trees')
+        carrying = Carrying(
+            self.client,
+            declare.plan(self.client, wanted),
+            lambda _: declare.plan(self.client, wanted),
+        )
+        carrying.run()
+        for result in carrying.results:
+            if result.error is not None:
+                raise result.error
+        return {provider.name: provider.uuid for provider in resource_provider.list(self.client)}
+
+    def allocate(
+        self,
+        allocations: Mapping[str, Mapping[str, int]],
+        consumer: str = '',
+        *,
+        project_id: str = 'project',
+        user_id: str = 'user',
+        consumer_type: str | None = INSTANCE,
+    ) -> str:
+        """Give a consumer what it shall hold, and return its UUID.
+
+        :param allocations: amounts by resource class, by the name or UUID of the provider
+        :param consumer: its UUID; a new one is made without it
+        :raises placementclient.client.errors.PlacementError: if the service refuses it
+        """
+        held = {
+            resource_provider.find(self.client, provider): dict(resources)
+            for provider, resources in allocations.items()
+        }
+        owner = consumer or str(uuid.uuid4())
+        generation = allocation.show(self.client, owner).value.generation
+        wanted = Consumer(owner, held, project_id, user_id, generation, consumer_type)
+        allocation.set(self.client, wanted)
+        return owner
+
+    def snapshot(self) -> Snapshot:
+        """Return all that the service has."""
+        return capture(self.client)

@@ -1,0 +1,110 @@
+"""Accounts, the catalog, an image, flavors: what an administrator makes in an empty cloud."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keystoneauth1.identity import v3
+from keystoneauth1.session import Session
+
+from tests.cloud import layout, processes
+
+INTERFACES = ('public', 'internal', 'admin')
+#: The accounts of people, each with one role in the project ``demo``.
+PEOPLE = {'alice': 'member', 'rita': 'reader', 'amos': 'admin', 'sam': 'service'}
+#: vCPUs, MiB of memory, GiB of disk.
+FLAVORS = {'small': (1, 512, 1), 'medium': (2, 1024, 2), 'large': (4, 4096, 10)}
+
+
+def session(
+    user: str = 'admin', project: str | None = 'admin', keystone: str = 'keystone', **scope: Any
+) -> Session:
+    """A session of an account, whose password is that of all."""
+    if project is not None:
+        scope |= {'project_name': project, 'project_domain_name': 'Default'}
+    auth = v3.Password(
+        layout.url(keystone) + '/v3',
+        username=user,
+        password=layout.PASSWORD,
+        user_domain_name='Default',
+        **scope,
+    )
+    return Session(auth=auth)
+
+
+class Identity:
+    """Makes things of Keystone that are not there yet."""
+
+    def __init__(self) -> None:
+        self._session = session()
+
+    def make(self, kind: str, name: str, **values: Any) -> str:
+        """Return the ID of a thing of a kind: ``users``, ``projects``, ``services``, ..."""
+        found = self._call('GET', f'/{kind}?name={name}')[kind]
+        if found:
+            return str(found[0]['id'])
+        one = kind.rstrip('s')
+        return str(self._call('POST', f'/{kind}', {one: {'name': name, **values}})[one]['id'])
+
+    def user(self, name: str, project: str, *roles: str) -> str:
+        """Return the ID of a user, who has roles in a project."""
+        user = self.make('users', name, password=layout.PASSWORD, domain_id='default')
+        owner = self.make('projects', project, domain_id='default')
+        for role in roles:
+            path = f'/projects/{owner}/users/{user}/roles/{self.make("roles", role)}'
+            self._call('PUT', path)
+        return user
+
+    def renew_role(self, user: str, project: str, role: str) -> None:
+        """Take a role from a user and give it back, which revokes the tokens of the user."""
+        owner, who = self.make('projects', project), self.make('users', user)
+        path = f'/projects/{owner}/users/{who}/roles/{self.make("roles", role)}'
+        self._call('DELETE', path)
+        self._call('PUT', path)
+
+    def endpoint(self, service: str, interface: str, region: str, url: str) -> None:
+        asked = f'/endpoints?service_id={service}&interface={interface}&region_id={region}'
+        if not self._call('GET', asked)['endpoints']:
+            values = {'service_id': service, 'interface': interface, 'region_id': region}
+            self._call('POST', '/endpoints', {'endpoint': {**values, 'url': url}})
+
+    def endpoints(self, service: str) -> list[str]:
+        """Return the IDs of the endpoints of a service."""
+        owner = self.make('services', service)
+        found = self._call('GET', f'/endpoints?service_id={owner}')['endpoints']
+        return [str(endpoint['id']) for endpoint in found]
+
+    def set_endpoint(self, endpoint: str, *, enabled: bool) -> None:
+        self._call('PATCH', f'/endpoints/{endpoint}', {'endpoint': {'enabled': enabled}})
+
+    def _call(self, method: str, path: str, body: object = None) -> Any:
+        answer = self._session.request(
+            path, method, json=body, endpoint_filter={'service_type': 'identity'}
+        )
+        return answer.json() if answer.content else {}
+
+
+def create() -> None:
+    """Make the catalog and the accounts."""
+    identity = Identity()
+    for name, (kind, path) in layout.CATALOG.items():
+        identity.user(name, 'service', 'admin', 'service')
+        service = identity.make('services', name, type=kind)
+        for interface in INTERFACES:
+            identity.endpoint(service, interface, layout.REGION, layout.url(name) + path)
+    for name, role in PEOPLE.items():
+        identity.user(name, 'demo', role)
+    # What an operator needs who also reshapes.
+    identity.user('admin', 'demo', 'admin', 'service')
+
+
+def complete() -> None:
+    """Make an image and flavors, and wait for the hosts."""
+    from tests.cloud.compute import Compute
+
+    compute = Compute()
+    compute.make_image('cirros')
+    for name, (vcpus, ram, disk) in FLAVORS.items():
+        compute.make_flavor(name, vcpus, ram, disk)
+    hosts = set(layout.HOSTS)
+    processes.wait('nova-compute', lambda: hosts <= compute.mapped_hosts(), *layout.HOSTS)

@@ -1,0 +1,185 @@
+"""Requests to Nova, Glance and Placement, and waiting for what they do."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from keystoneauth1.exceptions.http import NotFound
+from keystoneauth1.session import Session
+
+from tests.cloud import accounts
+
+#: How long Nova may take for one thing with a server, in seconds.
+TIMEOUT = 90
+
+
+class Compute:
+    """An administrator at Nova."""
+
+    def __init__(self, session: Session | None = None) -> None:
+        self.session = session or accounts.session(project='demo')
+
+    def call(self, method: str, path: str, body: object = None, *, service: str = 'compute') -> Any:
+        """Send a request; the body of the answer."""
+        version = {'compute': 'compute 2.100', 'placement': 'placement 1.39'}.get(service)
+        answer = self.session.request(
+            path,
+            method,
+            json=body,
+            headers={'OpenStack-API-Version': version} if version else {},
+            endpoint_filter={'service_type': service},
+        )
+        return answer.json() if answer.content else {}
+
+    def discard(self, path: str, *, service: str = 'compute') -> None:
+        """Delete a thing that may be gone already."""
+        with contextlib.suppress(NotFound):
+            self.call('DELETE', path, service=service)
+
+    def make_aggregate(self, name: str, *hosts: str, zone: str | None = None) -> dict[str, Any]:
+        """Return a host aggregate with some hosts."""
+        found = self.call('GET', '/os-aggregates')['aggregates']
+        for aggregate in [each for each in found if each['name'] == name]:
+            self.remove_aggregate(aggregate['id'])
+        body = {'aggregate': {'name': name, 'availability_zone': zone}}
+        aggregate = self.call('POST', '/os-aggregates', body)['aggregate']
+        for host in hosts:
+            path = f'/os-aggregates/{aggregate["id"]}/action'
+            self.call('POST', path, {'add_host': {'host': host}})
+        return dict(aggregate)
+
+    def remove_aggregate(self, aggregate: int) -> None:
+        """Delete a host aggregate."""
+        path = f'/os-aggregates/{aggregate}'
+        for host in self.call('GET', path)['aggregate']['hosts']:
+            self.call('POST', f'{path}/action', {'remove_host': {'host': host}})
+        self.call('DELETE', path)
+
+    def make_image(self, name: str) -> str:
+        """Return the ID of an image of a few bytes."""
+        found = self.call('GET', f'/v2/images?name={name}', service='image')['images']
+        if found:
+            return str(found[0]['id'])
+        values = {
+            'name': name,
+            'disk_format': 'raw',
+            'container_format': 'bare',
+            'visibility': 'public',
+        }
+        image = self.call('POST', '/v2/images', values, service='image')['id']
+        self.session.put(
+            f'/v2/images/{image}/file',
+            data=b'\0' * 512,
+            headers={'Content-Type': 'application/octet-stream'},
+            endpoint_filter={'service_type': 'image'},
+        )
+        return str(image)
+
+    def make_flavor(
+        self, name: str, vcpus: int, ram: int, disk: int, specs: Mapping[str, str] = {}
+    ) -> str:
+        """Return the ID of a flavor; memory in MiB, disk in GiB."""
+        for flavor in self.call('GET', '/flavors?is_public=None')['flavors']:
+            if flavor['name'] == name:
+                return str(flavor['id'])
+        values = {'name': name, 'id': name, 'vcpus': vcpus, 'ram': ram, 'disk': disk}
+        self.call('POST', '/flavors', {'flavor': values})
+        if specs:
+            self.call('POST', f'/flavors/{name}/os-extra_specs', {'extra_specs': dict(specs)})
+        return name
+
+    def mapped_hosts(self) -> set[str]:
+        """Return the hosts that the scheduler knows."""
+        found = self.call('GET', '/os-hypervisors')['hypervisors']
+        return {host['hypervisor_hostname'] for host in found if host['state'] == 'up'}
+
+    def create(self, name: str, flavor: str = 'small', **more: Any) -> str:
+        """Start a server, and return its UUID without waiting."""
+        image = self.make_image('cirros')
+        body = {'name': name, 'flavorRef': flavor, 'imageRef': image, 'networks': 'none', **more}
+        hints = body.pop('hints', None)
+        request = {'server': body} | ({'os:scheduler_hints': hints} if hints else {})
+        return str(self.call('POST', '/servers', request)['server']['id'])
+
+    def boot(self, name: str, flavor: str = 'small', **more: Any) -> str:
+        """Start a server, and return its UUID once it is active.
+
+        :param more: such as ``host``
+        """
+        uuid = self.create(name, flavor, **more)
+        self.wait(uuid, 'ACTIVE')
+        return uuid
+
+    def server(self, uuid: str) -> dict[str, Any]:
+        return dict(self.call('GET', f'/servers/{uuid}')['server'])
+
+    def servers(self) -> list[dict[str, Any]]:
+        return list(self.call('GET', '/servers/detail?all_tenants=1')['servers'])
+
+    def act(self, uuid: str, action: str, argument: Any = None, state: str = '') -> None:
+        """Do something with a server.
+
+        :param state: the state in which it ends
+        """
+        self.call('POST', f'/servers/{uuid}/action', {action: argument})
+        if state:
+            self.wait(uuid, state)
+
+    def wait(self, uuid: str, *states: str) -> dict[str, Any]:
+        """Wait until a server is in one of some states, and nothing is done with it."""
+        server: dict[str, Any] = {}
+
+        def is_there() -> bool:
+            server.update(self.server(uuid))
+            task = server['OS-EXT-STS:task_state']
+            if server['status'] == 'ERROR' and 'ERROR' not in states:
+                raise AssertionError(f'server {server["name"]}: {server.get("fault")}')
+            return server['status'] in states and task is None
+
+        until(is_there, f'{uuid} is not {states}')
+        return server
+
+    def delete(self, *uuids: str) -> None:
+        """Delete servers, and wait until they are gone."""
+        for uuid in uuids:
+            self.discard(f'/servers/{uuid}')
+        gone = set(uuids)
+        until(lambda: not gone & {each['id'] for each in self.servers()}, f'{gone} stay')
+
+    def host(self, uuid: str) -> str:
+        return str(self.server(uuid)['OS-EXT-SRV-ATTR:host'])
+
+    def service(self, host: str) -> dict[str, Any]:
+        (found,) = self.call('GET', f'/os-services?binary=nova-compute&host={host}')['services']
+        return dict(found)
+
+    def update_service(self, host: str, **values: Any) -> None:
+        """Change the service of a host: ``forced_down``, ``status``."""
+        self.call('PUT', f'/os-services/{self.service(host)["id"]}', values)
+
+    def allocations(self, consumer: str) -> dict[str, dict[str, int]]:
+        """Return what a consumer has by the UUID of the provider."""
+        body = self.call('GET', f'/allocations/{consumer}', service='placement')
+        return {uuid: each['resources'] for uuid, each in body['allocations'].items()}
+
+    def providers(self, query: str = '') -> list[dict[str, Any]]:
+        body = self.call('GET', f'/resource_providers{query}', service='placement')
+        return list(body['resource_providers'])
+
+    def migrations(self, **query: str) -> Sequence[dict[str, Any]]:
+        asked = '&'.join(f'{key}={value}' for key, value in query.items())
+        return list(self.call('GET', f'/os-migrations?{asked}')['migrations'])
+
+
+def until(is_there: Callable[[], object], failure: str, seconds: float = TIMEOUT) -> None:
+    """Wait until something is true.
+
+    :raises AssertionError: if it is not within some seconds
+    """
+    end = time.monotonic() + seconds
+    while not is_there():
+        assert time.monotonic() < end, f'{failure} after {seconds} s'
+        time.sleep(0.3)

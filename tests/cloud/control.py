@@ -1,0 +1,231 @@
+"""Start and stop the cloud."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.cloud import accounts, layout, processes, settings
+
+DATABASES = ('keystone', 'placement', 'glance', 'nova_api', 'nova', 'nova_cell0')
+MODULES = {
+    'keystone': 'keystone.wsgi.api',
+    'keystone-short': 'keystone.wsgi.api',
+    'placement': 'placement.wsgi.api',
+    'glance': 'glance.wsgi.api',
+    'nova': 'nova.wsgi.osapi_compute',
+}
+#: The ports that the small Neutron has.
+PORTS = layout.state() / 'ports-of-neutron.json'
+INSIDE = Path(__file__).with_name('inside')
+RABBITMQ = '/usr/lib/rabbitmq/bin/rabbitmq-server'
+
+
+def up() -> None:
+    """Start what does not run yet; the first time, make the databases and the accounts."""
+    layout.state().mkdir(parents=True, exist_ok=True)
+    settings.write()
+    _rabbitmq()
+    _mariadb()
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(_once, make) for make in (_keystone, _placement, _glance, _nova)]:
+            done.result()
+    serve('keystone')
+    _once(accounts.create)
+    for service in ('placement', 'glance', 'nova'):
+        serve(service, is_awaited=False)
+    neutron()
+    for service in ('placement', 'glance', 'nova'):
+        _answers(service)
+    processes.wait('RabbitMQ', lambda: processes.listens('rabbitmq'), 'rabbitmq')
+    for name in ('nova-conductor', 'nova-scheduler'):
+        _daemon(name, name)
+    for host in layout.HOSTS:
+        compute(host)
+    _once(accounts.complete)
+
+
+def down(*, keep: bool = False) -> None:
+    """Stop everything, and remove the databases, settings and logs.
+
+    :param keep: leave the files, so that the cloud starts with them again
+    """
+    names = processes.running()
+    last = ('mariadb', 'rabbitmq', 'epmd')
+    processes.stop(*(name for name in names if name not in last))
+    for name in last:
+        processes.stop(name)
+    if not keep:
+        shutil.rmtree(layout.state(), ignore_errors=True)
+        layout.ports.cache_clear()
+
+
+def serve(service: str, *, is_awaited: bool = True) -> None:
+    """Start a service that is a WSGI application."""
+    folder = settings.path(service)
+    variable = 'OS_{}_CONFIG_DIR'.format(service.partition('-')[0].upper())
+    command = [layout.program('python'), str(INSIDE / 'serve.py'), MODULES[service]]
+    port = str(layout.ports()[service])
+    processes.start(service, [*command, port], {variable: str(folder)})
+    if is_awaited:
+        _answers(service)
+
+
+def neutron() -> None:
+    """Start the small Neutron."""
+    arguments = [str(layout.ports()['neutron']), str(PORTS)]
+    python, script = layout.program('python'), str(INSIDE / 'neutron.py')
+    processes.start('neutron', [python, script, *arguments])
+    _answers('neutron')
+
+
+def compute(host: str) -> None:
+    """Start the nova-compute of a host."""
+    _daemon(host, 'nova-compute', f'--config-file={settings.path(f"nova/{host}.conf")}')
+
+
+def _daemon(name: str, program: str, *arguments: str) -> None:
+    common = f'--config-file={settings.path("nova/nova.conf")}'
+    processes.start(name, [layout.program(program), common, *arguments])
+
+
+def _answers(service: str) -> None:
+    def answers() -> bool:
+        try:
+            urllib.request.urlopen(layout.url(service), timeout=10).close()
+        except urllib.request.HTTPError as answer:
+            return answer.code < 500
+        except OSError:
+            return False
+        return True
+
+    processes.wait(service, answers, service)
+
+
+def _once(make: Callable[[], None]) -> None:
+    """Call a function that succeeds once."""
+    mark = layout.state() / 'made' / f'{make.__module__}.{make.__name__}'
+    if not mark.exists():
+        make()
+        mark.parent.mkdir(exist_ok=True)
+        mark.touch()
+
+
+def run(program: str, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a program of the services, such as nova-manage."""
+    command = [layout.program(program), *arguments]
+    environment = {'PATH': f'{layout.environment()}/bin:/usr/bin:/bin', 'HOME': str(layout.state())}
+    done = subprocess.run(
+        command, text=True, capture_output=True, env=environment, cwd=layout.state()
+    )
+    with open(processes.log(program), 'a') as log:
+        log.write(f'$ {" ".join(command)}\n{done.stdout}{done.stderr}')
+    if check and done.returncode:
+        raise processes.NotStarted(f'{" ".join(command)}:\n{done.stdout}{done.stderr[-3000:]}')
+    return done
+
+
+def nova_manage(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run nova-manage."""
+    config = f'--config-file={settings.path("nova/nova.conf")}'
+    return run('nova-manage', config, *arguments, check=check)
+
+
+def _mariadb() -> None:
+    folder = layout.state() / 'mariadb'
+    user = ['--user=root'] if os.geteuid() == 0 else []
+    common = ['--no-defaults', f'--datadir={folder}/data', *user]
+    install = ['mariadb-install-db', *common, '--auth-root-authentication-method=normal']
+    if not (folder / 'data/mysql').exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    socket = f'--socket={folder}/socket'
+    options = (
+        f'--port={layout.ports()["mariadb"]}',
+        '--bind-address=127.0.0.1',
+        f'--pid-file={folder}/pid',
+        '--max-connections=1000',
+        # The databases need not survive a power failure.
+        '--innodb-flush-log-at-trx-commit=0',
+        '--skip-innodb-doublewrite',
+        '--skip-name-resolve',
+    )
+    processes.start('mariadb', ['/usr/sbin/mariadbd', *common, socket, *options])
+    processes.wait('MariaDB', lambda: processes.listens('mariadb'), 'mariadb')
+    statements = [f'CREATE DATABASE IF NOT EXISTS {name} CHARSET utf8mb3;' for name in DATABASES]
+    statements.append("GRANT ALL ON *.* TO cloud@'127.0.0.1' IDENTIFIED BY 'cloud';")
+    sql(*statements)
+
+
+def sql(*statements: str) -> None:
+    """Execute statements on the databases."""
+    socket = f'--socket={layout.state()}/mariadb/socket'
+    client = ['mariadb', '--no-defaults', socket, '-u', 'root', '-e', ''.join(statements)]
+    subprocess.run(client, check=True)
+
+
+def _rabbitmq() -> None:
+    folder, ports = layout.state() / 'rabbitmq', layout.ports()
+    folder.mkdir(exist_ok=True)
+    # A node on the loopback alone, with a cookie and a port mapper of its own.
+    mapper = {'ERL_EPMD_ADDRESS': '127.0.0.1', 'ERL_EPMD_PORT': str(ports['epmd'])}
+    processes.start('epmd', ['epmd', '-port', str(ports['epmd']), '-address', '127.0.0.1'])
+    processes.wait('epmd', lambda: processes.listens('epmd'), 'epmd')
+    variables = {
+        **mapper,
+        'RABBITMQ_NODENAME': 'cloud@localhost',
+        'RABBITMQ_NODE_IP_ADDRESS': '127.0.0.1',
+        'RABBITMQ_NODE_PORT': str(ports['rabbitmq']),
+        'RABBITMQ_DIST_PORT': str(ports['rabbitmq-nodes']),
+        'RABBITMQ_CONF_ENV_FILE': str(folder / 'none'),
+        'RABBITMQ_CONFIG_FILE': str(folder / 'rabbitmq.conf'),
+        'RABBITMQ_MNESIA_BASE': str(folder / 'data'),
+        'RABBITMQ_LOG_BASE': str(folder / 'log'),
+        'RABBITMQ_LOGS': '-',
+        'RABBITMQ_ENABLED_PLUGINS_FILE': str(folder / 'plugins'),
+        'RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS': '-kernel inet_dist_use_interface {127,0,0,1}',
+    }
+    (folder / 'rabbitmq.conf').write_text('')
+    (folder / 'plugins').write_text('[].\n')
+    processes.start('rabbitmq', [RABBITMQ], variables)
+
+
+def _keystone() -> None:
+    configuration = f'--config-file={settings.path("keystone/keystone.conf")}'
+    (layout.state() / 'keystone').mkdir(exist_ok=True)
+    for name in ('fernet', 'credentials'):
+        (layout.state() / 'keystone' / name).mkdir(mode=0o700, exist_ok=True)
+    run('keystone-manage', configuration, 'db_sync')
+    owner = (f'--keystone-user={os.geteuid()}', f'--keystone-group={os.getegid()}')
+    for command in ('fernet_setup', 'credential_setup'):
+        run('keystone-manage', configuration, command, *owner)
+    urls = [f'--bootstrap-{kind}-url={layout.url("keystone")}/v3' for kind in accounts.INTERFACES]
+    password = f'--bootstrap-password={layout.PASSWORD}'
+    region = f'--bootstrap-region-id={layout.REGION}'
+    run('keystone-manage', configuration, 'bootstrap', password, region, *urls)
+
+
+def _placement() -> None:
+    configuration = f'--config-file={settings.path("placement/placement.conf")}'
+    run('placement-manage', configuration, 'db', 'sync')
+
+
+def _glance() -> None:
+    for group in ('files', 'os_glance_tasks_store', 'os_glance_staging_store'):
+        (layout.state() / 'glance' / group).mkdir(parents=True, exist_ok=True)
+    run('glance-manage', f'--config-file={settings.path("glance/glance-api.conf")}', 'db_sync')
+
+
+def _nova() -> None:
+    nova_manage('api_db', 'sync')
+    with contextlib.suppress(processes.NotStarted):  # it is there from an attempt before
+        cell0 = f'--database_connection={settings.database("nova_cell0")}'
+        nova_manage('cell_v2', 'map_cell0', cell0)
+        nova_manage('cell_v2', 'create_cell', '--name=cell1')
+    nova_manage('db', 'sync')

@@ -1,0 +1,15 @@
+"""Serve the WSGI application of a module: ``python serve.py MODULE PORT``.
+
+Nova and Keystone read ``sys.argv``, so a program like waitress-serve cannot serve them.
+"""
+
+import importlib
+import sys
+
+module, port = sys.argv[1:]
+sys.argv = [module]
+application = importlib.import_module(module).application
+
+import waitress  # noqa: E402
+
+waitress.serve(application, host='127.0.0.1', port=int(port), threads=8, _quiet=True)

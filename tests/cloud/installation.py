@@ -1,0 +1,73 @@
+"""Debian's packages and the virtual environment with the services."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cloud import layout
+
+PACKAGES = (
+    'nova==34.0.0',
+    'keystone==30.0.0',
+    'openstack-placement==16.0.0',
+    'glance==33.0.0',
+    'SQLAlchemy<2.1',
+    'PyMySQL',
+    'waitress',
+)
+#: A program of each package of Debian, and the package.
+PROGRAMS = {
+    '/usr/sbin/mariadbd': 'mariadb-server',
+    '/usr/lib/rabbitmq/bin/rabbitmq-server': 'rabbitmq-server',
+}
+
+
+class NotInstallable(Exception):
+    """The packages are not to be had here."""
+
+
+def install() -> None:
+    """Install what is missing.
+
+    :raises NotInstallable: if something cannot be installed
+    """
+    _debian()
+    _environment()
+
+
+def _debian() -> None:
+    lacking = [package for program, package in PROGRAMS.items() if not Path(program).exists()]
+    if not lacking:
+        return
+    if os.geteuid():
+        raise NotInstallable(f'install {" and ".join(lacking)} as root')
+    # A package that starts its own server has no say here: the cloud starts servers of its own.
+    variables = {**os.environ, 'DEBIAN_FRONTEND': 'noninteractive', 'RUNLEVEL': '1'}
+    _run(['apt-get', 'update', '-q'], variables)
+    _run(['apt-get', 'install', '-y', '-q', '--no-install-recommends', *lacking], variables)
+
+
+def _environment() -> None:
+    home, mark = layout.environment(), layout.environment() / 'installed'
+    wanted = '\n'.join(PACKAGES)
+    if not mark.exists() or mark.read_text() != wanted:
+        shutil.rmtree(home, ignore_errors=True)
+        home.parent.mkdir(parents=True, exist_ok=True)
+        _run([sys.executable, '-m', 'venv', str(home)])
+        _run([layout.program('pip'), 'install', '--quiet', *PACKAGES])
+        mark.write_text(wanted)
+    # Nova takes drivers of its own package only.
+    driver = Path(__file__).with_name('inside') / 'driver.py'
+    shutil.copy(driver, layout.site_packages() / 'nova/virt/placementclient_driver.py')
+
+
+def _run(command: list[str], environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    if done.returncode:
+        raise NotInstallable(f'{" ".join(command)}:\n{done.stdout[-2000:]}')

@@ -1,0 +1,299 @@
+"""The ways to authenticate at Keystone: each in both programs, with the same outcome."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from keystoneauth1.session import Session
+
+from tests.cloud import accounts, layout
+from tests.cloud.conftest import Result, program, variables
+
+PROGRAMS = ('placement', 'openstack')
+LIST = ('resource', 'provider', 'list', '-f', 'json')
+HOSTS = sorted(layout.HOSTS)
+DEFAULT = 'Default'
+
+
+def both(*argv: str, environment: Mapping[str, str]) -> tuple[Result, Result]:
+    """Run a command line with each of the two programs."""
+    with ThreadPoolExecutor() as pool:
+        first, second = pool.map(
+            lambda name: program(name, *argv, environment=environment), PROGRAMS
+        )
+    return first, second
+
+
+def listed(*argv: str, environment: Mapping[str, str]) -> list[list[str]]:
+    """The hosts that each program lists."""
+    results = both(*argv, *LIST, environment=environment)
+    return [
+        sorted(each['name'] for each in result.json() if each['name'] in HOSTS)
+        for result in results
+    ]
+
+
+def without(values: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+@pytest.fixture(scope='module')
+def admin() -> Session:
+    return accounts.session(project='demo')
+
+
+def kolla() -> dict[str, str]:
+    """The variables of the admin-openrc.sh of kolla-ansible."""
+    return variables() | {
+        'OS_TENANT_NAME': 'demo',
+        'OS_INTERFACE': 'internal',
+        'OS_ENDPOINT_TYPE': 'internalURL',
+        'OS_AUTH_PLUGIN': 'password',
+        'OS_CACERT': '',
+    }
+
+
+def devstack() -> dict[str, str]:
+    """The variables of the openrc of devstack."""
+    keystone = layout.url('keystone')
+    return without(variables(), 'OS_USER_DOMAIN_NAME', 'OS_PROJECT_DOMAIN_NAME') | {
+        'OS_AUTH_URL': keystone,
+        'OS_AUTH_TYPE': 'password',
+        'OS_USER_DOMAIN_ID': 'default',
+        'OS_PROJECT_DOMAIN_ID': 'default',
+        'OS_TENANT_NAME': 'demo',
+        'OS_VOLUME_API_VERSION': '3',
+        'OS_CACERT': '',
+    }
+
+
+def horizon() -> dict[str, str]:
+    """The variables of the openrc file that Horizon offers for download."""
+    (project,) = (
+        accounts.session(project='demo')
+        .get('/projects?name=demo', endpoint_filter={'service_type': 'identity'})
+        .json()['projects']
+    )
+    return variables() | {
+        'OS_PROJECT_ID': project['id'],
+        'OS_PROJECT_DOMAIN_ID': 'default',
+        'OS_INTERFACE': 'public',
+    }
+
+
+def plain_v2_url() -> dict[str, str]:
+    return variables() | {'OS_AUTH_URL': layout.url('keystone') + '/'}
+
+
+@pytest.mark.parametrize('openrc', [variables, kolla, devstack, horizon, plain_v2_url])
+def test_openrc(openrc: Any) -> None:
+    assert listed(environment=openrc()) == [HOSTS, HOSTS]
+
+
+def token() -> dict[str, str]:
+    """The variables of a token with a scope."""
+    return {
+        'OS_AUTH_TYPE': 'token',
+        'OS_AUTH_URL': layout.url('keystone') + '/v3',
+        'OS_TOKEN': str(accounts.session(project='demo').get_token()),
+        'OS_PROJECT_NAME': 'demo',
+        'OS_PROJECT_DOMAIN_NAME': DEFAULT,
+    }
+
+
+def admin_token() -> dict[str, str]:
+    """The variables of a token and an endpoint, without Keystone."""
+    return {
+        'OS_AUTH_TYPE': 'admin_token',
+        'OS_ENDPOINT': layout.url('placement'),
+        'OS_TOKEN': str(accounts.session(project='demo').get_token()),
+    }
+
+
+def application_credential() -> dict[str, str]:
+    """The variables of an application credential, made for this test."""
+    session = accounts.session(project='demo')
+    credential = session.post(
+        f'/users/{session.get_user_id()}/application_credentials',
+        json={'application_credential': {'name': os.urandom(8).hex()}},
+        endpoint_filter={'service_type': 'identity'},
+    ).json()['application_credential']
+    return {
+        'OS_AUTH_TYPE': 'v3applicationcredential',
+        'OS_AUTH_URL': layout.url('keystone') + '/v3',
+        'OS_APPLICATION_CREDENTIAL_ID': credential['id'],
+        'OS_APPLICATION_CREDENTIAL_SECRET': credential['secret'],
+    }
+
+
+@pytest.mark.parametrize('way', [token, admin_token, application_credential])
+def test_ways(way: Any) -> None:
+    assert listed(environment=way()) == [HOSTS, HOSTS]
+
+
+def test_the_same_as_options() -> None:
+    options = [
+        word
+        for name, value in without(variables(), 'OS_IDENTITY_API_VERSION').items()
+        for word in ('--' + name.lower().replace('_', '-'), value)
+    ]
+
+    assert listed(*options, environment={}) == [HOSTS, HOSTS]
+
+
+@pytest.fixture
+def clouds(tmp_path: Path) -> Path:
+    """A clouds.yaml with a cloud for each account."""
+    auth = {
+        'auth_url': layout.url('keystone') + '/v3',
+        'password': layout.PASSWORD,
+        'user_domain_name': DEFAULT,
+        'project_domain_name': DEFAULT,
+        'project_name': 'demo',
+    }
+    clouds: dict[str, Any] = {
+        name: {'auth': {**auth, 'username': name}, 'region_name': layout.REGION}
+        for name in ('admin', *accounts.PEOPLE)
+    }
+    clouds['internal'] = clouds['admin'] | {'interface': 'internal'}
+    system = {key: value for key, value in auth.items() if not key.startswith('project')}
+    clouds['system'] = {'auth': {**system, 'username': 'admin', 'system_scope': 'all'}}
+    path = tmp_path / 'clouds.yaml'
+    path.write_text(json.dumps({'clouds': clouds}))
+    return path
+
+
+@pytest.mark.usefixtures('clouds')
+@pytest.mark.parametrize(
+    'options',
+    [
+        '--os-cloud admin',
+        '--os-cloud admin --os-interface internal',
+        '--os-cloud admin --os-username amos',
+        '--os-cloud admin --os-project-name admin',
+        '--os-cloud admin --os-placement-api-version 1.20',
+        '--os-cloud admin --os-identity-api-version 3',
+        '--os-cloud admin --os-user-domain-name Default --os-project-domain-name Default',
+        '--os-cloud admin --insecure',
+    ],
+)
+def test_a_cloud_with_other_options(options: str) -> None:
+    assert listed(*options.split(), environment={}) == [HOSTS, HOSTS]
+
+
+@pytest.mark.usefixtures('clouds')
+def test_a_cloud_by_its_variable_with_options() -> None:
+    assert listed('--os-username', 'amos', environment={'OS_CLOUD': 'admin'}) == [HOSTS, HOSTS]
+
+
+#: What a refusal says, in both programs; the exit status is 1.
+FORBIDDEN = 'Policy does not allow|HTTP 403|Forbidden'
+REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], str]] = {
+    'a member': (variables('alice'), (), FORBIDDEN),
+    'a reader': (variables('rita'), (), FORBIDDEN),
+    'another region': (variables(OS_REGION_NAME='Elsewhere'), (), 'Elsewhere|endpoint'),
+    'a wrong password': (variables(OS_PASSWORD='wrong'), (), 'HTTP 401'),
+    'no such user': (variables('nobody'), (), 'HTTP 401'),
+    'no such project': (variables(project='none'), (), 'HTTP 401'),
+    'Keystone is not there': (
+        variables(OS_AUTH_URL='http://127.0.0.1:9/v3'), (), 'connect|refused|reach'
+    ),
+    'no user': (without(variables(), 'OS_USERNAME'), (), 'user'),
+    'no URL': (without(variables(), 'OS_AUTH_URL'), (), 'auth.url'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize('case', REFUSED)
+def test_refusals(case: str) -> None:
+    environment, options, reason = REFUSED[case]
+
+    results = both(*options, *LIST, environment=environment)
+
+    assert [result.stdout for result in results] == ['', '']
+    statuses = {result.status for result in results}
+    assert statuses <= {1, 2}, results
+    assert len(statuses) == 1, results
+    for result in results:
+        assert re.search(reason, result.stderr, re.IGNORECASE), result.stderr
+        assert 'Traceback' not in result.stderr
+
+
+#: The roles that may do something: read the providers, and be let in by the reshaper.
+ROLES = {'alice': (1, False), 'rita': (1, False), 'amos': (0, False), 'sam': (0, True)}
+
+
+@pytest.mark.parametrize('user', ROLES)
+def test_roles(user: str) -> None:
+    status, is_allowed = ROLES[user]
+
+    results = both(*['resource', 'api', 'show', '-f', 'json'], environment=variables(user))
+    lists = both(*LIST, environment=variables(user))
+
+    assert [result.status for result in lists] == [status, status]
+    reshaper = [
+        json.loads(result.stdout)['reshaper_allowed'] if result.stdout else None
+        for result in results
+    ]
+    assert reshaper == [is_allowed, is_allowed]
+
+
+def test_the_scope_of_the_system(clouds: Path) -> None:
+    results = both('--os-cloud', 'system', *LIST, environment={})
+
+    # Placement (16.0) lets nobody in who has no project.
+    assert [result.status for result in results] == [1, 1]
+    assert all('HTTP 403' in result.stderr for result in results), results
+
+
+def test_a_token_that_was_revoked(admin: Session) -> None:
+    environment = token()
+    assert listed(environment=environment) == [HOSTS, HOSTS]
+    admin.delete(
+        '/auth/tokens',
+        headers={'X-Subject-Token': environment['OS_TOKEN']},
+        endpoint_filter={'service_type': 'identity'},
+    )
+
+    results = both(*LIST, environment=environment)
+
+    assert [result.status for result in results] == [1, 1]
+    # Keystone's own words.
+    assert all('Failed to validate token' in result.stderr for result in results), results
+    assert not any('Traceback' in result.stderr for result in results)
+
+
+def test_a_token_that_was_revoked_without_keystone(admin: Session) -> None:
+    environment = admin_token()
+    admin.delete(
+        '/auth/tokens',
+        headers={'X-Subject-Token': environment['OS_TOKEN']},
+        endpoint_filter={'service_type': 'identity'},
+    )
+
+    results = both(*LIST, environment=environment)
+
+    assert [result.status for result in results] == [1, 1]
+    assert all('401' in result.stderr for result in results), results
+
+
+def test_a_service_without_an_endpoint_is_named(admin: Session) -> None:
+    identity = accounts.Identity()
+    found = identity.endpoints('placement')
+    for endpoint in found:
+        identity.set_endpoint(endpoint, enabled=False)
+    try:
+        results = both(*LIST, environment=variables())
+    finally:
+        for endpoint in found:
+            identity.set_endpoint(endpoint, enabled=True)
+
+    assert [result.status for result in results] == [1, 1]
+    assert all('placement' in result.stderr for result in results), results
+    assert all('endpoint' in result.stderr.lower() for result in results), results

@@ -1,0 +1,272 @@
+"""The reshape of the hosts of a live Nova."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cloud import layout, processes, servers, settings
+from tests.cloud.compute import Compute
+from tests.cloud.conftest import Placement
+
+FIRST, SECOND, THIRD = layout.HOSTS
+CARDS = ('pci_0000_84_00_0', 'pci_0000_85_00_0')
+FLAT: dict[str, Any] = {'inventories': {'VGPU': 4}}
+NESTED: dict[str, Any] = {'children': {card: {'VGPU': 2} for card in CARDS}}
+SPECIFICATION = {
+    'trees': {'name': [FIRST]},
+    'providers': [
+        {
+            'name': f'{{root}}_{card}',
+            'inventories': {'VGPU': {'total': 2, 'max_unit': 2}},
+            'traits': ['OWNER_NOVA'],
+        }
+        for card in CARDS
+    ],
+    'moves': [
+        {
+            'from_resource_provider': '{root}',
+            'to_resource_provider': f'{{root}}_{card}',
+            'moved_resources': {'VGPU': 2},
+        }
+        for card in CARDS
+    ],
+}
+
+
+@pytest.fixture
+def gpus(compute: Compute) -> Iterator[list[str]]:
+    """Two servers with a virtual GPU each on a host with a flat inventory; the second is off."""
+    servers.equip(compute, {FIRST: FLAT, SECOND: NESTED})
+    compute.make_flavor('vgpu', 1, 512, 1, {'resources:VGPU': '1'})
+    uuids = [compute.create(f'gpu-{number}', 'vgpu', host=FIRST) for number in range(2)]
+    for uuid in uuids:
+        compute.wait(uuid, 'ACTIVE')
+    compute.act(uuids[1], 'os-stop', None, 'SHUTOFF')
+    yield uuids
+    servers.unequip(compute)
+
+
+def planned(
+    placement: Placement, specification: Mapping[str, Any], *more: str, plan: str = 'plan.json'
+) -> str:
+    """The path of a plan."""
+    Path('spec.json').write_text(json.dumps(specification))
+    command = f'resource provider reshape plan --spec spec.json -o {plan}'
+    result = placement(*command.split(), *more)
+    assert result.status == 0, result.stderr
+    return plan
+
+
+def snapshot(placement: Placement, name: str) -> str:
+    placement(f'resource provider snapshot save {name} --overwrite -f json').json()
+    return name
+
+
+def differences(placement: Placement, before: str, after: str = 'live') -> list[Any]:
+    return list(placement(f'resource provider snapshot diff {before} {after} -f json').json(0, 3))
+
+
+class Written:
+    """The requests that write, and that Placement has logged since this was made."""
+
+    def __init__(self) -> None:
+        self._log = processes.log('placement')
+        self._began = self._log.stat().st_size
+
+    def requests(self) -> list[str]:
+        with open(self._log) as file:
+            file.seek(self._began)
+            lines = file.read()
+        return re.findall(r'"((?:PUT|POST|PATCH|DELETE) \S+)" status', lines)
+
+
+def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(
+    compute: Compute, placement: Placement, gpus: list[str]
+) -> None:
+    processes.stop(FIRST)
+    compute.update_service(FIRST, forced_down=True)
+    flat = snapshot(placement, 'flat.json')
+    plan = planned(placement, SPECIFICATION, '--allow-inferred', '--migrations', 'nova')
+
+    applied = placement(f'resource provider reshape apply {plan} --yes -f json')
+    assert applied.status == 0, applied.stderr
+    assert placement(f'resource provider reshape verify {plan}').status == 0
+    placement(f'resource provider reshape rollback {plan} --yes -f json').json()
+    assert not [each for each in differences(placement, flat) if _matters(each)]
+    plan = planned(placement, SPECIFICATION, '--allow-inferred', plan='again.json')
+    placement(f'resource provider reshape apply {plan} --yes -f json').json()
+    nested = snapshot(placement, 'nested.json')
+
+    (layout.state() / 'hosts' / FIRST / 'driver.json').write_text(json.dumps(NESTED))
+    written = Written()
+    compute.update_service(FIRST, forced_down=False)
+    servers.launch(compute, FIRST)
+
+    assert written.requests() == []
+    assert differences(placement, nested) == []
+    _servers_go_on(compute, gpus)
+    assert placement(f'resource provider reshape verify {plan}').status == 0
+
+
+def _matters(difference: Mapping[str, Any]) -> bool:
+    return 'generation' not in json.dumps(difference)
+
+
+def _servers_go_on(compute: Compute, uuids: list[str]) -> None:
+    """Nova schedules to the children, moves servers away from them, and deletes them."""
+    children = {each['uuid']: each['name'] for each in compute.providers()}
+
+    def card(uuid: str) -> str:
+        held = compute.allocations(uuid)
+        (provider,) = [each for each, resources in held.items() if 'VGPU' in resources]
+        return children[provider]
+
+    new = compute.boot('gpu-new', 'vgpu', host=FIRST)
+    assert card(new).startswith(f'{FIRST}_pci')
+    compute.act(uuids[1], 'os-start', None, 'ACTIVE')
+    compute.act(uuids[0], 'migrate', {'host': SECOND}, 'VERIFY_RESIZE')
+    compute.act(uuids[0], 'confirmResize', None, 'ACTIVE')
+    assert card(uuids[0]).startswith(f'{SECOND}_pci')
+    live = {'host': SECOND, 'block_migration': 'auto'}
+    compute.act(uuids[1], 'os-migrateLive', live, 'ACTIVE')
+    assert card(uuids[1]).startswith(f'{SECOND}_pci')
+    compute.delete(new)
+    assert compute.allocations(new) == {}
+
+
+@pytest.mark.usefixtures('gpus')
+def test_a_host_that_runs_is_named_and_puts_its_inventory_back(
+    compute: Compute, placement: Placement
+) -> None:
+    plan = planned(placement, SPECIFICATION, '--allow-inferred')
+
+    refused = placement(f'resource provider reshape apply {plan} -f json')
+    applied = placement(f'resource provider reshape apply {plan} --yes --compute-is-up -f json')
+    servers.restart(compute, FIRST)
+    rows = placement('resource provider audit -f json').json(0, 3)
+    verified = placement(f'resource provider reshape verify {plan}')
+
+    assert refused.status != 0
+    assert FIRST in refused.stderr
+    assert 'nova-compute' in refused.stderr
+    assert applied.status == 0, applied.stderr
+    # A driver that does not know the children reports VGPU on the root again.
+    assert verified.status == 3, rows
+
+
+def test_a_plan_names_the_migrations_that_wait(
+    compute: Compute, placement: Placement, gpus: list[str]
+) -> None:
+    compute.act(gpus[0], 'migrate', {'host': SECOND}, 'VERIFY_RESIZE')
+    Path('spec.json').write_text(json.dumps(SPECIFICATION))
+
+    command = 'resource provider reshape plan --spec spec.json --migrations nova -o plan.json'
+    planned = placement(*command.split(), '--allow-inferred')
+
+    assert planned.status == 0, planned.stderr
+    assert f'{FIRST}: migrations that are under way: 1' in planned.stderr
+
+
+def test_pinned_servers_go_to_dedicated_cpus(compute: Compute, placement: Placement) -> None:
+    servers.clear(compute)
+    compute.make_flavor('pinned', 2, 512, 1, {'hw:cpu_policy': 'dedicated'})
+    pinned = compute.boot('pinned', 'pinned', host=THIRD)
+    shared = compute.boot('shared', 'small', host=THIRD)
+    processes.stop(THIRD)
+    saved = snapshot(placement, 'pins.json')
+    before = compute.allocations(pinned)
+    try:
+        command = 'resource provider reshape assignments --servers nova --pinned -o pins.csv'
+        found = placement(*command.split(), '--snapshot', saved)
+        specification = {
+            'trees': {'name': [THIRD]},
+            'providers': [
+                {
+                    'name': '{root}',
+                    'inventories': {
+                        'VCPU': {'max_unit': 8},
+                        'PCPU': {'total': 8, 'max_unit': 8, 'allocation_ratio': 1.0},
+                    },
+                }
+            ],
+            'moves': [
+                {
+                    'from_resource_provider': '{root}',
+                    'to_resource_provider': '{root}',
+                    'moved_resources': {'VCPU': 8},
+                    'as': {'VCPU': 'PCPU'},
+                }
+            ],
+        }
+        plan = planned(placement, specification, '--assignments', 'pins.csv')
+        placement(f'resource provider reshape apply {plan} --compute-is-up --yes -f json').json()
+        driver = {'vcpus': 8, 'inventories': {'PCPU': 8}}
+        (layout.state() / 'hosts' / THIRD / 'driver.json').write_text(json.dumps(driver))
+        written = Written()
+        servers.launch(compute, THIRD)
+        writes = written.requests()
+        after, other = compute.allocations(pinned), compute.allocations(shared)
+        second = compute.boot('pinned-too', 'pinned', host=THIRD)
+        booted = compute.allocations(second)
+    finally:
+        servers.unequip(compute)
+
+    assert found.status == 0, found.stderr
+    assert [each['VCPU'] for each in before.values()] == [2]
+    assert [(each.get('VCPU'), each['PCPU']) for each in after.values()] == [(None, 2)]
+    assert [(each['VCPU'], each.get('PCPU')) for each in other.values()] == [(1, None)]
+    assert [each['PCPU'] for each in booted.values()] == [2]
+    assert writes == []
+
+
+def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(
+    compute: Compute, placement: Placement
+) -> None:
+    servers.clear(compute)
+    node = next(each['uuid'] for each in compute.providers() if each['name'] == THIRD)
+    document = {
+        'meta': {'schema_version': '1.0'},
+        'providers': [
+            {
+                'identification': {'uuid': node},
+                'inventories': {
+                    'additional': [
+                        {
+                            'CUSTOM_LICENCE': {
+                                'total': 10, 'reserved': 0, 'min_unit': 1, 'max_unit': 10,
+                                'step_size': 1, 'allocation_ratio': 1.0,
+                            }
+                        }
+                    ]
+                },
+                'traits': {'additional': ['CUSTOM_LICENSED']},
+            }
+        ],
+    }  # fmt: skip
+    text = json.dumps(document)
+    Path('provider.yaml').write_text(text)
+    processes.stop(THIRD)
+    folder = Path(settings.compute(THIRD)['compute']['provider_config_location'])  # type: ignore[arg-type]
+    apply = 'resource provider tree apply provider.yaml'
+    try:
+        placement(f'{apply} --yes -f json').json()
+        ours = snapshot(placement, 'ours.json')
+        (folder / 'provider.yaml').write_text(text)
+        written = Written()
+        servers.launch(compute, THIRD)
+        writes = written.requests()
+        changes = differences(placement, ours)
+        again = placement(f'{apply} --dry-run')
+    finally:
+        processes.stop(THIRD)
+        (folder / 'provider.yaml').unlink(missing_ok=True)
+        servers.launch(compute, THIRD)
+
+    assert (writes, changes) == ([], [])
+    assert again.status == 0, again.stdout

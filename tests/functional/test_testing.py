@@ -1,0 +1,77 @@
+"""The fixtures for the tests of others, in a pytest of its own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from placementclient.client import errors, microversion
+from placementclient.client.microversion import Microversion
+from placementclient.testing import EmbeddedPlacement
+
+PAGE = Path(__file__).parents[2] / 'doc' / 'source' / 'reference-testing.rst'
+#: A file of the page: its name, and its lines.
+BLOCK = re.compile(r'code-block:: python\n   :caption: (\S+)\n((?:\n|   .*\n)+)')
+
+
+def test_the_page_of_the_fixtures(tmp_path: Path) -> None:
+    for name, text in BLOCK.findall(PAGE.read_text()):
+        (tmp_path / name).write_text(textwrap.dedent(text))
+
+    command = [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', '.']
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout
+    assert '2 passed' in done.stdout
+
+
+@pytest.fixture
+def service() -> Iterator[EmbeddedPlacement]:
+    with EmbeddedPlacement() as found:
+        yield found
+
+
+def test_a_tree_is_made_once_and_changed_after(service: EmbeddedPlacement) -> None:
+    tree = {'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}, 'traits': ['CUSTOM_A']}
+    first = service.declare(tree, {'name': 'compute2'})
+
+    second = service.declare(tree | {'inventories': {'VCPU': {'total': 16}}})
+
+    assert first == second
+    assert sorted(first) == ['compute1', 'compute2']
+    states = service.snapshot().providers
+    assert states[first['compute1']].inventories['VCPU'].total == 16
+
+
+def test_a_consumer_is_given_something_else(service: EmbeddedPlacement) -> None:
+    service.declare({'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}})
+    server = service.allocate({'compute1': {'VCPU': 2}}, project_id='blue', user_id='alice')
+
+    assert service.allocate({'compute1': {'VCPU': 3}}, server) == server
+
+    (held,) = service.snapshot().consumers.values()
+    assert [dict(each) for each in held.allocations.values()] == [{'VCPU': 3}]
+    assert (held.project_id, held.type) == ('project', 'INSTANCE')
+
+
+def test_what_is_refused_is_raised(service: EmbeddedPlacement) -> None:
+    service.declare({'name': 'compute1', 'inventories': {'VCPU': {'total': 8}}})
+
+    with pytest.raises(errors.Conflict):
+        service.allocate({'compute1': {'VCPU': 9}})
+    with pytest.raises(errors.BadFile, match='inventroies'):
+        service.declare({'name': 'compute2', 'inventroies': {}})
+
+
+def test_services_live_side_by_side(service: EmbeddedPlacement) -> None:
+    with EmbeddedPlacement() as other:
+        other.declare({'name': 'compute1'})
+        assert service.snapshot().providers == {}
+    assert service.client.microversion == microversion.HIGHEST
+    assert service.client_at(Microversion(1, 20)).microversion == Microversion(1, 20)
