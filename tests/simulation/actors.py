@@ -11,8 +11,8 @@ from typing import Any
 
 import requests
 
-from placementclient import errors
 from placementclient.cli import shell
+from placementclient.client import errors
 from tests.simulation import faults
 from tests.simulation.faults import Faults, Killed
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from placementclient.errors import ExitStatus
+from placementclient.client.errors import ExitStatus
 from tests.simulation.actors import Ended
 from tests.simulation.command import Command
 from tests.simulation.state import ABSENT, Delta, Key, State
