@@ -29,9 +29,9 @@ def main() -> int:
                 history = simulation.play(world, seed, only=only)
             except simulation.Failed as failure:
                 failed += 1
-                print(failure)
+                print(failure, flush=True)
             else:
-                print(seed, history.digest[:16])
+                print(seed, history.digest[:16], flush=True)
                 ended += history.ended
     for (name, status), number in sorted(ended.items(), key=str):
         print(f'{number:6} {name}: {status}')
