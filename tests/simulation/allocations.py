@@ -21,9 +21,7 @@ OWNER = ('--project-id', PROJECT, '--user-id', USER, '--consumer-type', 'INSTANC
 
 def _wanted(consumer: str, held: dict[tuple[str, str], int], state: State) -> dict[Key, Any]:
     """What a consumer holds, and nothing beside it of what it held."""
-    wants: dict[Key, Any] = {
-        ('allocation', consumer, *key): ABSENT for key in state.held(consumer)
-    }
+    wants: dict[Key, Any] = {('allocation', consumer, *key): ABSENT for key in state.held(consumer)}
     return wants | {('allocation', consumer, *key): amount for key, amount in held.items()}
 
 

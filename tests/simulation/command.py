@@ -48,7 +48,8 @@ class Command:
     @property
     def name(self) -> str:
         """The command without its arguments."""
-        return next(name for name in sorted(MAKERS, reverse=True) if f'{self} '.startswith(f'{name} '))
+        typed = f'{self} '
+        return next(name for name in sorted(MAKERS, reverse=True) if typed.startswith(f'{name} '))
 
     @property
     def is_read(self) -> bool:

@@ -9,8 +9,12 @@ from typing import Any, NamedTuple
 
 from placementclient.client.errors import ExitStatus
 from tests.simulation.actors import Ended
-from tests.simulation.command import Command
+from tests.simulation.command import Command, Plan
 from tests.simulation.state import ABSENT, Delta, Key, State
+
+
+#: After these nothing was written.
+_UNTOUCHED = (ExitStatus.USAGE, ExitStatus.INFEASIBLE, ExitStatus.UNDECIDED)
 
 
 class Violation(NamedTuple):
@@ -78,23 +82,30 @@ def of_end(command: Command, ended: Ended, written: Written, state: State) -> It
         yield Violation('unexpected', repr(ended.cause))
     if 'Traceback' in ended.stderr:
         yield Violation('unexpected', ended.stderr)
-    if ended.status is None:
-        return
-    if ended.status not in tuple(ExitStatus):
-        yield Violation('status', f'{ended.status} is none')
-    if ended.status == ExitStatus.INTERRUPTED and not _was(ended, 'interrupted'):
+    if ended.status is not None:
+        yield from _of_status(ended.status, ended, written)
+        if ended.status == ExitStatus.DONE:
+            yield from unreached(command, state, written.disturbed)
+        for row in rows(ended):
+            if row.get('state') == 'done' and not _is_so(row, state, written.disturbed):
+                yield Violation('status', f'"done" is not true: {row}')
+
+
+def _of_status(status: int, ended: Ended, written: Written) -> Iterator[Violation]:
+    """What the exit status says, and is not so."""
+    if status not in tuple(ExitStatus):
+        yield Violation('status', f'{status} is none')
+    if status == ExitStatus.INTERRUPTED and not _was(ended, 'interrupted'):
         yield Violation('status', 'nobody has interrupted it')
-    if ended.status in (ExitStatus.USAGE, ExitStatus.INFEASIBLE, ExitStatus.UNDECIDED):
-        if written.deltas:
-            yield Violation('status', f'{ended.status}, but {_shown(written.net())} was written')
-    if ended.status == ExitStatus.DONE:
-        yield from unreached(command, state, written.disturbed)
-    elif ended.status != ExitStatus.INTERRUPTED and not (ended.stdout + ended.stderr).strip():
-        yield Violation('status', f'{ended.status}, and nothing is said')
-    yield from _untold(command, ended, written)
-    for row in rows(ended):
-        if row.get('state') == 'done' and not _is_so(row, state, written.disturbed):
-            yield Violation('status', f'"done" is not true: {row}')
+    if status in _UNTOUCHED and written.deltas:
+        yield Violation('status', f'{status}, but {_shown(written.net())} was written')
+    said = f'{ended.stdout}\n{ended.stderr}'
+    if status not in (ExitStatus.DONE, ExitStatus.INTERRUPTED) and not said.strip():
+        yield Violation('status', f'{status}, and nothing is said')
+    is_told = any(word in said for word in ('not known', 'done', 'is still there', 'left'))
+    if status == ExitStatus.ERROR and written.net() and not is_told:
+        text = f'1, but {_shown(written.net())} was written: {said.strip()[:400]}'
+        yield Violation('untold', text)
 
 
 def _is_so(row: Mapping[str, Any], state: State, disturbed: Collection[Key]) -> bool:
@@ -138,20 +149,8 @@ def unreached(command: Command, state: State, disturbed: Collection[Key]) -> Ite
             yield Violation('status', f'0, but {key} is {value!r}')
 
 
-def _untold(command: Command, ended: Ended, written: Written) -> Iterator[Violation]:
-    """What a command that failed has written, and does not say."""
-    if ended.status != ExitStatus.ERROR or not written.net():
-        return
-    said = f'{ended.stdout}\n{ended.stderr}'
-    if not any(word in said for word in ('not known', 'done', 'is still there', 'left')):
-        text = f'1, but {_shown(written.net())} was written: {said.strip()[:400]}'
-        yield Violation('untold', text)
-
-
-def of_rollback(command: Command, written: Written, state: State) -> Iterator[Violation]:
+def of_rollback(plan: Plan, state: State) -> Iterator[Violation]:
     """What was not taken back although nobody else has changed it."""
-    plan = command.plan
-    assert plan is not None
     consumers = {key[1] for key in plan.disturbed if key[0] in ('allocation', 'consumer')}
     for key, (was, _) in sorted(plan.done.items()):
         if key in plan.disturbed or _is_name(key):

@@ -177,9 +177,7 @@ class Nova:
         self.dice.shuffle(candidates)
         return candidates
 
-    def _put(
-        self, uuid: str, allocations: Any, generation: int | None, owner: Any = None
-    ) -> int:
+    def _put(self, uuid: str, allocations: Any, generation: int | None, owner: Any = None) -> int:
         body = {
             'allocations': allocations,
             'project_id': owner['project_id'] if owner else PROJECT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -87,10 +88,10 @@ def _carried(verb: str, scene: Scene) -> Command | None:
     words = typed(f'resource provider reshape {verb}', plan.path, '--yes', '-f', 'json')
     words += ['--compute-is-up'] if verb == 'apply' else []
     made = plan.made
-    return Command(
-        words, made.scope, made.wants if verb == 'apply' else {}, made.conserves,
-        made.sets_capacity, plan=plan, verb=verb,
-    )  # fmt: skip
+    wants = made.wants
+    if plan.hosts:
+        wants = {('inventory', root, 'VGPU'): ABSENT for root in planned_roots(plan)}
+    return replace(made, words=words, wants=wants if verb == 'apply' else {}, plan=plan, verb=verb)
 
 
 def _looked_at(verb: str, scene: Scene) -> Command | None:
@@ -102,7 +103,12 @@ def _looked_at(verb: str, scene: Scene) -> Command | None:
     )
 
 
-for _verb in ('apply', 'apply', 'apply', 'rollback', 'rollback'):
+def planned_roots(plan: Plan) -> list[str]:
+    """The roots of the trees in a plan: without those for which there is none."""
+    return [tree['root_provider_uuid'] for tree in json.loads(Path(plan.path).read_text())['trees']]
+
+
+for _verb in ('apply', 'rollback'):
     makes(f'resource provider reshape {_verb}')(partial(_carried, _verb))
 for _verb in ('status', 'verify', 'show'):
     makes(f'resource provider reshape {_verb}')(partial(_looked_at, _verb))
@@ -142,9 +148,9 @@ def restore(scene: Scene) -> Command | None:
 
 @makes('resource provider reshape submit')
 def submit(scene: Scene) -> Command:
-    """A reshape by hand: the inventory of a class goes from a host to a spare provider."""
+    """A reshape by hand that writes what was there a moment ago."""
     host = scene.host()
-    status, there = scene.nova.call('GET', f'/resource_providers/{host}/inventories')
+    _, there = scene.nova.call('GET', f'/resource_providers/{host}/inventories')
     body = {
         'inventories': {
             host: {

@@ -23,7 +23,10 @@ from tests.simulation.world import World
 
 STEPS = 12
 GPUS = {'total': plans.VGPUS, 'max_unit': plans.VGPUS, 'reserved': 0}
-_OF_PLANS = {f'resource provider reshape {verb}' for verb in ('apply', 'rollback', 'status', 'verify')}
+_OF_PLANS = [
+    f'resource provider reshape {verb}'
+    for verb in ('apply', 'apply', 'apply', 'rollback', 'status', 'verify')
+]
 #: How often each kind of step is, and what may happen to its requests.
 RATES = (0.0, 0.03, 0.12, 0.25)
 
@@ -65,6 +68,24 @@ def play(world: World, seed: int, steps: int = STEPS, only: Collection[int] = ()
         stage = Stage(world, clock, random.Random(f'stage {seed}'), Path(folder))
         with listening(stage):
             return _Seed(seed, stage, Path(folder)).run(steps, only)
+
+
+def shrunk(world: World, failure: Failed, only: Collection[int] = ()) -> str:
+    """The option that plays the fewest steps found that fail in the same way."""
+    needed = sorted(only or range(failure.step + 1))
+    for step in list(needed):
+        fewer = [each for each in needed if each != step]
+        if fewer and _fails(world, failure, fewer):
+            needed = fewer
+    return f'--only {",".join(map(str, needed))}'
+
+
+def _fails(world: World, failure: Failed, only: Collection[int]) -> bool:
+    try:
+        play(world, failure.seed, only=only)
+    except Failed as again:
+        return again.kind == failure.kind
+    return False
 
 
 class _Seed:
@@ -146,7 +167,7 @@ class _Seed:
         """The name of a command: more often one that writes, most often one of plans."""
         chance = dice.random()
         if self._stage.plans and chance < 0.3:
-            return dice.choice(['resource provider reshape apply'] * 3 + sorted(_OF_PLANS))
+            return dice.choice(_OF_PLANS)
         if chance < 0.15:
             return 'resource provider reshape plan'
         return dice.choice(sorted(MAKERS if chance < 0.5 else MAKERS.keys() - readings.LINES))
@@ -161,7 +182,7 @@ class _Seed:
             if ended.status == 0 and command.verb != 'plan':
                 self._start_computes(plan)
             if command.verb == 'rollback' and ended.status == 0:
-                found += invariants.of_rollback(command, written, self._stage.state)
+                found += invariants.of_rollback(plan, self._stage.state)
                 plan.done, plan.disturbed = {}, set()
         self._raise(found, command, ended)
 

@@ -31,9 +31,7 @@ class Stage:
     :ivar unrest: how likely it is that Nova does something between two requests
     """
 
-    def __init__(
-        self, world: World, clock: Clock, dice: random.Random, folder: Path
-    ) -> None:
+    def __init__(self, world: World, clock: Clock, dice: random.Random, folder: Path) -> None:
         self.world, self.clock, self.dice, self.folder = world, clock, dice, folder
         self.nova = Nova(self._call_of_nova, lambda: self.state, dice, {})
         self.state = world.state()

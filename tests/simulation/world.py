@@ -114,6 +114,11 @@ class Embedded(Direct):
         self._turn = turn
         self._transport = _Tables(world.transport, exchange, turn)
 
+    @property
+    def database(self) -> str:
+        """What a plan says that it was made of: the same for all operators."""
+        return URL
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         with self._turn.transaction(), super().transaction():
