@@ -12,7 +12,6 @@ from tests.simulation.actors import Ended
 from tests.simulation.command import Command, Plan
 from tests.simulation.state import ABSENT, Delta, Key, State
 
-
 #: After these nothing was written.
 _UNTOUCHED = (ExitStatus.USAGE, ExitStatus.INFEASIBLE, ExitStatus.UNDECIDED)
 
