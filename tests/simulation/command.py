@@ -29,6 +29,7 @@ class Command:
     :param wants: what is there when it has succeeded, by key; a function tells of a value
     :param conserves: whether each consumer has in all what it had before
     :param sets_capacity: whether the operator said how much there is, used or not
+    :param fields: what it may change of inventories that are there before and after, by number
     :param is_steady: whether it changes nothing when it has succeeded before
     :param plan: the plan that it makes, carries out or takes back, by ``verb``
     """
@@ -38,6 +39,7 @@ class Command:
     wants: Mapping[Key, Any] = field(default_factory=dict)
     conserves: bool = True
     sets_capacity: bool = False
+    fields: frozenset[int] = frozenset(range(6))
     is_steady: bool = True
     plan: Plan | None = None
     verb: str = ''

@@ -84,7 +84,13 @@ def set_inventory(scene: Scene) -> Command:
         *('--amend', '--resource', f'VCPU:total={total}', '-f', 'json'),
     )
     wants = {('inventory', uuid, 'VCPU'): lambda value: value and value[TOTAL] == total}
-    return Command(words, of_provider(uuid, 'inventory'), wants, sets_capacity=True)
+    return Command(
+        words,
+        lambda _state, key: key == ('inventory', uuid, 'VCPU'),
+        wants,
+        sets_capacity=True,
+        fields=frozenset({TOTAL}),
+    )
 
 
 @makes('resource provider inventory set')
@@ -101,6 +107,7 @@ def set_many(scene: Scene) -> Command:
         lambda state, key: key[0] == 'inventory' and key[2] == 'VCPU',
         {key: lambda value: value and value[RATIO] == ratio for key in keys},
         sets_capacity=True,
+        fields=frozenset({RATIO}),
     )
 
 

@@ -31,6 +31,12 @@ def of_write(command: Command, before: State, after: State, changed: Delta) -> I
     outside = [key for key in changed if not command.scope(before, key)]
     if outside:
         yield Violation('outside', f'{_shown(changed, outside)} is nothing that it names')
+    for key, (was, now) in changed.items():
+        if key[0] == 'inventory' and was and now:
+            differing = {number for number in range(6) if was[number] != now[number]}
+            if differing - command.fields:
+                text = f'{key} was {was}, and becomes {now}: only {set(command.fields)} may change'
+                yield Violation('outside', text)
     if command.conserves:
         for consumer in sorted({key[1] for key in changed if key[0] == 'allocation'}):
             was, now = before.sums(consumer), after.sums(consumer)
