@@ -249,3 +249,29 @@ def declare(scene: Scene) -> Command:
     kinds = ('provider', 'inventory', 'trait')
     own = any_of(of_provider(uuid, *kinds), of_provider(child['uuid'], *kinds), new_names)
     return Command([*words, '-f', 'json'], own, wants)
+
+
+@makes('resource provider replace')
+def replace(scene: Scene) -> Command:
+    """A host, or a spare provider, comes back under another UUID."""
+    old, new = scene.spare() if scene.dice.random() < 0.3 else None, scene.uuid()
+    old = old or scene.host()
+    scene.nova.replace(old, new)
+    words = typed('resource provider replace', scene.called(old), '--uuid', new, '--yes')
+    family = {
+        old,
+        new,
+        *(key[1] for key in scene.state.of('provider') if _is_child(scene, key, old)),
+    }
+
+    def scope(state: State, key: Key) -> bool:
+        if key[0] in ('allocation', 'consumer'):
+            return key[0] == 'consumer' or key[2] in (old, new)
+        return key[1] in family
+
+    wants = {('provider', old): ABSENT, ('provider', new): scene.state['provider', old]}
+    return Command([*words, '-f', 'json'], scope, wants)
+
+
+def _is_child(scene: Scene, key: Key, parent: str) -> bool:
+    return bool(scene.state[key][1] == parent)

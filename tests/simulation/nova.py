@@ -37,6 +37,7 @@ class Nova:
     :ivar servers: what each server asked for, by UUID
     :ivar migrating: the migrations that are not over: their servers, by UUID
     :ivar stopped: the hosts whose nova-compute is down
+    :ivar replaced: the hosts that come back under another UUID, or may: the old one and the new one
     """
 
     call: Call
@@ -46,9 +47,26 @@ class Nova:
     servers: dict[str, dict[str, int]] = field(default_factory=dict)
     migrating: dict[str, str] = field(default_factory=dict)
     stopped: set[str] = field(default_factory=set)
+    replaced: list[tuple[str, str]] = field(default_factory=list)
 
     def uuid(self) -> str:
         return str(UUID(int=self.dice.getrandbits(128), version=4))
+
+    def replace(self, old: str, new: str) -> None:
+        """A host was reinstalled: its nova-compute waits until its provider has the new UUID."""
+        if old in self.hosts:
+            self.stopped.add(old)
+            self.replaced.append((old, new))
+
+    def follow(self) -> None:
+        """Know hosts by the UUIDs that they have now."""
+        state = self.state()
+        for pair in self.replaced:
+            for old, new in (pair, pair[::-1]):
+                is_moved = ('provider', old) not in state and ('provider', new) in state
+                if old in self.hosts and is_moved:
+                    self.hosts[new] = self.hosts.pop(old)
+                    self.stopped.discard(old)
 
     def move(self) -> Steps:
         """Something that Nova does now."""

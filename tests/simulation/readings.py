@@ -12,6 +12,7 @@ LINES = {
     'allocation candidate list': '--resource VCPU={n} --resource MEMORY_MB=512',
     'resource api show': '',
     'resource capacity export': '-o {file}',
+    'resource capacity forecast': '{folder}',
     'resource capacity show': '--fits VCPU=1,MEMORY_MB=1024',
     'resource class list': '',
     'resource class show': '{class}',
@@ -19,6 +20,8 @@ LINES = {
     'resource provider allocation list': '{provider}',
     'resource provider allocation show': '{consumer}',
     'resource provider audit': '',
+    'resource provider check': '{rules}',
+    'resource provider drain plan': '{host}',
     'resource provider inventory list': '{provider}',
     'resource provider inventory show': '{host} VCPU',
     'resource provider list': '--resource VCPU={n}',
@@ -27,6 +30,7 @@ LINES = {
     'resource provider reshape schema': 'plan',
     'resource provider show': '{provider} --allocations',
     'resource provider snapshot diff': '{snapshot} live',
+    'resource provider snapshot history': '{folder}',
     'resource provider snapshot save': '{file}',
     'resource provider snapshot show': '{snapshot}',
     'resource provider trait list': '{provider}',
@@ -39,6 +43,8 @@ LINES = {
     'trait list': '--associated',
     'trait show': '{trait}',
 }
+
+RULES = [{'rule': 'every host is there once', 'hosts': 'all', 'names': 'unique'}]
 
 
 def _read(name: str, line: str, scene: Scene) -> Command | None:
@@ -54,6 +60,8 @@ def _read(name: str, line: str, scene: Scene) -> Command | None:
         'consumer': scene.consumer() or scene.uuid(),
         'project': 'b' * 32,
         'file': scene.file('snapshot' if name.endswith('snapshot save') else 'out'),
+        'folder': scene.folder,
+        'rules': scene.file('rules', RULES),
         'snapshot': scene.dice.choice(snapshots) if snapshots else '',
     }
     return Command(typed(name, *shlex.split(line.format(**values))))

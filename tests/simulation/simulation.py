@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+from placementclient import DISTRIBUTION
+from placementclient.loading.entry_points import COMMANDS
 from tests.simulation import allocations, edits, faults, invariants, plans, readings  # noqa: F401
 from tests.simulation.actors import Ended, Operator, listening
 from tests.simulation.clock import Clock, virtual
@@ -22,6 +25,11 @@ from tests.simulation.stage import SHOWN, Stage
 from tests.simulation.world import World
 
 STEPS = 12
+#: The commands that operators type.
+NAMES = MAKERS.keys() & {
+    point.name.replace('_', ' ')
+    for point in distribution(DISTRIBUTION).entry_points.select(group=COMMANDS)
+}
 GPUS = {'total': plans.VGPUS, 'max_unit': plans.VGPUS, 'reserved': 0}
 _OF_PLANS = [
     f'resource provider reshape {verb}'
@@ -140,7 +148,7 @@ class _Seed:
     def _start_computes(self, plan: Plan) -> None:
         """From now on they report what they find."""
         nova = self._stage.nova
-        for host in plan.hosts:
+        for host in plan.hosts & nova.hosts.keys():
             nova.hosts[host].pop('VGPU', None)
             if plans.has_flat_gpus(self._stage.state, host):
                 nova.hosts[host] = nova.hosts[host] | {'VGPU': GPUS}
@@ -170,7 +178,7 @@ class _Seed:
             return dice.choice(_OF_PLANS)
         if chance < 0.15:
             return 'resource provider reshape plan'
-        return dice.choice(sorted(MAKERS if chance < 0.5 else MAKERS.keys() - readings.LINES))
+        return dice.choice(sorted(NAMES if chance < 0.5 else NAMES - readings.LINES.keys()))
 
     def _judge(self, command: Command, ended: Ended, written: Written) -> None:
         self._ended[command.name, ended.status] += 1
@@ -185,6 +193,7 @@ class _Seed:
                 found += invariants.of_rollback(plan, self._stage.state)
                 plan.done, plan.disturbed = {}, set()
         self._raise(found, command, ended)
+        self._stage.nova.follow()
 
     def _note(self, plan: Plan, command: Command, ended: Ended, written: Written) -> None:
         """Remember a plan that was made, and what was done for it."""
