@@ -9,9 +9,12 @@ Each host has as many VGPU as its future children together, in use by single con
 from __future__ import annotations
 
 import argparse
-import resource
+import subprocess
+import sys
+import tempfile
 import time
 import uuid
+from pathlib import Path
 
 from placementclient import files
 from placementclient.model.consumers import Consumer
@@ -22,6 +25,7 @@ from placementclient.planner import planner
 from placementclient.planner.plan import invariants
 from placementclient.planner.spec import specification
 from placementclient.planner.spec.assignments import AssignmentRow
+from placementclient.reshape import storage
 
 CHILDREN = 8
 CONSUMERS = 16
@@ -98,7 +102,12 @@ def main() -> None:
     parser.add_argument('--hosts', type=int, default=10000)
     parser.add_argument('--mapped', action='store_true', help='with a row for each consumer')
     parser.add_argument('--write', metavar='FILE', help='write the snapshot, and end')
+    parser.add_argument('--read', metavar='FILE', help='read a plan, say the peak in MiB, and end')
     arguments = parser.parse_args()
+    if arguments.read:
+        storage.read_plan(arguments.read)
+        print(peak())
+        return
     snapshot = cloud(arguments.hosts)
     if arguments.write:
         files.write_snapshot(arguments.write, snapshot)
@@ -109,12 +118,25 @@ def main() -> None:
     planned = time.perf_counter()
     invariants.check(plan)
     checked = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    planning = peak()
+    with tempfile.TemporaryDirectory() as folder:
+        path = f'{folder}/plan.json'
+        storage.write_plan(path, plan)
+        command = [sys.executable, __file__, '--read', path]
+        reading = float(subprocess.run(command, check=True, capture_output=True).stdout)
     print(
         f'{arguments.hosts} hosts, {len(snapshot.consumers)} consumers: '
         f'planned in {planned - start:.1f} s, checked in {checked - planned:.1f} s, '
-        f'peak {peak:.0f} MiB, {len(plan.trees)} trees'
+        f'peak {planning:.0f} MiB, {len(plan.trees)} trees; '
+        f'peak of reading the plan {reading:.0f} MiB, {reading / planning:.2f} of planning'
     )
+
+
+def peak() -> float:
+    """The most memory that this process has had, in MiB."""
+    # Not getrusage(): a child has at least what its parent had.
+    status = Path('/proc/self/status').read_text()
+    return int(status.partition('VmHWM:')[2].split()[0]) / 1024
 
 
 if __name__ == '__main__':

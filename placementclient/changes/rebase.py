@@ -216,10 +216,26 @@ class _Rebase:
         if there is None:
             return
         blocked = len(self.obstacles)
-        # A provider that got inventory since is not the one that was to go.
         self._merged(before, replace(before, inventories={}), there)
+        self._added(before, there)
         if len(self.obstacles) == blocked:
             del self.states[before.uuid]
+
+    def _added(self, before: ProviderState, there: ProviderState) -> None:
+        """Refuse to delete what others have made of a provider: nothing would bring it back."""
+        added: dict[str, Iterable[str]] = {
+            'inventory': there.inventories.keys() - before.inventories.keys(),
+            'traits': there.traits - before.traits,
+            'aggregates': there.aggregates - before.aggregates,
+        }
+        was, found = _position(before), _position(there)
+        if found not in self._own.positions.get(there.uuid, ()):
+            added['name'] = {found[0]} - {was[0]}
+            added['parent'] = {found[1] or 'none'} - {was[1] or 'none'}
+        for label, values in added.items():
+            if values:
+                shown = ', '.join(sorted(values))
+                self._object(before, 'provider', label, None, None, shown)
 
     def _merged(
         self, before: ProviderState, after: ProviderState, there: ProviderState
@@ -243,7 +259,7 @@ class _Rebase:
             found = getattr(there.provider, key)
             if was == wanted and (before.uuid in self._before.providers or found == wanted):
                 continue
-            if found in (was, wanted) or (there.name, there.provider.parent_provider_uuid) in own:
+            if found in (was, wanted) or _position(there) in own:
                 provider = provider._replace(**{key: wanted})
             else:
                 self._object(after, 'provider', label, was, wanted, found)
@@ -340,6 +356,10 @@ class _Rebase:
         self, state: ProviderState, kind: str, field: str, before: Any, after: Any, found: Any
     ) -> None:
         self.obstacles.append(Obstacle(kind, state.uuid, state.name, field, before, after, found))
+
+
+def _position(state: ProviderState) -> tuple[str, str | None]:
+    return state.name, state.provider.parent_provider_uuid
 
 
 def _nothing(state: ProviderState) -> ProviderState:

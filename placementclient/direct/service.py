@@ -27,7 +27,7 @@ from placementclient.client import errors
 from placementclient.direct import constants, database_url
 from placementclient.direct.modules import PrivateModules
 from placementclient.direct.tables import Tables
-from placementclient.direct.transactions import Transactions
+from placementclient.direct.transactions import Transactions, translated
 from placementclient.model.snapshots import Snapshot
 
 if util.find_spec('placement') is None:
@@ -269,9 +269,13 @@ class Service:
             yield
 
     def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
-        """What the tables have: see :class:`placementclient.model.snapshots.SnapshotReader`."""
+        """What the tables have: see :class:`placementclient.model.snapshots.SnapshotReader`.
+
+        :raises placementclient.client.errors.ServerError: if the database refuses
+        """
         self._turn.writes = False
-        return self._tables.snapshot(roots, types=types)
+        with translated():
+            return self._tables.snapshot(roots, types=types)
 
     def close(self) -> None:
         """Let go of the database."""

@@ -56,18 +56,15 @@ class Transactions:
         """
         environ = {f'HTTP_{name.upper().replace("-", "_")}': text for name, text in headers.items()}
         context = self._context.from_environ(environ, overwrite=False)
-        try:
-            with self._manager.writer.using(context):
-                self._open.context, self._open.refusal = context, None
-                try:
-                    yield
-                finally:
-                    self._open.context = None
-                if self._open.refusal is not None:
-                    # What it had written before it gave up is still part of the transaction.
-                    raise errors.ServerError(500, f'Taken back: {self._open.refusal}')
-        except (DBError, SQLAlchemyError) as error:
-            raise errors.ServerError(500, str(error)) from error
+        with translated(), self._manager.writer.using(context):
+            self._open.context, self._open.refusal = context, None
+            try:
+                yield
+            finally:
+                self._open.context = None
+            if self._open.refusal is not None:
+                # What it had written before it gave up is still part of the transaction.
+                raise errors.ServerError(500, f'Taken back: {self._open.refusal}')
 
     def answer(self, request: webob.Request) -> webob.Response:
         """What the server answers to a request that is part of the transaction."""
@@ -81,6 +78,18 @@ class Transactions:
             context.session.flush()
             context.session.expire_all()
         return answer
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Raise the errors of a database as the service tells of them.
+
+    :raises errors.ServerError: if the database refuses
+    """
+    try:
+        yield
+    except (DBError, SQLAlchemyError) as error:
+        raise errors.ServerError(500, str(error)) from error
 
 
 class _ThreadTransaction(threading.local):

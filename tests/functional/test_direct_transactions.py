@@ -71,6 +71,20 @@ def test_each_request_meets_what_those_before_it_did(tables: Client) -> None:
     assert resource_provider.show(tables, host.uuid).value.generation == answer.generation
 
 
+def test_a_database_that_is_gone_is_an_error_of_the_service(tables: Client) -> None:
+    """Also for what is read of the tables."""
+    service = tables.session.auth._transport.started()
+
+    def fail(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        raise sqlalchemy.exc.OperationalError(statement, {}, OSError('gone'))
+
+    assert capture.capture(tables).providers == {}
+    sqlalchemy.event.listen(service._engine, 'before_cursor_execute', fail)
+    assert tables.snapshot_reader is not None
+    with pytest.raises(errors.ServerError, match='gone'):
+        tables.snapshot_reader.snapshot()
+
+
 def test_policy_holds_in_it() -> None:
     with Direct(placement_roles='reader') as direct:
         client = Client(Session(auth=direct), HIGHEST)

@@ -8,6 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placementclient.changes.comparison import told
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import SetInventories
 from placementclient.changes.rebase import rebase
@@ -98,6 +99,28 @@ def test_a_provider_that_somebody_uses_is_not_deleted() -> None:
     rebased = rebase(before, cloud(), there)
     assert [(each.name, each.field) for each in rebased.obstacles] == [('host', 'allocations')]
     assert rebased.operations == ()
+
+
+def test_a_provider_that_somebody_has_changed_is_not_deleted() -> None:
+    """To take it back would make the provider as it was planned on, not as it was."""
+    before = cloud(host({'VCPU': Inventory(8)}, 'CUSTOM_T'))
+    changed = host({'VCPU': Inventory(8), 'VGPU': Inventory(2)}, 'CUSTOM_T', 'CUSTOM_U')
+    there = replace(
+        changed,
+        provider=changed.provider._replace(name='renamed', parent_provider_uuid=SERVER),
+        aggregates=frozenset({SERVER}),
+    )
+    rebased = rebase(before, cloud(), cloud(there))
+    assert [told(each) for each in rebased.obstacles] == [
+        'host has inventory: VGPU',
+        'host has traits: CUSTOM_U',
+        f'host has aggregates: {SERVER}',
+        'host has name: renamed',
+        f'host has parent: {SERVER}',
+    ]
+    assert rebased.operations == ()
+    # What others have taken off it is no reason to keep it.
+    assert rebase(before, cloud(), cloud(host({}))).obstacles == ()
 
 
 def test_a_name_that_somebody_else_has_taken_is_an_obstacle() -> None:

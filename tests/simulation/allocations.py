@@ -1,0 +1,211 @@
+"""Commands that change who holds what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.simulation.command import (
+    Command,
+    Scene,
+    any_of,
+    makes,
+    of_consumers,
+    of_provider,
+    typed,
+)
+from tests.simulation.nova import PROJECT, USER
+from tests.simulation.state import ABSENT, Key, State
+
+OWNER = ('--project-id', PROJECT, '--user-id', USER, '--consumer-type', 'INSTANCE')
+
+
+def _wanted(consumer: str, held: dict[tuple[str, str], int], state: State) -> dict[Key, Any]:
+    """What a consumer holds, and nothing beside it of what it held."""
+    wants: dict[Key, Any] = {('allocation', consumer, *key): ABSENT for key in state.held(consumer)}
+    return wants | {('allocation', consumer, *key): amount for key, amount in held.items()}
+
+
+@makes('resource provider allocation set')
+def set_allocation(scene: Scene) -> Command:
+    consumer, host = scene.uuid(), scene.host()
+    held = {(host, 'VCPU'): 1, (host, 'MEMORY_MB'): 256}
+    words = typed('resource provider allocation set', consumer, *OWNER)
+    words += ['--allocation', f'rp={host},VCPU=1,MEMORY_MB=256']
+    wants = _wanted(consumer, held, scene.state)
+    return Command(words, of_consumers(consumer), wants, conserves=False)
+
+
+@makes('resource provider allocation unset')
+def unset(scene: Scene) -> Command | None:
+    consumer = _owned_by_operators(scene)
+    if consumer is None:
+        return None
+    provider, name = scene.one(scene.state.held(consumer))
+    words = typed('resource provider allocation unset', consumer, '--provider', provider)
+    key = 'allocation', consumer, provider, name
+    return Command(
+        [*words, '--resource-class', name], of_consumers(consumer), {key: ABSENT}, conserves=False
+    )
+
+
+@makes('resource provider allocation delete')
+def delete(scene: Scene) -> Command | None:
+    consumer = _owned_by_operators(scene)
+    if consumer is None:
+        return None
+    return Command(
+        typed('resource provider allocation delete', consumer),
+        of_consumers(consumer),
+        _wanted(consumer, {}, scene.state),
+        conserves=False,
+    )
+
+
+@makes('resource provider allocation move')
+def move(scene: Scene) -> Command | None:
+    consumer = scene.consumer()
+    if consumer is None:
+        return None
+    held = scene.state.held(consumer)
+    source, name = scene.one(held)
+    target = scene.one(uuid for uuid in scene.nova.hosts if uuid != source)
+    words = typed('resource provider allocation move', consumer, '--class', name)
+    total = held[source, name] + held.get((target, name), 0)
+    wants = {
+        ('allocation', consumer, source, name): ABSENT,
+        ('allocation', consumer, target, name): total,
+    }
+    words += ['--from', source, '--to', target]
+    return Command(words, of_consumers(consumer), wants)
+
+
+@makes('resource provider allocation transfer')
+def transfer(scene: Scene) -> Command | None:
+    consumer, other = _owned_by_operators(scene), scene.uuid()
+    if consumer is None:
+        return None
+    held = scene.state.held(consumer)
+    words = typed('resource provider allocation transfer', consumer, '--to-consumer', other)
+    wants = _wanted(consumer, {}, scene.state) | _wanted(other, held, scene.state)
+    return Command(words, of_consumers(consumer, other), wants, conserves=False)
+
+
+@makes('resource provider allocation claim')
+def claim(scene: Scene) -> Command:
+    consumer = scene.uuid()
+    words = typed('resource provider allocation claim', consumer, *OWNER)
+    words += ['--resource', 'VCPU=1', '--resource', 'MEMORY_MB=256', '--alternates', '1']
+    return Command(words, of_consumers(consumer), conserves=False)
+
+
+@makes('resource provider allocation replace')
+def replace(scene: Scene) -> Command | None:
+    consumer = _owned_by_operators(scene)
+    if consumer is None:
+        return None
+    new, host = scene.uuid(), scene.host()
+    status, there = scene.nova.call('GET', f'/allocations/{consumer}')
+    if status != 200 or not there['allocations']:
+        return None
+    owner = {'project_id': PROJECT, 'user_id': USER, 'consumer_type': 'INSTANCE'}
+    body = {
+        consumer: {
+            'allocations': {}, 'consumer_generation': there['consumer_generation'], **owner
+        },
+        new: {
+            'allocations': {host: {'resources': {'VCPU': 1}}}, 'consumer_generation': None, **owner
+        },
+    }  # fmt: skip
+    wants = _wanted(consumer, {}, scene.state) | {('allocation', new, host, 'VCPU'): 1}
+    words = typed('resource provider allocation replace', '--file', scene.file('body', body))
+    return Command(words, of_consumers(consumer, new), wants, conserves=False)
+
+
+@makes('resource provider allocation heal')
+def heal(scene: Scene) -> Command:
+    """A server of which Placement knows nothing, and one that holds all it should."""
+    lost, host = scene.uuid(), scene.host()
+    name = scene.state.name(host)
+    flavor = {'vcpus': 1, 'ram': 256, 'disk': 0, 'ephemeral': 0, 'swap': 0, 'extra_specs': {}}
+    server = {
+        'id': lost, 'status': 'ACTIVE', 'tenant_id': PROJECT, 'user_id': USER,
+        'OS-EXT-SRV-ATTR:host': name, 'OS-EXT-SRV-ATTR:hypervisor_hostname': name,
+        'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': 'active', 'image': {'id': 'x'},
+        'flavor': {'original_name': 'small', **flavor},
+    }  # fmt: skip
+    servers = scene.file('servers', {'servers': [server]})
+    migrations = scene.file('migrations', {'migrations': []})
+    words = typed('resource provider allocation heal', '--servers', servers)
+    words += ['--migrations', migrations, '--yes', '-f', 'json']
+    wants = {('allocation', lost, host, 'VCPU'): 1, ('allocation', lost, host, 'MEMORY_MB'): 256}
+    return Command(words, of_consumers(lost), wants, conserves=False)
+
+
+@makes('resource provider audit')
+def audit(scene: Scene) -> Command:
+    """Some servers are on no list, so what they hold may be freed; the others keep it."""
+    state, nova = scene.state, scene.nova
+    listed = sorted({*nova.servers, *state.consumers()} - set(_leaked(scene)))
+    servers = [
+        {'ID': uuid, 'Name': uuid[:8], 'Status': 'ACTIVE', 'Host': _host_of(state, uuid)}
+        for uuid in listed
+        if uuid not in nova.migrating
+    ]
+    migrations = [
+        {'uuid': uuid, 'instance_uuid': server, 'status': 'running', 'id': number}
+        for number, (uuid, server) in enumerate(sorted(nova.migrating.items()))
+    ]
+    words = typed('resource provider audit', '--servers', scene.file('servers', servers))
+    words += ['--migrations', scene.file('migrations', {'migrations': migrations})]
+    known = {*listed, *nova.migrating, *nova.migrating.values()}
+
+    def scope(before: State, key: Key) -> bool:
+        if key[0] in ('allocation', 'consumer'):
+            return key[1] in state.consumers() and key[1] not in known
+        return key[0] in ('trait', 'inventory')
+
+    return Command(
+        [*words, '--fix', '--yes', '-f', 'json'],
+        scope,
+        conserves=False,
+        sets_capacity=True,
+    )
+
+
+@makes('resource provider purge')
+def purge(scene: Scene) -> Command:
+    """A provider goes with all below it, unless somebody would lose what it uses."""
+    top = scene.spare() or scene.provider()
+    gone = {uuid for uuid in scene.state.tree(scene.state.root(top)) if _is_below(scene, uuid, top)}
+    words = typed('resource provider purge', top, '--yes', '-f', 'json')
+
+    def freed(_state: State, key: Key) -> bool:
+        return key[0] == 'consumer' or (key[0] == 'allocation' and key[2] in gone)
+
+    kinds = ('provider', 'inventory', 'trait', 'aggregate')
+    scopes = [of_provider(uuid, *kinds) for uuid in sorted(gone)]
+    wants = {('provider', uuid): ABSENT for uuid in gone}
+    return Command(words, any_of(freed, *scopes), wants, conserves=False)
+
+
+def _is_below(scene: Scene, uuid: str | None, top: str) -> bool:
+    while uuid and uuid != top:
+        uuid = scene.state['provider', uuid][1]
+    return uuid == top
+
+
+def _owned_by_operators(scene: Scene) -> str | None:
+    """A consumer that is no server of Nova's."""
+    known = {*scene.nova.servers, *scene.nova.migrating}
+    found = [uuid for uuid in scene.state.consumers() if uuid not in known]
+    return scene.dice.choice(found) if found else None
+
+
+def _leaked(scene: Scene) -> list[str]:
+    known = {*scene.nova.servers, *scene.nova.migrating, *scene.nova.migrating.values()}
+    return [uuid for uuid in scene.state.consumers() if uuid not in known]
+
+
+def _host_of(state: State, uuid: str) -> str | None:
+    held = sorted(state.held(uuid))
+    return state.name(state.root(held[0][0])) if held else None

@@ -1,0 +1,70 @@
+"""What happens to requests on their way, as a seed decides."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+#: Not done, then done, as far as whoever asked can see; with how often each is chosen.
+KINDS = {
+    'unsent': 3, 'lost': 6, 'conflict': 4, '500': 2, '502': 2, '502 after': 4, '503': 2,
+    'slow': 4, 'killed': 3, 'killed after': 4, 'interrupted': 1, 'interrupted after': 1, 'gone': 2,
+}  # fmt: skip
+#: What can happen without a network in between.
+LOCAL = ('slow', 'killed', 'killed after', 'interrupted', 'interrupted after', 'gone')
+
+
+class Killed(BaseException):
+    """The process of an operator has ended: nobody catches this."""
+
+
+@dataclass
+class Faults:
+    """Decides what happens to a request.
+
+    :param rate: how likely it is that something does
+    """
+
+    dice: random.Random
+    rate: float
+    kinds: tuple[str, ...] = tuple(KINDS)
+
+    def draw(self, method: str) -> str | None:
+        if self.dice.random() >= self.rate:
+            return None
+        weights = [KINDS[kind] for kind in self.kinds]
+        kind = self.dice.choices(self.kinds, weights)[0]
+        return None if kind == 'conflict' and method == 'GET' else kind
+
+
+def answer(request: Any, kind: str) -> requests.Response:
+    """What a server, or a proxy before it, says instead of the true answer."""
+    if kind == 'conflict':
+        return _response(request, 409, _fault(409, 'placement.concurrent_update'))
+    if kind == '500':
+        return _response(request, 500, _fault(500, 'placement.undefined_code'))
+    if kind == '503':
+        return _response(request, 503, b'', {'Retry-After': '2'})
+    return _response(request, 502, b'<html>Bad Gateway</html>')
+
+
+def _fault(status: int, code: str) -> bytes:
+    detail = 'The server said so.\n\n Simulated: the generation is another one  '
+    fault = {'status': status, 'title': 'Fault', 'detail': detail, 'code': code}
+    return json.dumps({'errors': [fault | {'request_id': 'req-simulated'}]}).encode()
+
+
+def _response(
+    request: Any, status: int, body: bytes, headers: dict[str, str] | None = None
+) -> requests.Response:
+    raw = urllib3.HTTPResponse(
+        body=io.BytesIO(body), headers=headers or {}, status=status, preload_content=False
+    )
+    return HTTPAdapter().build_response(request, raw)

@@ -1,0 +1,203 @@
+"""What holds after each write, and at the end of each command."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from placementclient.client.errors import ExitStatus
+from tests.simulation.actors import Ended
+from tests.simulation.command import Command, Plan
+from tests.simulation.state import ABSENT, Delta, Key, State
+
+#: After these nothing was written.
+_UNTOUCHED = (ExitStatus.USAGE, ExitStatus.INFEASIBLE, ExitStatus.UNDECIDED)
+
+
+class Violation(NamedTuple):
+    """Something that must never be."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f'{self.kind}: {self.text}'
+
+
+def of_write(command: Command, before: State, after: State, changed: Delta) -> Iterator[Violation]:
+    """What is wrong with one request of a command."""
+    outside = [key for key in changed if not command.scope(before, key)]
+    if outside:
+        yield Violation('outside', f'{_shown(changed, outside)} is nothing that it names')
+    for key, (was, now) in changed.items():
+        if key[0] == 'inventory' and was and now:
+            differing = {number for number in range(6) if was[number] != now[number]}
+            if differing - command.fields:
+                text = f'{key} was {was}, and becomes {now}: only {set(command.fields)} may change'
+                yield Violation('outside', text)
+    if command.conserves:
+        for consumer in sorted({key[1] for key in changed if key[0] == 'allocation'}):
+            was, now = before.sums(consumer), after.sums(consumer)
+            if was != now:
+                yield Violation('lost', f'{consumer} held {dict(was)}, and now {dict(now)}')
+    if not command.sets_capacity:
+        yield from _exceeded(before, after, changed)
+
+
+def _exceeded(before: State, after: State, changed: Delta) -> Iterator[Violation]:
+    touched = {key[-2:] for key in changed if key[0] in ('allocation', 'inventory')}
+    for provider, name in sorted(touched):
+        used, capacity = after.used[provider, name], after.capacity(provider, name)
+        was_used, was_capacity = before.used[provider, name], before.capacity(provider, name)
+        is_worse = used > was_used or capacity < was_capacity
+        if used > capacity and (is_worse or was_used <= was_capacity):
+            yield Violation('capacity', f'{provider} gives {used} of {capacity} {name}')
+
+
+class Written:
+    """What one run of a command has written.
+
+    :ivar deltas: of its requests that changed something
+    :ivar disturbed: what others have written since it began
+    """
+
+    def __init__(self) -> None:
+        self.deltas: list[Delta] = []
+        self.disturbed: set[Key] = set()
+        self.violations: list[Violation] = []
+
+    def net(self) -> dict[Key, tuple[Any, Any]]:
+        """What the run has changed in all, before and after."""
+        return net(self.deltas)
+
+
+def net(deltas: Collection[Delta]) -> dict[Key, tuple[Any, Any]]:
+    found: dict[Key, tuple[Any, Any]] = {}
+    for each in deltas:
+        for key, (was, now) in each.items():
+            found[key] = found.get(key, (was, None))[0], now
+    return {key: pair for key, pair in found.items() if pair[0] != pair[1]}
+
+
+def of_end(command: Command, ended: Ended, written: Written, state: State) -> Iterator[Violation]:
+    """What is wrong with how a command ended."""
+    if ended.cause is not None:
+        yield Violation('unexpected', repr(ended.cause))
+    if 'Traceback' in ended.stderr:
+        yield Violation('unexpected', ended.stderr)
+    if ended.status is not None:
+        yield from _of_status(ended.status, ended, written)
+        if ended.status == ExitStatus.DONE:
+            yield from unreached(command, state, written.disturbed)
+        for row in rows(ended):
+            if row.get('state') == 'done' and not _is_so(row, state, written.disturbed):
+                yield Violation('status', f'"done" is not true: {row}')
+
+
+def _of_status(status: int, ended: Ended, written: Written) -> Iterator[Violation]:
+    """What the exit status says, and is not so."""
+    if status not in tuple(ExitStatus):
+        yield Violation('status', f'{status} is none')
+    if status == ExitStatus.INTERRUPTED and not _was(ended, 'interrupted'):
+        yield Violation('status', 'nobody has interrupted it')
+    if status in _UNTOUCHED and written.deltas:
+        yield Violation('status', f'{status}, but {_shown(written.net())} was written')
+    said = f'{ended.stdout}\n{ended.stderr}'
+    if status not in (ExitStatus.DONE, ExitStatus.INTERRUPTED) and not said.strip():
+        yield Violation('status', f'{status}, and nothing is said')
+    is_told = any(word in said for word in ('not known', 'done', 'is still there', 'left'))
+    if status == ExitStatus.ERROR and written.net() and not is_told:
+        text = f'1, but {_shown(written.net())} was written: {said.strip()[:400]}'
+        yield Violation('untold', text)
+
+
+def _is_so(row: Mapping[str, Any], state: State, disturbed: Collection[Key]) -> bool:
+    """Whether what a row says is done is so, or others have changed it since."""
+    facts = dict(_facts(row, state))
+    return all(
+        key in disturbed or (state.get(key, ABSENT) is not ABSENT if value is ... else
+                             state.get(key, ABSENT) == value)
+        for key, value in facts.items()
+    )  # fmt: skip
+
+
+def _facts(row: Mapping[str, Any], state: State) -> Iterator[tuple[Key, Any]]:
+    """What a row of the table of changes says of each key; ``...``: that it is there."""
+    what, before, after = row['change'], row['before'], row['after']
+    if what == 'allocations':
+        consumer = row['object'].removeprefix('consumer ')
+        for side, is_there in ((before, False), (after, True)):
+            for name, resources in (side or {}).items():
+                for kind, amount in resources.items():
+                    key = 'allocation', consumer, state.by_name(name) or '', kind
+                    yield key, amount if is_there else ABSENT
+        return
+    uuid = state.by_name(row['object']) or ''
+    if what in ('traits', 'aggregates'):
+        for side, value in ((before, ABSENT), (after, True)):
+            yield from (((what.removesuffix('s'), uuid, name), value) for name in side or ())
+    elif what in ('create', 'delete'):
+        yield ('provider', uuid), ... if what == 'create' else ABSENT
+    elif ':' not in what and what.isupper():
+        yield ('inventory', uuid, what), ABSENT if after is None else ...
+
+
+def unreached(command: Command, state: State, disturbed: Collection[Key]) -> Iterator[Violation]:
+    """What a command that has succeeded has not done."""
+    for key, wanted in sorted(command.wants.items(), key=lambda pair: pair[0]):
+        if key in disturbed:
+            continue
+        value = state.get(key, ABSENT)
+        if not (wanted(value) if callable(wanted) else value == wanted):
+            yield Violation('status', f'0, but {key} is {value!r}')
+
+
+def of_rollback(plan: Plan, state: State) -> Iterator[Violation]:
+    """What was not taken back although nobody else has changed it."""
+    consumers = {key[1] for key in plan.disturbed if key[0] in ('allocation', 'consumer')}
+    for key, (was, _) in sorted(plan.done.items()):
+        if key in plan.disturbed or _is_name(key):
+            continue
+        # Who goes, or goes elsewhere, in between does not come back.
+        if key[0] in ('allocation', 'consumer') and key[1] in consumers:
+            continue
+        if state.get(key, ABSENT) != was:
+            text = f'{key} was {was!r} before the plan, and is {state.get(key)!r} after rollback'
+            yield Violation('rollback', text)
+
+
+def _is_name(key: Key) -> bool:
+    """Classes and traits stay: others may use them by now."""
+    return key[0] in ('class name', 'trait name')
+
+
+def _was(ended: Ended, kind: str) -> bool:
+    return any(each.startswith(kind) for each in ended.faults)
+
+
+def _shown(changed: Delta, keys: Collection[Key] = ()) -> str:
+    chosen = list(keys or changed)[:4]
+    return '; '.join(f'{key} {changed[key][0]!r} -> {changed[key][1]!r}' for key in chosen)
+
+
+def rows(ended: Ended) -> list[dict[str, Any]]:
+    """The table that a command printed as JSON."""
+    try:
+        found = json.loads(ended.stdout)
+    except ValueError:
+        return []
+    return found if isinstance(found, list) else []
+
+
+def canonical(state: State) -> Counter[str]:
+    """A state by names, for two histories in which the same has another UUID."""
+    names = {key[1]: value[0] for key, value in state.items() if key[0] == 'provider'}
+
+    def named(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(named, value))
+        return names.get(value, value)
+
+    return Counter(repr((named(key), named(value))) for key, value in state.items())

@@ -1,0 +1,219 @@
+"""What Nova does to Placement all day: updates of hosts, claims, migrations, deletes.
+
+Each is a generator that yields between two requests, where anything else may happen.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from tests.simulation.state import State
+
+#: Sends a request in the name of Nova: the status, and the JSON of the answer.
+Call = Callable[..., tuple[int, Any]]
+Steps = Iterator[None]
+
+PROJECT, USER = 'b' * 32, 'c' * 32
+#: What servers ask for.
+FLAVORS = (
+    {'VCPU': 1, 'MEMORY_MB': 1024},
+    {'VCPU': 2, 'MEMORY_MB': 2048, 'DISK_GB': 10},
+    {'VCPU': 1, 'MEMORY_MB': 1024, 'VGPU': 1},
+    {'VCPU': 4, 'MEMORY_MB': 512, 'VGPU': 2},
+)
+OWN_TRAITS = {'COMPUTE_NODE', 'COMPUTE_VOLUME_EXTEND'}
+DISABLED = 'COMPUTE_STATUS_DISABLED'
+
+
+@dataclass
+class Nova:
+    """The compute service of one cloud.
+
+    :param hosts: the inventories that each host's driver reports, by the UUID of its provider
+    :ivar servers: what each server asked for, by UUID
+    :ivar migrating: the migrations that are not over: their servers, by UUID
+    :ivar stopped: the hosts whose nova-compute is down
+    :ivar replaced: the hosts that come back under another UUID, or may: the old one and the new one
+    """
+
+    call: Call
+    state: Callable[[], State]
+    dice: random.Random
+    hosts: dict[str, dict[str, dict[str, Any]]]
+    servers: dict[str, dict[str, int]] = field(default_factory=dict)
+    migrating: dict[str, str] = field(default_factory=dict)
+    stopped: set[str] = field(default_factory=set)
+    replaced: list[tuple[str, str]] = field(default_factory=list)
+
+    def uuid(self) -> str:
+        return str(UUID(int=self.dice.getrandbits(128), version=4))
+
+    def replace(self, old: str, new: str) -> None:
+        """A host was reinstalled: its nova-compute waits until its provider has the new UUID."""
+        if old in self.hosts:
+            self.stopped.add(old)
+            self.replaced.append((old, new))
+
+    def follow(self) -> None:
+        """Know hosts by the UUIDs that they have now."""
+        state = self.state()
+        for pair in self.replaced:
+            for old, new in (pair, pair[::-1]):
+                is_moved = ('provider', old) not in state and ('provider', new) in state
+                if old in self.hosts and is_moved:
+                    self.hosts[new] = self.hosts.pop(old)
+                    self.stopped.discard(old)
+
+    def move(self) -> Steps:
+        """Something that Nova does now."""
+        kinds = (self.boot, self.boot, self.delete, self.migrate, self.update, self.update)
+        return self.dice.choice((*kinds, self.toggle))()
+
+    def boot(self) -> Steps:
+        """A new server: the scheduler asks for candidates and claims one of them."""
+        flavor = self.dice.choice(FLAVORS)
+        candidates = self._candidates(flavor)
+        yield
+        for candidate in candidates[:2]:
+            uuid = self.uuid()
+            status = self._put(uuid, candidate, None)
+            if status == 204:
+                self.servers[uuid] = dict(flavor)
+                return
+            yield
+
+    def delete(self) -> Steps:
+        """A server goes, at the generation that its consumer has."""
+        if not self.servers:
+            return
+        uuid = self.dice.choice(sorted(self.servers))
+        if uuid in self.migrating.values():
+            return
+        for _ in range(3):
+            status, there = self.call('GET', f'/allocations/{uuid}')
+            yield
+            if status != 200:
+                continue
+            if not there['allocations']:
+                self.servers.pop(uuid, None)
+                return
+            if self._put(uuid, {}, there['consumer_generation'], there) == 204:
+                self.servers.pop(uuid, None)
+                return
+
+    def migrate(self) -> Steps:
+        """A live migration: the source is held by the migration until it is over."""
+        still = sorted(self.servers.keys() - set(self.migrating.values()))
+        if not still:
+            return
+        server, migration = self.dice.choice(still), self.uuid()
+        status, there = self.call('GET', f'/allocations/{server}')
+        yield
+        if status != 200 or not there['allocations'] or server not in self.servers:
+            return
+        if self._hand_over(server, migration, there) != 204:
+            return
+        self.migrating[migration] = server
+        yield
+        source = next(iter(there['allocations']))
+        yield from self._to_target(server, migration, source)
+
+    def _to_target(self, server: str, migration: str, source: str) -> Steps:
+        candidates = [c for c in self._candidates(self.servers[server]) if source not in c]
+        yield
+        if candidates and self._put(server, candidates[0], None) == 204:
+            for _ in range(self.dice.randint(1, 6)):
+                yield
+            yield from self._freed(migration)
+        else:
+            yield from self._reverted(server, migration)
+
+    def _freed(self, migration: str) -> Steps:
+        for _ in range(20):
+            status, there = self.call('GET', f'/allocations/{migration}')
+            yield
+            if status != 200:
+                continue
+            generation = there.get('consumer_generation')
+            if not there['allocations'] or self._put(migration, {}, generation, there) == 204:
+                self.migrating.pop(migration, None)
+                return
+
+    def _reverted(self, server: str, migration: str) -> Steps:
+        for _ in range(20):
+            status, there = self.call('GET', f'/allocations/{migration}')
+            yield
+            if status == 200 and not there['allocations']:
+                break
+            if status == 200 and self._hand_over(migration, server, there) == 204:
+                break
+        self.migrating.pop(migration, None)
+
+    def update(self) -> Steps:
+        """The periodic task of a nova-compute: its host shall be as the driver says."""
+        up = sorted(self.hosts.keys() - self.stopped)
+        if not up:
+            return
+        host = self.dice.choice(up)
+        status, there = self.call('GET', f'/resource_providers/{host}/inventories')
+        yield
+        if status != 200 or host in self.stopped:
+            return
+        found = there['inventories']
+        wanted = {name: fields for name, fields in found.items() if name.startswith('CUSTOM')}
+        # It leaves the ratio, and what operators have added, as it is.
+        for name, fields in self.hosts[host].items():
+            wanted[name] = found.get(name, {}) | fields
+        if wanted != found:
+            generation = there['resource_provider_generation']
+            body = {'resource_provider_generation': generation, 'inventories': wanted}
+            self.call('PUT', f'/resource_providers/{host}/inventories', body)
+
+    def toggle(self) -> Steps:
+        """A service is disabled or enabled, and nova-compute says so in its traits."""
+        host = self.dice.choice(sorted(self.hosts))
+        status, there = self.call('GET', f'/resource_providers/{host}/traits')
+        yield
+        if status == 200:
+            wanted = sorted({*there['traits'], *OWN_TRAITS} ^ {DISABLED})
+            generation = there['resource_provider_generation']
+            body = {'traits': wanted, 'resource_provider_generation': generation}
+            self.call('PUT', f'/resource_providers/{host}/traits', body)
+
+    def _candidates(self, flavor: dict[str, int]) -> list[dict[str, Any]]:
+        asked = ','.join(f'{name}:{amount}' for name, amount in sorted(flavor.items()))
+        path = f'/allocation_candidates?resources={asked}&required=!{DISABLED}&limit=20'
+        status, found = self.call('GET', path)
+        if status != 200:
+            return []
+        candidates = [request['allocations'] for request in found['allocation_requests']]
+        candidates.sort(key=lambda each: sorted(each))
+        self.dice.shuffle(candidates)
+        return candidates
+
+    def _put(self, uuid: str, allocations: Any, generation: int | None, owner: Any = None) -> int:
+        body = {
+            'allocations': allocations,
+            'project_id': owner['project_id'] if owner else PROJECT,
+            'user_id': owner['user_id'] if owner else USER,
+            'consumer_generation': generation,
+        }
+        return self.call('PUT', f'/allocations/{uuid}', body)[0]
+
+    def _hand_over(self, giver: str, taker: str, there: Any) -> int:
+        owner = {name: there[name] for name in ('project_id', 'user_id')}
+        held = {
+            provider: {'resources': each['resources']}
+            for provider, each in there['allocations'].items()
+        }
+        body = {
+            giver: {
+                'allocations': {}, 'consumer_generation': there['consumer_generation'], **owner
+            },
+            taker: {'allocations': held, 'consumer_generation': None, **owner},
+        }  # fmt: skip
+        return self.call('POST', '/allocations', body)[0]

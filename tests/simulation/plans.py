@@ -1,0 +1,169 @@
+"""Plans in files: of a reshape and of changes, made, carried out, looked at and taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tests.simulation.command import (
+    Command,
+    Plan,
+    Scene,
+    Scope,
+    any_of,
+    makes,
+    new_names,
+    nothing,
+    typed,
+)
+from tests.simulation.state import ABSENT, Key, State
+
+CARDS = 2
+VGPUS = 8
+
+
+def has_flat_gpus(state: State, host: str) -> bool:
+    return ('inventory', host, 'VGPU') in state
+
+
+@makes('resource provider reshape plan')
+def plan_reshape(scene: Scene) -> Command | None:
+    """Move the virtual GPUs of some hosts to a child for each card, or back."""
+    flat = [uuid for uuid in scene.nova.hosts if has_flat_gpus(scene.state, uuid)]
+    if not flat:
+        return None
+    chosen = sorted(scene.dice.sample(flat, scene.dice.randint(1, min(2, len(flat)))))
+    share = VGPUS // CARDS
+    names = [f'{{root}}_gpu{n}' for n in range(CARDS)]
+    trait = scene.custom('TRAIT')
+    spec = {
+        'trees': {'name': [scene.state.name(uuid) for uuid in chosen]},
+        'providers': [
+            {
+                'name': name,
+                'inventories': {'VGPU': {'total': share, 'max_unit': share}},
+                'traits': [trait],
+            }
+            for name in names
+        ],
+        'moves': [
+            {
+                'from_resource_provider': '{root}',
+                'to_resource_provider': name,
+                'moved_resources': {'VGPU': share},
+            }
+            for name in names
+        ],
+    }
+    path = scene.file('plan')
+    words = typed('resource provider reshape plan', '--spec', scene.file('spec', spec))
+    words += ['-o', path, '--allow-inferred', '--skip-infeasible']
+    made = Command([], reshaping(frozenset(chosen)))
+    return Command(words, nothing, plan=Plan(path, made, frozenset(chosen)), verb='plan')
+
+
+def reshaping(hosts: frozenset[str]) -> Scope:
+    """All of some hosts, and what consumers hold there."""
+
+    def scope(state: State, key: Key) -> bool:
+        if key[0] == 'allocation':
+            return _is_of(state, key[2], hosts)
+        return key[0] == 'consumer' or _is_of(state, key[1], hosts)
+
+    return any_of(scope, new_names)
+
+
+def _is_of(state: State, uuid: str, hosts: frozenset[str]) -> bool:
+    """Whether a provider is of some trees; one that is only being made is."""
+    return ('provider', uuid) not in state or state.root(uuid) in hosts
+
+
+def _carried(verb: str, scene: Scene) -> Command | None:
+    if not scene.plans:
+        return None
+    plan = scene.dice.choice(scene.plans)
+    words = typed(f'resource provider reshape {verb}', plan.path, '--yes', '-f', 'json')
+    words += ['--compute-is-up'] if verb == 'apply' else []
+    made = plan.made
+    wants = made.wants
+    if plan.hosts:
+        wants = {('inventory', root, 'VGPU'): ABSENT for root in planned_roots(plan)}
+    return replace(made, words=words, wants=wants if verb == 'apply' else {}, plan=plan, verb=verb)
+
+
+def _looked_at(verb: str, scene: Scene) -> Command | None:
+    if not scene.plans:
+        return None
+    return Command(
+        typed(f'resource provider reshape {verb}', scene.dice.choice(scene.plans).path)
+        + (['-f', 'json'] if verb != 'show' else [])
+    )
+
+
+def planned_roots(plan: Plan) -> list[str]:
+    """The roots of the trees in a plan: without those for which there is none."""
+    return [tree['root_provider_uuid'] for tree in json.loads(Path(plan.path).read_text())['trees']]
+
+
+for _verb in ('apply', 'rollback'):
+    makes(f'resource provider reshape {_verb}')(partial(_carried, _verb))
+for _verb in ('status', 'verify', 'show'):
+    makes(f'resource provider reshape {_verb}')(partial(_looked_at, _verb))
+
+
+@makes('resource provider reshape rehearse')
+def rehearse(scene: Scene) -> Command | None:
+    snapshots = sorted(map(str, scene.folder.glob('snapshot-*')))
+    if not scene.plans or not snapshots:
+        return None
+    path = scene.dice.choice(scene.plans).path
+    snapshot = scene.dice.choice(snapshots)
+    return Command(typed('resource provider reshape rehearse', path, '--snapshot', snapshot))
+
+
+@makes('resource provider snapshot restore')
+def restore(scene: Scene) -> Command | None:
+    """What has been deleted since a snapshot is made again."""
+    snapshots = sorted(scene.folder.glob('snapshot-*'))
+    if not snapshots:
+        return None
+    path = scene.dice.choice(snapshots)
+    document = json.loads(path.read_text())
+    known = {record['uuid'] for record in document['providers']}
+    consumers = set(document['consumers'])
+    missing = {uuid for uuid in known if ('provider', uuid) not in scene.state}
+
+    def scope(state: State, key: Key) -> bool:
+        if key[0] in ('allocation', 'consumer'):
+            return key[1] in consumers and key[1] not in scene.nova.servers
+        return new_names(state, key) or key[1] in missing
+
+    words = typed('resource provider snapshot restore', str(path), '--missing', '-f', 'json')
+    wants = {('provider', uuid): lambda value: value is not ABSENT for uuid in missing}
+    return Command(words, scope, wants, conserves=False)
+
+
+@makes('resource provider reshape submit')
+def submit(scene: Scene) -> Command:
+    """A reshape by hand that writes what was there a moment ago."""
+    host = scene.host()
+    _, there = scene.nova.call('GET', f'/resource_providers/{host}/inventories')
+    body = {
+        'inventories': {
+            host: {
+                'resource_provider_generation': there.get('resource_provider_generation', 0),
+                'inventories': there.get('inventories', {}),
+            }
+        },
+        'allocations': {},
+    }
+    words = typed('resource provider reshape submit', '--file', scene.file('body', body))
+    return Command(words, lambda _state, key: key[0] == 'inventory' and key[1] == host)
+
+
+def is_there(path: str) -> bool:
+    """Whether a plan was written."""
+    return os.path.exists(path) and Path(path).stat().st_size > 0

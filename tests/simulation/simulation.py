@@ -1,0 +1,329 @@
+"""One seed: a cloud, some steps in which operators type commands, and what holds after each."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from placementclient import DISTRIBUTION
+from placementclient.loading.entry_points import COMMANDS
+from tests.simulation import allocations, edits, faults, invariants, plans, readings  # noqa: F401
+from tests.simulation.actors import Ended, Operator, listening
+from tests.simulation.clock import Clock, virtual
+from tests.simulation.command import MAKERS, Command, Plan, Scene, nothing
+from tests.simulation.invariants import Violation, Written
+from tests.simulation.nova import OWN_TRAITS
+from tests.simulation.stage import SHOWN, Stage
+from tests.simulation.world import World
+
+STEPS = 12
+#: The commands that operators type.
+NAMES = MAKERS.keys() & {
+    point.name.replace('_', ' ')
+    for point in distribution(DISTRIBUTION).entry_points.select(group=COMMANDS)
+}
+GPUS = {'total': plans.VGPUS, 'max_unit': plans.VGPUS, 'reserved': 0}
+_OF_PLANS = [
+    f'resource provider reshape {verb}'
+    for verb in ('apply', 'apply', 'apply', 'rollback', 'status', 'verify')
+]
+#: How often each kind of step is, and what may happen to its requests.
+RATES = (0.0, 0.03, 0.12, 0.25)
+
+
+class Failed(Exception):
+    """An invariant does not hold.
+
+    :param step: the number of the step in which it was seen
+    :param kind: of the invariant
+    """
+
+    def __init__(self, seed: int, step: int, violation: Violation, stage: Stage) -> None:
+        self.seed, self.step, self.kind = seed, step, violation.kind
+        log = '\n'.join(stage.lines[-SHOWN:])
+        super().__init__(f'{log}\nseed {seed}, step {step}: {violation}')
+
+
+@dataclass(frozen=True)
+class History:
+    """What a seed has come to.
+
+    :param digest: of all that happened
+    :param ended: how often each command has ended with each status
+    """
+
+    digest: str
+    ended: Counter[tuple[str, int | None]]
+
+
+def play(world: World, seed: int, steps: int = STEPS, only: Collection[int] = ()) -> History:
+    """Play a seed to its end.
+
+    :param only: the numbers of the steps to play; none: all
+    :raises Failed: at the first invariant that does not hold
+    """
+    world.emptied()
+    clock = Clock()
+    with virtual(clock, seed), tempfile.TemporaryDirectory() as folder:
+        stage = Stage(world, clock, random.Random(f'stage {seed}'), Path(folder))
+        with listening(stage):
+            return _Seed(seed, stage, Path(folder)).run(steps, only)
+
+
+def shrunk(world: World, failure: Failed, only: Collection[int] = ()) -> str:
+    """The option that plays the fewest steps found that fail in the same way."""
+    needed = sorted(only or range(failure.step + 1))
+    for step in list(needed):
+        fewer = [each for each in needed if each != step]
+        if fewer and _fails(world, failure, fewer):
+            needed = fewer
+    return f'--only {",".join(map(str, needed))}'
+
+
+def _fails(world: World, failure: Failed, only: Collection[int]) -> bool:
+    try:
+        play(world, failure.seed, only=only)
+    except Failed as again:
+        return again.kind == failure.kind
+    return False
+
+
+class _Seed:
+    def __init__(self, seed: int, stage: Stage, folder: Path) -> None:
+        self._seed, self._stage, self._folder = seed, stage, folder
+        self._step = 0
+        self._ended = Counter[tuple[str, int | None]]()
+
+    def run(self, steps: int, only: Collection[int]) -> History:
+        dice = random.Random(f'cloud {self._seed}')
+        build(self._stage, dice)
+        words = ['resource', 'provider', 'snapshot', 'save', str(self._folder / 'snapshot-0.json')]
+        self._quietly(Command(words))
+        for step in range(steps):
+            self._step = step
+            if not only or step in only:
+                self._play(random.Random(f'{self._seed} {step}'))
+        self._step = steps
+        if not only or steps in only:
+            self._take_all_back()
+        stage = self._stage
+        return History(stage.digest.hexdigest(), self._ended)
+
+    def _play(self, dice: random.Random) -> None:
+        """Play a step: one command alone with its faults, or two beside each other and Nova."""
+        stage = self._stage
+        stage.dice = stage.nova.dice = dice
+        rate = dice.choice(RATES)
+        is_alone = dice.random() < 0.4
+        stage.unrest = 0.0 if is_alone else dice.choice([0.1, 0.4])
+        pairs = [
+            (self._operator(name, dice, rate), self._command(dice))
+            for name in (('A',) if dice.random() < 0.6 or is_alone else ('A', 'B'))
+        ]
+        stage.log('step', str(self._step), f'alone: {is_alone}', f'rate: {rate}')
+        before = self._saved() if is_alone else None
+        self._stop_computes([command for _, command in pairs])
+        results = stage.play(pairs)
+        for (_, command), (ended, written) in zip(pairs, results, strict=True):
+            self._judge(command, ended, written)
+        if before is not None:
+            self._check_completed(pairs[0][1], results[0][0], before)
+        elif dice.random() < 0.3:
+            self._check_steady(pairs[0][1])
+
+    def _stop_computes(self, commands: list[Command]) -> None:
+        """A host is reshaped while its nova-compute is down."""
+        for command in commands:
+            if command.plan and command.verb != 'plan':
+                self._stage.nova.stopped |= command.plan.hosts
+
+    def _start_computes(self, plan: Plan) -> None:
+        """From now on they report what they find."""
+        nova = self._stage.nova
+        for host in plan.hosts & nova.hosts.keys():
+            nova.hosts[host].pop('VGPU', None)
+            if plans.has_flat_gpus(self._stage.state, host):
+                nova.hosts[host] = nova.hosts[host] | {'VGPU': GPUS}
+        nova.stopped -= plan.hosts
+
+    def _operator(self, name: str, dice: random.Random, rate: float = 0.0) -> Operator:
+        operator = Operator(name, self._stage, is_embedded=dice.random() < 0.3)
+        kinds = faults.LOCAL if operator.is_embedded else tuple(faults.KINDS)
+        operator.faults = faults.Faults(dice, rate, kinds)
+        return operator
+
+    def _command(self, dice: random.Random) -> Command:
+        stage = self._stage
+        scene = Scene(dice, stage.state, stage.nova, self._folder, stage.plans)
+        scene.number = len(list(self._folder.iterdir()))
+        made: Command | None = None
+        while made is None:
+            made = dice.choice(MAKERS[self._name(dice)])(scene)
+        if '--yes' in made.words and made.plan is None and 'audit' not in made.words:
+            made = _varied(made, scene)
+        return made
+
+    def _name(self, dice: random.Random) -> str:
+        """The name of a command: more often one that writes, most often one of plans."""
+        chance = dice.random()
+        if self._stage.plans and chance < 0.3:
+            return dice.choice(_OF_PLANS)
+        if chance < 0.15:
+            return 'resource provider reshape plan'
+        return dice.choice(sorted(NAMES if chance < 0.5 else NAMES - readings.LINES.keys()))
+
+    def _judge(self, command: Command, ended: Ended, written: Written) -> None:
+        self._ended[command.name, ended.status] += 1
+        found = [*written.violations]
+        found += invariants.of_end(command, ended, written, self._stage.state)
+        plan = command.plan
+        if plan is not None:
+            self._note(plan, command, ended, written)
+            if ended.status == 0 and command.verb != 'plan':
+                self._start_computes(plan)
+            if command.verb == 'rollback' and ended.status == 0:
+                found += invariants.of_rollback(plan, self._stage.state)
+                plan.done, plan.disturbed = {}, set()
+        self._raise(found, command, ended)
+        self._stage.nova.follow()
+
+    def _note(self, plan: Plan, command: Command, ended: Ended, written: Written) -> None:
+        """Remember a plan that was made, and what was done for it."""
+        if command.verb == 'plan':
+            if plans.is_there(plan.path) and plan not in self._stage.plans:
+                self._stage.plans.append(plan)
+            return
+        if command.verb == 'apply':
+            for key, (was, now) in written.net().items():
+                plan.done[key] = plan.done.get(key, (was, now))[0], now
+        plan.disturbed |= written.disturbed & plan.done.keys()
+
+    def _raise(self, found: list[Violation], command: Command, ended: Ended) -> None:
+        if found:
+            text = (
+                f'{found[0].text}\n  {command}\n  -> {ended.status}\n  {ended.stdout[-1500:]}\n'
+                f'  {ended.stderr[-1500:]}'
+            )
+            raise Failed(self._seed, self._step, found[0]._replace(text=text), self._stage)
+
+    def _check_completed(self, command: Command, ended: Ended, before: _Saved) -> None:
+        """Whatever happened to a command, typed again it leads where it leads by itself."""
+        again, written = self._quietly(command)
+        self._judge(command, again, written)
+        found = self._stage.state
+        after = self._saved()
+        self._restore(before)
+        self._quietly(command)
+        expected = self._stage.state
+        if invariants.canonical(found) != invariants.canonical(expected):
+            difference = invariants.canonical(found)
+            difference.subtract(invariants.canonical(expected))
+            parts = [f'{n:+} {part}' for part, n in sorted(difference.items()) if n]
+            text = f'after {ended.status} ({ended.faults}) and {again.status} there is {parts[:6]}'
+            self._raise([Violation('converges', text)], command, again)
+        self._restore(after)
+
+    def _check_steady(self, command: Command) -> None:
+        """What has succeeded, and is typed twice more, does nothing the second time."""
+        ended, written = self._quietly(command)
+        self._judge(command, ended, written)
+        again, written = self._quietly(command)
+        self._judge(command, again, written)
+        if ended.status == 0 and written.net() and command.is_steady:
+            text = f'done before, and {sorted(written.net())[:4]} is written again'
+            self._raise([Violation('steady', text)], command, again)
+
+    def _quietly(self, command: Command) -> tuple[Ended, Written]:
+        with self._stage.quiet():
+            operator = Operator('A', self._stage, is_embedded=False)
+            return self._stage.play([(operator, command)])[0]
+
+    def _take_all_back(self) -> None:
+        """Take every plan back: what nobody else has changed is as it was."""
+        for plan in list(self._stage.plans):
+            words = ['resource', 'provider', 'reshape', 'rollback', plan.path, '--yes']
+            command = replace(plan.made, words=[*words, '-f', 'json'], wants={}, plan=plan)
+            command.verb = 'rollback'
+            for _ in range(2):
+                ended, written = self._quietly(command)
+                self._judge(command, ended, written)
+            if ended.status == 0 and written.net():
+                text = f'{sorted(written.net())[:4]} is taken back twice'
+                self._raise([Violation('steady', text)], command, ended)
+
+    def _saved(self) -> _Saved:
+        self._stage.calm()
+        folder = tempfile.mkdtemp()
+        shutil.copytree(self._folder, folder, dirs_exist_ok=True)
+        return _Saved(self._stage.world.saved(), Path(folder))
+
+    def _restore(self, saved: _Saved) -> None:
+        shutil.rmtree(self._folder)
+        shutil.move(saved.folder, self._folder)
+        self._stage.world.restore(saved.database)
+        self._stage.state = self._stage.world.state()
+
+
+@dataclass(frozen=True)
+class _Saved:
+    database: object
+    folder: Path
+
+
+def _varied(command: Command, scene: Scene) -> Command:
+    """The same, only looked at, or written as a plan."""
+    chance = scene.dice.random()
+    if chance < 0.1:
+        return Command([*command.words, '--dry-run'])
+    if chance < 0.45:
+        path = scene.file('plan')
+        plan = Plan(path, command)
+        return Command([*command.words, '--plan', path], nothing, plan=plan, verb='plan')
+    return command
+
+
+def build(stage: Stage, dice: random.Random) -> None:
+    """Some hosts with servers, and a storage that all share."""
+    nova = stage.nova
+    nova.dice = stage.dice = dice
+    for number in range(dice.randint(2, 3)):
+        host = nova.uuid()
+        nova.hosts[host] = {
+            'VCPU': {'total': 16, 'max_unit': 16, 'reserved': 0},
+            'MEMORY_MB': {'total': 32768, 'max_unit': 32768, 'reserved': 512},
+            'DISK_GB': {'total': 500, 'max_unit': 500, 'reserved': 0},
+            'VGPU': GPUS,
+        }
+        _make(stage, host, f'host{number}', nova.hosts[host], sorted(OWN_TRAITS))
+    nova.call('PUT', '/resource_classes/CUSTOM_CLASS_0')
+    nova.call('PUT', '/traits/CUSTOM_TRAIT_0')
+    _make(stage, nova.uuid(), 'spare0', {'CUSTOM_CLASS_0': {'total': 3}}, ['CUSTOM_TRAIT_0'])
+    for _ in range(dice.randint(2, 8)):
+        for _ in nova.boot():
+            pass
+
+
+def _make(stage: Stage, uuid: str, name: str, items: Mapping[str, Any], traits: list[str]) -> None:
+    call, path = stage.nova.call, f'/resource_providers/{uuid}'
+    call('POST', '/resource_providers', {'uuid': uuid, 'name': name})
+    body = {'resource_provider_generation': 0, 'inventories': items}
+    call('PUT', f'{path}/inventories', body)
+    call('PUT', f'{path}/traits', {'resource_provider_generation': 1, 'traits': traits})
+
+
+@contextmanager
+def world() -> Iterator[World]:
+    """A Placement for many histories, one after the other."""
+    made = World()
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,139 @@
+"""The real service on one database, and the wires on which something happens to requests."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import requests
+from keystoneauth1 import noauth
+from keystoneauth1.session import Session
+from requests.adapters import HTTPAdapter
+from sqlalchemy import event, exc
+
+from placementclient.direct import Direct
+from placementclient.direct.plugin import _Transport
+from placementclient.model.snapshots import Snapshot
+from tests.simulation.state import State
+
+URL = 'http://placement.simulated'
+HEADERS = {'X-Auth-Token': 'admin', 'X-Roles': 'admin,service'}
+
+
+class World:
+    """One Placement, which each history finds empty.
+
+    :ivar fails_after: after so many statements the database is gone; ``None``: it is there
+    """
+
+    def __init__(self) -> None:
+        self._direct = Direct.scratch()
+        self.transport: Any = self._direct._transport
+        service = self.transport.started()
+        path = Path(self._direct.database.removeprefix('sqlite:///'))
+        self._database = sqlite3.connect(path, check_same_thread=False)
+        self._empty = self.saved()
+        self.fails_after: int | None = None
+        event.listen(service._engine, 'before_cursor_execute', self._execute)
+
+    def close(self) -> None:
+        self._database.close()
+        self._direct.close()
+
+    def emptied(self) -> None:
+        """Forget all that happened."""
+        self.fails_after = None
+        self.restore(self._empty)
+
+    def saved(self) -> sqlite3.Connection:
+        """A copy of all that there is."""
+        copy = sqlite3.connect(':memory:', check_same_thread=False)
+        self._database.backup(copy)
+        return copy
+
+    def restore(self, copy: sqlite3.Connection) -> None:
+        """Let it be as it was."""
+        copy.backup(self._database)
+
+    def state(self) -> State:
+        return State.read(self._database)
+
+    def send(self, request: Any) -> requests.Response:
+        """Have a request answered, at once and truly."""
+        request.headers.update(HEADERS)
+        answer: requests.Response = self.transport.send(request)
+        return answer
+
+    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        """The same by hand: the status and the JSON of the answer."""
+        headers = {'OpenStack-API-Version': 'placement 1.36', 'Accept': 'application/json'}
+        request = requests.Request(method, URL + path, json=body, headers=headers).prepare()
+        answer = self.send(request)
+        return answer.status_code, answer.json() if answer.content else None
+
+    def _execute(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if self.fails_after is None:
+            return
+        self.fails_after -= 1
+        if self.fails_after < 0 and statement not in ('ROLLBACK', 'COMMIT'):
+            lost = sqlite3.OperationalError('unable to open database file')
+            raise exc.OperationalError(statement, {}, lost)
+
+
+class Wire(HTTPAdapter):
+    """Carries the requests of an operator over HTTP."""
+
+    def __init__(self, exchange: Any) -> None:
+        super().__init__()
+        self._exchange = exchange
+
+    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        answer: requests.Response = self._exchange(request)
+        return answer
+
+
+def over_http(exchange: Any) -> Session:
+    """A session whose requests something else answers."""
+    session = Session(auth=noauth.NoAuth(endpoint=URL))
+    session.session.mount(URL, Wire(exchange))
+    return session
+
+
+class Embedded(Direct):
+    """The embedded service as an operator's own, on the database that all share.
+
+    :param exchange: answers requests
+    :param turn: called before something is read from the tables, and around a transaction
+    """
+
+    def __init__(self, world: World, exchange: Any, turn: Any) -> None:
+        super().__init__()
+        self._turn = turn
+        self._transport = _Tables(world.transport, exchange, turn)
+
+    @property
+    def database(self) -> str:
+        """What a plan says that it was made of: the same for all operators."""
+        return URL
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._turn.transaction(), super().transaction():
+            yield
+
+
+class _Tables(_Transport):
+    def __init__(self, transport: Any, exchange: Any, turn: Any) -> None:
+        super().__init__(transport.started)
+        self._exchange, self._turn = exchange, turn
+
+    def send(self, request: Any, *args: Any, **kwargs: Any) -> requests.Response:
+        answer: requests.Response = self._exchange(request)
+        return answer
+
+    def snapshot(self, roots: Collection[str] | None = None, *, types: bool = True) -> Snapshot:
+        self._turn.handover()
+        return super().snapshot(roots, types=types)
