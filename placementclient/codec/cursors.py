@@ -170,7 +170,7 @@ class Cursor:
     def fields(
         self, readers: Mapping[str, Callable[[Cursor], Any]], needed: Collection[str] = ()
     ) -> dict[str, Any]:
-        """What the readers of its fixed keys make of those that are there."""
+        """Return the values that the readers of its fixed keys make of those that are there."""
         faults, result = Faults(), {}
         for key, cursor in self._known(readers, needed, faults).items():
             with faults.collected():
@@ -228,7 +228,7 @@ class Cursor:
             yield Cursor(value, self.path, f'{self.name}[{index}]', *self._place_of(index))
 
     def each(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
-        """What a reader makes of each item of a sequence."""
+        """Return the values that a reader makes of the items of a sequence."""
         faults, result = Faults(), []
         for item in self.items():
             with faults.collected():
@@ -333,7 +333,7 @@ class Cursor:
 
 
 def read(text: str, path: str, *, columns: bool = False) -> Cursor:
-    """What a text, YAML or JSON, says.
+    """Read a text, YAML or JSON.
 
     :param path: the file that the text came from, for the errors
     :param columns: whether the errors say the column too
@@ -369,7 +369,7 @@ _UNCLOSED = {
 
 
 def _in_words(reason: yaml.MarkedYAMLError) -> tuple[str, Any]:
-    """What is wrong, and the mark of where it began."""
+    """Return the fault, and the mark of its beginning."""
     problem = reason.problem or 'neither YAML nor JSON'
     if reason.context in _UNCLOSED and ('end of stream' in problem or 'stream end' in problem):
         return _UNCLOSED[reason.context], reason.context_mark

@@ -22,7 +22,7 @@ _CERTAIN = re.compile(rf'"[ !#-\[\]-~]*"|{_PLAIN.pattern}')
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 
 
-class Text:
+class DocumentText:
     """The text of a document of mappings, lists, texts and numbers.
 
     :param document: not deeper than ``cursors.MOST_LEVELS``; its mappings are not changed meanwhile
@@ -80,7 +80,7 @@ class Text:
         return text
 
 
-class Json(Text):
+class Json(DocumentText):
     """The text as JSON: a pair of escapes would be one character for JSON only."""
 
     def _document(self, value: Any) -> str:
@@ -105,7 +105,7 @@ class Json(Text):
         return f'{{{items}{indent}}}' if value else '{}'
 
 
-class Yaml(Text):
+class Yaml(DocumentText):
     """The text as YAML."""
 
     def _document(self, value: Any) -> str:

@@ -142,7 +142,7 @@ def _configured_url(conf_file: str) -> str:
 
 
 class _Turn(threading.local):
-    """What this thread's request does to a SQLite database."""
+    """The effect of this thread's request on a SQLite database."""
 
     writes = False
     writer: Any = None
@@ -238,7 +238,7 @@ class Service:
         self._transactions = Transactions(self._modules, self._conf)
 
     def answer(self, request: Any) -> webob.Response:
-        """What the server answers to a prepared request."""
+        """Return the server's answer to a prepared request."""
         caller = context.get_current()
         try:
             answer = self._carry_out(_wsgi_request(request))
@@ -269,7 +269,7 @@ class Service:
             yield
 
     def snapshot(self, roots: Collection[str] | None, *, types: bool) -> Snapshot:
-        """What the tables have: see :class:`placementclient.model.snapshots.SnapshotReader`.
+        """Read the tables: see :class:`placementclient.model.snapshots.SnapshotReader`.
 
         :raises placementclient.client.errors.ServerError: if the database refuses
         """

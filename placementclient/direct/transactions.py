@@ -44,7 +44,7 @@ class Transactions:
 
     @property
     def is_open(self) -> bool:
-        """Whether this thread is in a transaction."""
+        """Return whether this thread is in a transaction."""
         return self._open.context is not None
 
     @contextlib.contextmanager
@@ -67,7 +67,7 @@ class Transactions:
                 raise errors.ServerError(500, f'Taken back: {self._open.refusal}')
 
     def answer(self, request: webob.Request) -> webob.Response:
-        """What the server answers to a request that is part of the transaction."""
+        """Return the server's answer to a request that is part of the transaction."""
         context = self._open.context
         request.environ['placement.context'] = context
         answer = request.get_response(self._application)

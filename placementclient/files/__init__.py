@@ -120,7 +120,7 @@ def _check_compared(path: str, text: str, meant: Any, read: Callable[[str, str],
 
 
 def read_document(path: str) -> Any:
-    """What a JSON or YAML file says.
+    """Read a JSON or YAML file.
 
     :raises errors.BadFile: if it cannot be read as that
     """
@@ -253,7 +253,7 @@ def written(path: str, mode: int = _OWN) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 @contextlib.contextmanager
 def _compressed(raw: Any, path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """What is written to a stream, compressed if the name of the file says so."""
+    """Compress the output to a stream if the name of the file says so."""
     if not path.endswith('.gz'):
         yield raw
         return

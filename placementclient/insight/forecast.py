@@ -1,4 +1,4 @@
-"""When something runs out, by a plain trend whose error is measured on the past.
+"""Forecasts by a plain trend whose error is measured on the past.
 
 The trend is a straight line through the last value. Its slope is the median of the slopes between
 all pairs of values (Theil-Sen), so that single outliers do not matter. No forecast looks further
@@ -27,7 +27,7 @@ _QUANTILE = 0.9
 
 
 class Value(NamedTuple):
-    """How much was left at a moment.
+    """The room that was left at a moment.
 
     :param day: the moment, in days since any other
     """
@@ -38,7 +38,7 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When nothing is left. Days are counted from the last value.
+    """The day when nothing is left. Days are counted from the last value.
 
     :param per_day: how much the trend changes in a day
     :param reach: how many days it looks ahead

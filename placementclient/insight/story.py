@@ -1,4 +1,4 @@
-"""When one consumer or one provider came, moved, grew and went: from one snapshot to the next."""
+"""The story of one consumer or provider: came, moved, grew, went."""
 
 from __future__ import annotations
 

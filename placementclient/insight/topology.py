@@ -1,4 +1,4 @@
-"""Which sharing providers a tree can draw on."""
+"""The sharing providers that a tree can draw on."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from placementclient.model.trees import reach
 
 
 def is_sharing(state: ProviderState) -> bool:
-    """Whether others use a provider's inventory through a common aggregate."""
+    """Return whether others use a provider's inventory through a common aggregate."""
     return SHARING_TRAIT in state.traits
 
 
 class Topology:
-    """Who belongs to whom: the trees, and what reaches them from outside.
+    """The trees, and the providers that reach them from outside.
 
     A sharing provider serves every tree of which any provider is in one of its aggregates, as the
     service sees it.

@@ -1,4 +1,4 @@
-"""What one can ask of providers, in groups."""
+"""Requests for providers, in groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Filter(NamedTuple):
-    """What providers must have; one group of a request for candidates, or a filter on a list.
+    """The conditions on providers; one group of a request, or a filter on a list.
 
     :param resources: amounts by resource class
     :param required: each element is a trait, or traits joined by commas of which one is enough

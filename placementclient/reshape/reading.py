@@ -1,4 +1,4 @@
-"""Where what is there of a plan's trees is read from: tables, all trees at once, or requests."""
+"""Sources of the state of a plan's trees: tables, all trees at once, or requests."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ _MANY = 64
 
 
 class StateSource(Protocol):
-    """What is there of some plans."""
+    """The state of some plans."""
 
     def listed(self, tree: TreePlan) -> dict[str, Provider]:
         """All providers of the trees that a plan concerns, by UUID."""
 
     def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
-        """What the providers of a plan have; not who holds it."""
+        """Return the content of the providers of a plan, without its consumers."""
 
     def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
-        """Whether a plan starts from the very values that are there, generations left aside."""
+        """Return whether a plan starts from the very values that are there, generations left
+        aside."""
 
     def traits(self, provider_uuid: str) -> frozenset[str]:
         """The traits of a provider that is there."""
@@ -39,7 +40,7 @@ class StateSource(Protocol):
 
 
 def source(client: Client, trees: Iterable[TreePlan]) -> StateSource:
-    """What is there of some plans; read at once, where that is possible."""
+    """Return the state of some plans; read at once, where that is possible."""
     reader = client.snapshot_reader
     roots = {root for tree in trees for root in live_state.roots_of(tree)}
     if reader is None:

@@ -55,7 +55,7 @@ class Entry:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it can be read without others."""
+        """Return whether it can be read without others."""
         return self.header.after is None
 
 

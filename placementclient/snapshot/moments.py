@@ -1,4 +1,4 @@
-"""What a history has of one consumer, or of one provider, in each snapshot."""
+"""The parts of a history about one consumer or provider, in each snapshot."""
 
 from __future__ import annotations
 

@@ -34,3 +34,15 @@ def test_the_main_types_exist() -> None:
         assert isinstance(
             getattr(importlib.import_module(f'placementclient.{module}'), type_name), type
         )
+
+
+def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
+    opening = re.compile(r'\s*(What|Who|Whose|Whether|Where|How|When|Why|Which)\b')
+    found = [
+        f'{path}: {docstring}'
+        for path in PACKAGE.rglob('*.py')
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if (docstring := ast.get_docstring(node)) and opening.match(docstring)
+    ]
+    assert found == []

@@ -59,7 +59,7 @@ class _InGroup(argparse.Action):
 
 
 def _groups(namespace: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """What each group was given, by suffix."""
+    """Return the options of each group, by suffix."""
     groups: dict[str, dict[str, Any]] = vars(namespace).setdefault(_GROUPS, {})
     return groups
 

@@ -1,4 +1,4 @@
-"""Why there are few candidates, or none."""
+"""The reasons for few candidates, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command has: a client, a microversion, an exit status, a table."""
+"""The parts that every command has: a client, a microversion, an exit status, a table."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
 
 class _Placement(command.Command):
-    """What the three kinds of commands share.
+    """The common part of the three kinds of commands.
 
     A subclass says what it needs as data: the endpoint that it stands for, and its options.
     """
@@ -76,7 +76,8 @@ class _Placement(command.Command):
 
     @property
     def _is_lean(self) -> bool:
-        """Whether the program is ``placement``: it does not look through all that is installed."""
+        """Return whether the program is ``placement``: it does not look through all that is
+        installed."""
         return hasattr(self.app, 'formatters')
 
     def _load_hooks(self) -> None:
@@ -96,7 +97,7 @@ class _Placement(command.Command):
         return _EXAMPLE.sub(rf'\1{self.program}', description)
 
     def get_epilog(self) -> str:
-        """How it may end, and whose it is; cliff reads the metadata of all packages to tell."""
+        """Return the exit statuses and the origin; cliff reads all metadata to tell the origin."""
         ends = ''.join(f'\n  {int(status)}  {text}' for status, text in self.statuses)
         ends = f'Exit status, beside 0, 1 and 2:\n{ends}\n' if ends else ''
         if next(iter(self._hooks), None) is not None:
@@ -347,7 +348,7 @@ else:
 
 
 class _Table(_Placement, _Display):
-    """What those share that print a table, or the same as data."""
+    """The common part of commands that print a table, or the same as data."""
 
     #: The names of the columns of a command that writes: cliff looks at -c when all is done.
     prints: ClassVar[Sequence[str]] = ()

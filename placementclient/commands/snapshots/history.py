@@ -21,7 +21,7 @@ _DAMAGED = (errors.ExitStatus.PARTIAL, 'snapshots of the history are damaged or 
 
 
 class ReadingHistory(base.Lister):
-    """What both commands share: they go on where a part of the history cannot be read."""
+    """The common part of both commands: they go on where a part cannot be read."""
 
     auth_required = False
     statuses = (_DAMAGED,)

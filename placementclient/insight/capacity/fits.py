@@ -1,4 +1,4 @@
-"""How many servers of a shape still fit.
+"""The number of servers of a shape that still fit.
 
 A server is granted as the service grants a request for candidates: all of one class of the common
 group from one provider, which is in the tree or shares with it; another class from that or from
@@ -26,7 +26,7 @@ TOGETHER = '(together)'
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """How many servers of a shape fit.
+    """The number of servers of a shape that fit.
 
     :param name: the name of a tree's root, the UUID of an aggregate, or ``capacity.ALL``
     :param count: the most that fit together
@@ -52,7 +52,7 @@ class Counter:
         self._found: dict[Any, int] = {}
 
     def fits(self, label: str, sites: Iterable[Site] | None = None) -> Fits:
-        """How many servers fit on some sites together; on all, if not given."""
+        """Return how many servers fit on some sites together; on all, if not given."""
         chosen = list(_merged(self._supply.sites if sites is None else sites))
         labels = self._supply.labels
         return Fits(
@@ -174,7 +174,7 @@ def _merged(sites: Iterable[Site]) -> Iterator[Site]:
 def _drawn(
     demands: Mapping[frozenset[str], int], pools: Mapping[str, int]
 ) -> dict[frozenset[str], int]:
-    """How much of each demand can be had from the pools that it reaches: the most in all."""
+    """Return how much of each demand can be had from the pools that it reaches: the most in all."""
     number = {pool: index for index, pool in enumerate(pools)}
     reachable = [[number[pool] for pool in sorted(reached)] for reached in demands]
     flow = Flow(list(pools.values()), reachable)

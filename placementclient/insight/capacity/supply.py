@@ -1,4 +1,4 @@
-"""Where servers of a shape can be, and what each part of them can come from there.
+"""The sites of servers of a shape, and the sources of each part there.
 
 A part is what one provider serves alone: a class of the common group, or a whole group with a
 suffix. The rules are Placement's own: those who serve the common group have its required traits
@@ -21,7 +21,7 @@ from placementclient.model.snapshots import ProviderState
 
 
 class RequestPart(NamedTuple):
-    """What one provider has to serve.
+    """The part of a request that one provider has to serve.
 
     :param asked: the conditions on that provider
     """
@@ -34,7 +34,7 @@ class RequestPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a server can be: a tree, and what reaches it.
+    """A site of a server: a tree, and the providers that reach it.
 
     Of trees that are alike ``own`` and ``pools`` are the same objects, unless there are choices.
 
@@ -52,7 +52,7 @@ class Site:
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other site has to do with it."""
+        """Return whether no other site has to do with it."""
         return not any(self.pools.values())
 
 
@@ -87,7 +87,7 @@ class Supply:
         self.sites = complete or sites
 
     def is_complete(self, site: Site) -> bool:
-        """Whether a site has inventory for all parts."""
+        """Return whether a site has inventory for all parts."""
         return len(site.offers) == len(self.labels)
 
     def _sites(self, roots: Iterable[str]) -> Iterator[Site]:
@@ -163,12 +163,12 @@ class Supply:
         )
 
     def _lacks_traits(self, serving: Mapping[str, list[ProviderState]]) -> bool:
-        """Whether nobody who serves the common group has one of the traits that it needs."""
+        """Return whether nobody who serves the common group has one of the traits that it needs."""
         everybody = [state for label in self.rules.covering for state in serving[label]]
         return any(all(one.isdisjoint(s.traits) for s in everybody) for one in self._traits)
 
     def _depends(self, serving: Mapping[str, list[ProviderState]]) -> bool:
-        """Whether what serves one part decides what can serve another."""
+        """Return whether what serves one part decides what can serve another."""
         if self._contested or self.rules.apart:
             return True
         return not all(
@@ -194,7 +194,8 @@ class Supply:
         return choices
 
     def _uses(self, state: ProviderState, part: RequestPart) -> Iterator[Use]:
-        """What a part takes from a provider: one of the servers that it has room for, and amounts
+        """Return the uses of a provider by a part: one of the servers that it has room for, and
+        amounts
         where another part takes of the same class."""
         key = state.uuid, part.label
         self.amounts[key] = _servers(state, part)
@@ -228,7 +229,7 @@ def _has_any(state: ProviderState, traits: Collection[str]) -> bool:
 
 
 def _has_all(state: ProviderState, traits: Collection[str]) -> bool:
-    """Whether a provider has all traits; of some joined by commas one is enough."""
+    """Return whether a provider has all traits; of some joined by commas one is enough."""
     return all(_has_any(state, alternatives.split(',')) for alternatives in traits)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placementclient.codec import cursors
-from placementclient.codec.documents import Json, Text, Yaml
+from placementclient.codec.documents import DocumentText, Json, Yaml
 from tests.fuzzing import examples
 
 WORDS = st.text() | st.sampled_from(['yes', 'null', '1e3', '1:30', '2026-01-01', '-', 'a: b', 'ä'])
@@ -28,12 +28,12 @@ both = pytest.mark.parametrize('layout', [Json, Yaml])
 @both
 @examples(300)
 @given(DOCUMENTS)
-def test_a_document_is_read_as_it_was_written(layout: type[Text], document: Any) -> None:
+def test_a_document_is_read_as_it_was_written(layout: type[DocumentText], document: Any) -> None:
     assert cursors.read(layout(document).text, '').value == document
 
 
 @both
-def test_a_part_that_stands_at_many_places_is_the_same_at_each(layout: type[Text]) -> None:
+def test_a_part_that_stands_at_many_places_is_the_same_at_each(layout: type[DocumentText]) -> None:
     part = {'total': 1, 'allocation_ratio': 1.5}
     document = [
         {'a': part, 'b': [part, {'c': part}], 'd': part},
@@ -76,7 +76,7 @@ def test_values_in_yaml(text: Any, written: str) -> None:
 
 
 @both
-def test_ordinary_names_are_not_doubtful(layout: type[Text]) -> None:
+def test_ordinary_names_are_not_doubtful(layout: type[DocumentText]) -> None:
     ordinary = {'name': 'compute1_pci_0000_84_00_0', 'uuid': 'ad5855e8-1613-53cc-8aa9', 'total': 9}
     assert layout([ordinary]).doubtful() == []
     assert layout([{**ordinary, 'ratio': 1.5}]).doubtful() == [1.5]
@@ -88,7 +88,7 @@ def test_other_names_are_doubtful_as_values_and_as_keys() -> None:
 
 
 @both
-def test_the_weight_is_what_a_reader_counts(layout: type[Text]) -> None:
+def test_the_weight_is_what_a_reader_counts(layout: type[DocumentText]) -> None:
     part = {'total': 16, 'ratio': 1}
     written = layout([{'name': 'host', 'VCPU': part, 'DISK_GB': part, 'traits': ['A'], 'none': []}])
     loader = cursors._Loader(written.text)
