@@ -304,7 +304,7 @@ class PlanDrain(base.Lister):
     ) -> Output:
         """Say the answer, write it to the file, and return the rows."""
         from placementclient import files
-        from placementclient.codec.documents import json_text
+        from placementclient.codec.documents import Json
         from placementclient.render import drains
 
         self.exit_status = _ENDS[verdict]
@@ -312,7 +312,7 @@ class PlanDrain(base.Lister):
         if parsed_args.output:
             facts = {'said': said, 'assuming': parsed_args.assume, **facts}
             document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
-            files.write_text(parsed_args.output, json_text(document))
+            files.write_text(parsed_args.output, Json(document).text)
         self._tell(said)
         return drains.rows(cloud.snapshot, moves, stopped)
 
