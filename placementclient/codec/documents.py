@@ -75,7 +75,7 @@ class DocumentText:
             self.weight += weight
             return text
         text = self._mapping(value, indent)
-        if not any(isinstance(each, Mapping | list) for each in value.values()):
+        if not any(isinstance(each, Mapping | list | tuple) for each in value.values()):
             self._known[key] = text, self.weight - before
         return text
 
@@ -89,7 +89,7 @@ class Json(DocumentText):
     def _value(self, value: Any, indent: str) -> str:
         if isinstance(value, Mapping):
             return self._shared(value, indent)
-        if not isinstance(value, list):
+        if not isinstance(value, list | tuple):
             return self._scalar(value)
         self.weight += cursors.NODE_WEIGHT
         inner = f'{indent}  '
@@ -119,7 +119,7 @@ class Yaml(DocumentText):
         """
         if isinstance(value, Mapping) and value:
             return self._shared(value, mapping)
-        if isinstance(value, list) and value:
+        if isinstance(value, list | tuple) and value:
             self.weight += cursors.NODE_WEIGHT
             inner = f'{items}  '
             # What an item consists of begins behind its hyphen.
@@ -127,9 +127,9 @@ class Yaml(DocumentText):
                 f'{items}- {self._value(item, inner, inner).removeprefix(inner).lstrip(" ")}'
                 for item in value
             )
-        if isinstance(value, Mapping | list):
+        if isinstance(value, Mapping | list | tuple):
             self.weight += cursors.NODE_WEIGHT
-            return ' []' if isinstance(value, list) else ' {}'
+            return ' {}' if isinstance(value, Mapping) else ' []'
         return f' {self._scalar(value)}'
 
     def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
@@ -152,6 +152,6 @@ class Yaml(DocumentText):
 def _number(value: float | None) -> str:
     if value is None or isinstance(value, bool):
         return {None: 'null', True: 'true', False: 'false'}[value]
-    text = repr(value)
+    text = float.__repr__(value) if isinstance(value, float) else int.__repr__(value)
     # YAML wants a full stop before an exponent.
     return text if '.' in text else text.replace('e', '.0e')

@@ -95,3 +95,10 @@ def test_the_weight_is_what_a_reader_counts(layout: type[DocumentText]) -> None:
     loader.get_single_data()
     quotes = written.text.count('"')
     assert written.weight == loader._weight + quotes
+
+
+@both
+def test_a_tuple_is_a_list_and_another_object_is_refused(layout: type[Text]) -> None:
+    assert layout({'a': (1, (), ('b',))}).text == layout({'a': [1, [], ['b']]}).text
+    with pytest.raises(TypeError):
+        layout([object()])
