@@ -28,14 +28,27 @@ from placementclient.api import (
 from placementclient.changes.journal import TreeJournal
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.codec import snapshots
+from placementclient.codec import histories, snapshots
+from placementclient.model.origin import Origin
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
 from placementclient.reshape import journal, storage
 from tests.functional.clouds import cloud, plan_of, used
-from tests.good_files import AGGREGATES, DEVICE, FACTS, FLAVOR, GOOD, MIGRATIONS, ROW, SERVERS
+from tests.good_files import (
+    AGGREGATES,
+    DEVICE,
+    FACTS,
+    FLAVOR,
+    GOOD,
+    HYPERVISOR,
+    MIGRATIONS,
+    NODE,
+    PORT,
+    ROW,
+    SERVERS,
+)
 from tests.unit.conftest import Service
 from tests.unit.dialogue import RP, get, provider
 
@@ -151,6 +164,12 @@ def in_a_plan(n: int) -> bytes:
     return _written(lambda path: storage.write_plan(path, planned(n)))
 
 
+def in_a_history(n: int) -> bytes:
+    snapshot = cloud(hosts=n, servers=2)
+    found = histories.records(snapshot)
+    return b''.join(histories.encode(found, snapshot, Origin('2026-01-01T00:00:00Z'), {}, None))
+
+
 def _written(write: Callable[[str], None]) -> bytes:
     import tempfile
 
@@ -186,6 +205,12 @@ FILES: dict[str, tuple[Callable[[int], bytes], int]] = {
     'aggregates': (listed(AGGREGATES[0], 'uuid'), 200),
     'flavors': (listed(FLAVOR, 'id', 'name'), 200),
     'devices': (listed(DEVICE, 'instance_uuid', 'hypervisor_hostname'), 200),
+    'services': (listed({'host': 'h', 'status': 'enabled', 'state': 'up'}, 'id'), 200),
+    'hypervisors': (listed(HYPERVISOR, 'id'), 200),
+    'limits': (listed({'resource_name': 'class:VCPU'}, 'id'), 200),
+    'nodes': (listed(NODE, 'uuid'), 200),
+    'ports': (listed(PORT, 'id'), 200),
+    'history': (in_a_history, 50),
     'device spec': (conf, 100),
     'host facts': (facts, 50),
 }

@@ -98,7 +98,7 @@ def test_the_weight_is_what_a_reader_counts(layout: type[DocumentText]) -> None:
 
 
 @both
-def test_a_tuple_is_a_list_and_another_object_is_refused(layout: type[Text]) -> None:
+def test_a_tuple_is_a_list_and_another_object_is_refused(layout: type[DocumentText]) -> None:
     assert layout({'a': (1, (), ('b',))}).text == layout({'a': [1, [], ['b']]}).text
     with pytest.raises(TypeError):
         layout([object()])
