@@ -123,7 +123,7 @@ def _line(
         if number == 1:
             raise errors.BadFile(path, 'not a journal') from None
         raise errors.BadFile(path, f'damaged journal: {said(str(reason))}', number) from None
-    except (ValueError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return _JournalLine(number, text, None, is_sealed)
 
 

@@ -269,7 +269,7 @@ class _Model:
                 amounts = dict(placement)
                 for option, share in enumerate(item):
                     self._model.add_hint(share.amount, amounts.get(option, 0))
-                    self._model.add_hint(share.used, option in amounts)
+                    self._model.add_hint(share.used, int(option in amounts))
 
     def _solve(self, effort: float | None = None) -> list[list[ItemPlacement]] | None:
         """A solution; ``None``: there is none, or none was found with so much effort."""
