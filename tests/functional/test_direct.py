@@ -421,7 +421,8 @@ def test_without_the_extra(own):
         import sys
         sys.modules['alembic'] = None
         from keystoneauth1 import session
-        from placementclient import direct, errors
+        from placementclient import direct
+        from placementclient.client import errors
         FILTER = {'service_type': 'placement'}
         try:
             session.Session(auth=direct.Direct()).get('/', endpoint_filter=FILTER)
