@@ -66,7 +66,7 @@ LINES: list[tuple[tuple[str, ...], str]] = [
     ((), 'resource provider snapshot diff before.json live'),
     ((), BEGIN),
     ((BEGIN,), 'resource provider snapshot save -'),
-    ((BEGIN, SAVED), 'resource provider snapshot history daily'),
+    ((BEGIN, SAVED), 'resource provider snapshot history daily -f value -c providers'),
     ((), 'resource provider snapshot show before.json'),
     ((BEGIN, 'trait create CUSTOM_A'), f'resource provider trait add {HOST} CUSTOM_A'),
     ((BEGIN,), f'resource provider trait remove {HOST} COMPUTE_NODE'),
