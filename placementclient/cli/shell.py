@@ -153,7 +153,7 @@ class Shell(app.App):
         helping = self.options.deferred_help
         if words[:1] == ['help']:
             helping, words = True, words[1:]
-        if words == ['version']:
+        if words[:1] == ['version']:
             print(f'{self.NAME} {importlib.metadata.version(DISTRIBUTION)}', file=self.stdout)
             return errors.ExitStatus.DONE
         if not words:

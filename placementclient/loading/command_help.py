@@ -78,12 +78,15 @@ def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
     """
     from difflib import SequenceMatcher
 
-    typed = ' '.join(words)
-    below = [command for command in commands if command.startswith(f'{typed} ')]
-    if 0 < len(below) <= SUGGESTIONS:
-        return sorted(below)
+    names = list(commands)
+    # Arguments may follow the first words of a command, as in "drain compute1".
+    for length in range(len(words), min(DEPTH, len(words)) - 1, -1):
+        typed = ' '.join(words[:length])
+        below = [command for command in names if command.startswith(f'{typed} ')]
+        if 0 < len(below) <= SUGGESTIONS:
+            return sorted(below)
     matcher, alike = SequenceMatcher(), []
-    for command in sorted(commands):
+    for command in sorted(names):
         matcher.set_seqs(command, ' '.join(words[: len(command.split())]))
         if matcher.real_quick_ratio() >= ALIKE and matcher.ratio() >= ALIKE:
             alike.append((-matcher.ratio(), command))

@@ -18,6 +18,7 @@ NAMES = [
     'trait show',
     'resource provider list',
     'resource provider inventory class set',
+    'resource provider drain plan',
     'resource provider inventory set',
 ]
 
@@ -42,6 +43,7 @@ def test_a_command_has_a_subject(command: str, subject: str) -> None:
         ('trait', ['trait list', 'trait show']),
         ('resource provder list', ['resource provider list']),
         ('resource provder list compute1 more', ['resource provider list']),
+        ('resource provider drain compute1', ['resource provider drain plan']),
         ('something entirely different', []),
         ('', []),
     ],
