@@ -203,6 +203,14 @@ class _Placement(command.Command):
 
         return unknown_names.suggestion(self.client, failure)
 
+    def hint(self, sentence: str) -> None:
+        """Print a sentence on stderr beside a success, in the program ``placement`` alone.
+
+        Scripts for osc-placement may take any text on stderr for a failure.
+        """
+        if self._is_lean:
+            self.log.warning(sentence)
+
     def end_dry_run(self, is_pending: bool) -> None:
         """End as :data:`WOULD_DO` says, where there is something to do."""
         self.exit_status = errors.ExitStatus.DIFFERS if is_pending else errors.ExitStatus.DONE

@@ -192,7 +192,7 @@ class SetInventory(CreateInventory):
             if field not in fields and value != defaults.get(field, value)
         ]
         if reset:
-            self.log.warning(f'Not given, so set to the default: {", ".join(reset)}')
+            self.hint(f'Not given, so set to the default: {", ".join(reset)}')
         return read.generation or 0
 
 

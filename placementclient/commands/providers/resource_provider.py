@@ -57,7 +57,7 @@ class ListResourceProvider(base.Lister):
             names = set(patterns.matching(name, (provider.name for provider in providers)))
             providers = [provider for provider in providers if provider.name in names]
         if not providers:
-            self.log.warning('No resource provider matches')
+            self.hint('No resource provider matches')
         return columns.PROVIDER.rows(providers, self.version)
 
 

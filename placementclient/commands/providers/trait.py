@@ -162,7 +162,7 @@ class SetProviderTrait(base.Lister):
 
         written = self.guarded(write, parsed_args.generation, read)
         if not parsed_args.trait:
-            self.log.warning('No --trait is given: the resource provider has no traits now')
+            self.hint('No --trait is given: the resource provider has no traits now')
         return columns.NAME.rows(written.value)
 
 
