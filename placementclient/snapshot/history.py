@@ -69,7 +69,7 @@ def entries(folder: str, tell: Tell) -> list[Entry]:
     found = []
     with system.explained(folder):
         names = _names(folder)
-    for number, name in names:
+    for number, name, _ in names:
         path = os.path.join(folder, name)
         try:
             found.append(opened(path, number))
@@ -80,9 +80,11 @@ def entries(folder: str, tell: Tell) -> list[Entry]:
     return found
 
 
-def _names(folder: str) -> list[tuple[int, str]]:
+def _names(folder: str) -> list[tuple[int, str, datetime]]:
+    """Return number, name and time of each file. The time is the first of all if it has none."""
     matches = [match for name in os.listdir(folder) if (match := _NAME.fullmatch(name))]
-    return sorted((int(match[1]), match[0]) for match in matches)
+    none = datetime.min.replace(tzinfo=UTC)
+    return sorted((int(found[1]), found[0], times.known(found[2]) or none) for found in matches)
 
 
 def opened(path: str, number: int) -> Entry:
@@ -95,7 +97,7 @@ def opened(path: str, number: int) -> Entry:
         line = stream.readline(_LONGEST_HEADER)
         header = histories.decode_header(line, path)
         size = os.fstat(stream.fileno()).st_size
-    time = _moment(header.origin)
+    time = times.known(header.origin.captured_at)
     if time is None or size != len(line) + sum(header.blocks.values()):
         raise errors.BadFile(path, histories.DAMAGED)
     return Entry(path, number, time, header, size, histories.digest(line), len(line))
@@ -200,9 +202,9 @@ def at(folder: str, time: datetime | None, tell: Tell) -> Snapshot:
         names = _names(folder)
     found = entries(folder, tell)
     known = {entry.path: entry.time for entry in found}
-    paths = [(number, os.path.join(folder, name)) for number, name in names]
+    paths = [(number, os.path.join(folder, name), named) for number, name, named in names]
     # A snapshot that cannot be read counts too: an earlier one must not stand in for it.
-    every = [(known.get(path) or _named_time(path), number, path) for number, path in paths]
+    every = [(known.get(path, named), number, path) for number, path, named in paths]
     chosen = [each for each in every if time is None or each[0] <= time]
     if time and not chosen:
         asked, first = times.written(time), times.written(min(every)[0])
@@ -216,15 +218,6 @@ def at(folder: str, time: datetime | None, tell: Tell) -> Snapshot:
             f'another one of resource provider snapshot history {folder}',
         )
     return snapshot_of(*last)
-
-
-def _named_time(path: str) -> datetime:
-    """Return the time in the name of a file; the first of all times if it has none."""
-    match = _NAME.fullmatch(os.path.basename(path))
-    try:
-        return times.utc(match[2] if match else '')
-    except (ValueError, OverflowError):
-        return datetime.min.replace(tzinfo=UTC)
 
 
 def _last(found: Sequence[Entry], tell: Tell) -> tuple[Entry, Records] | None:
@@ -248,7 +241,7 @@ def append(
     :return: the path of its file
     :raises errors.BadFile: if it cannot be written, or the history is that of another service
     """
-    moment = _moment(snapshot.origin)
+    moment = snapshot.origin and times.known(snapshot.origin.captured_at)
     if moment is None or snapshot.origin is None:
         raise errors.BadFile(
             folder, 'not saved: the snapshot does not say when it was read; take a new one'
@@ -269,14 +262,6 @@ def append(
         with files.written(path) as stream:
             stream.writelines(histories.encode(content, snapshot, origin, totals, after))
     return path
-
-
-def _moment(origin: Origin | None) -> datetime | None:
-    """Return when something was read, UTC; ``None`` where that is not known."""
-    try:
-        return times.utc((origin and origin.captured_at) or '')
-    except (ValueError, OverflowError):
-        return None
 
 
 def _check_origin(origin: Origin, moment: datetime, last: Entry, folder: str, tell: Tell) -> None:

@@ -15,14 +15,16 @@ _EXPECTED = (
 )
 
 
-def utc(text: str) -> datetime:
-    """Return the moment that a text is, in UTC. Without an offset it is UTC already.
+def known(text: str | None) -> datetime | None:
+    """Return the moment that a text is, in UTC; ``None`` if it is none.
 
-    :param text: ISO 8601
-    :raises ValueError: if it is none
+    :param text: ISO 8601; without an offset it is UTC
     """
-    moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    try:
+        moment = datetime.fromisoformat(text or '')
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def written(moment: datetime) -> str:
@@ -37,10 +39,6 @@ def until(text: str, argument: str) -> datetime:
     :param argument: has the text in it, for the error
     :raises errors.BadFile: if it is none
     """
-    try:
-        if form := _FORM.fullmatch(text):
-            moment = utc(text)
-            return moment if form[1] else datetime.combine(moment, time.max, UTC)
-    except (ValueError, OverflowError):
-        pass
+    if (form := _FORM.fullmatch(text)) and (moment := known(text)):
+        return moment if form[1] else datetime.combine(moment, time.max, UTC)
     raise errors.BadFile(argument, f'{text!r} is not a time: give {_EXPECTED}')
