@@ -241,7 +241,7 @@ def append(
     :return: the path of its file
     :raises errors.BadFile: if it cannot be written, or the history is that of another service
     """
-    moment = snapshot.origin and times.known(snapshot.origin.captured_at)
+    moment = times.known(snapshot.origin.captured_at) if snapshot.origin else None
     if moment is None or snapshot.origin is None:
         raise errors.BadFile(
             folder, 'not saved: the snapshot does not say when it was read; take a new one'
