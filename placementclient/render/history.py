@@ -25,6 +25,7 @@ _EVENT = Columns(
     Column('after', lambda event: Facts(event.after)),
 )
 TOO_LITTLE = 'too little data'
+NO_PROVIDER = 'no provider has the class'
 
 
 class Line(NamedTuple):
@@ -32,6 +33,7 @@ class Line(NamedTuple):
 
     :param capacity: of a resource class, in its unit
     :param used: likewise
+    :param lacks_class: no provider ever had a class that the flavor asks for
     :param left: in units of the class, or servers of the flavor
     :param found: ``None``: there is too little data to tell
     """
@@ -41,10 +43,13 @@ class Line(NamedTuple):
     found: Forecast | None
     capacity: int | None = None
     used: int | None = None
+    lacks_class: bool = False
 
     @property
     def verdict(self) -> str:
         """The answer in words."""
+        if self.lacks_class:
+            return NO_PROVIDER
         if self.left <= 0:
             return 'has run out'
         if self.found is None:

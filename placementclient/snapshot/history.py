@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import itemgetter
 
 from placementclient import files
 from placementclient.client import errors
@@ -18,10 +19,11 @@ from placementclient.codec.histories import Header, Records
 from placementclient.files import system
 from placementclient.model.origin import Origin, is_elsewhere
 from placementclient.model.snapshots import Snapshot
+from placementclient.snapshot import times
 
 #: After how many differences all of a snapshot is kept again: damage reaches no further.
 _DIFFERENCES = 30
-_NAME = re.compile(r'(\d{6,})-\w+\.(?:whole|difference)')
+_NAME = re.compile(r'(\d{6,})-(\w+)\.(?:whole|difference)')
 #: What a process leaves that was killed while it wrote.
 _UNFINISHED = re.compile(rf'\.{_NAME.pattern}\.[0-9a-f]+')
 _LONGEST_HEADER = 1 << 24
@@ -51,7 +53,7 @@ class Entry:
     @property
     def at(self) -> str:
         """The time when it was read, UTC, as ISO 8601."""
-        return self.time.isoformat(timespec='seconds')
+        return times.written(self.time)
 
     @property
     def is_whole(self) -> bool:
@@ -67,7 +69,7 @@ def entries(folder: str, tell: Tell) -> list[Entry]:
     found = []
     with system.explained(folder):
         names = _names(folder)
-    for number, name in names:
+    for number, name, _ in names:
         path = os.path.join(folder, name)
         try:
             found.append(opened(path, number))
@@ -78,9 +80,11 @@ def entries(folder: str, tell: Tell) -> list[Entry]:
     return found
 
 
-def _names(folder: str) -> list[tuple[int, str]]:
+def _names(folder: str) -> list[tuple[int, str, datetime]]:
+    """Return number, name and time of each file. The time is the first of all if it has none."""
     matches = [match for name in os.listdir(folder) if (match := _NAME.fullmatch(name))]
-    return sorted((int(match[1]), match[0]) for match in matches)
+    none = datetime.min.replace(tzinfo=UTC)
+    return sorted((int(found[1]), found[0], times.known(found[2]) or none) for found in matches)
 
 
 def opened(path: str, number: int) -> Entry:
@@ -93,7 +97,7 @@ def opened(path: str, number: int) -> Entry:
         line = stream.readline(_LONGEST_HEADER)
         header = histories.decode_header(line, path)
         size = os.fstat(stream.fileno()).st_size
-    time = _moment(header.origin)
+    time = times.known(header.origin.captured_at)
     if time is None or size != len(line) + sum(header.blocks.values()):
         raise errors.BadFile(path, histories.DAMAGED)
     return Entry(path, number, time, header, size, histories.digest(line), len(line))
@@ -108,6 +112,25 @@ def walk(
     :param keys: of the records that are wanted; ``None``: all
     :return: the mapping is the same one each time, and changed in place
     """
+    return _walk(found, tell, lambda entry: changes(entry, keys))
+
+
+def readable(found: Sequence[Entry], tell: Tell) -> list[Entry]:
+    """Return the snapshots that can be read: their files, and those that they need, are undamaged.
+
+    :param found: a snapshot that is whole, and those that follow it
+    """
+
+    def check(entry: Entry) -> Records:
+        changes(entry)
+        return Records()
+
+    return [entry for entry, _ in _walk(found, tell, check)]
+
+
+def _walk(
+    found: Sequence[Entry], tell: Tell, read_changes: Callable[[Entry], Records]
+) -> Iterator[tuple[Entry, Records]]:
     current, records = '', Records()
     skipped: list[Entry] = []
     for entry in found:
@@ -115,7 +138,7 @@ def walk(
             skipped.append(entry)
             continue
         try:
-            read = changes(entry, keys)
+            read = read_changes(entry)
             if entry.is_whole:
                 records.clear()
             # Where it cannot be applied, some of it may be: what follows needs a whole one then.
@@ -169,22 +192,31 @@ def snapshot_of(entry: Entry, records: Records) -> Snapshot:
     return histories.check_whole(found, entry.path)
 
 
-def at(folder: str, time: str, tell: Tell) -> Snapshot:
+def at(folder: str, time: datetime | None, tell: Tell) -> Snapshot:
     """Return the last snapshot that was read at a time or before it.
 
-    :param time: UTC, as ISO 8601 or its beginning: ``2026-11`` is the end of that month; ``''``:
-        the one that was saved last
-    :raises errors.BadFile: if there is none that can be read
+    :param time: UTC; ``None``: the one that was saved last
+    :raises errors.BadFile: if there is none, or it cannot be read
     """
+    with system.explained(folder):
+        names = _names(folder)
     found = entries(folder, tell)
-    chosen = [entry for entry in found if entry.at[: len(time)] <= time]
-    if not chosen:
-        first = found[0].at if found else 'damaged'
-        raise errors.BadFile(folder, f'has no snapshot of {time} or before: the first is {first}')
-    wanted = max(chosen, key=lambda entry: (entry.time if time else 0, entry.number))
-    last = _last(found[: found.index(wanted) + 1], tell)
-    if last is None or last[0] != wanted:
-        raise errors.BadFile(wanted.path, 'cannot be read: see what is damaged; use another one')
+    known = {entry.path: entry.time for entry in found}
+    paths = [(number, os.path.join(folder, name), named) for number, name, named in names]
+    # A snapshot that cannot be read counts too: an earlier one must not stand in for it.
+    every = [(known.get(path, named), number, path) for number, path, named in paths]
+    chosen = [each for each in every if time is None or each[0] <= time]
+    if time and not chosen:
+        asked, first = times.written(time), times.written(min(every)[0])
+        raise errors.BadFile(folder, f'has no snapshot of {asked} or before: the first is {first}')
+    moment, number, wanted = max(chosen, key=itemgetter(0, 1) if time else itemgetter(1))
+    last = _last([entry for entry in found if entry.number <= number], tell)
+    if last is None or last[0].path != wanted:
+        raise errors.BadFile(
+            wanted,
+            f'the snapshot of {times.written(moment)} cannot be read: choose '
+            f'another one of resource provider snapshot history {folder}',
+        )
     return snapshot_of(*last)
 
 
@@ -209,12 +241,12 @@ def append(
     :return: the path of its file
     :raises errors.BadFile: if it cannot be written, or the history is that of another service
     """
-    moment = _moment(snapshot.origin)
+    moment = times.known(snapshot.origin.captured_at) if snapshot.origin else None
     if moment is None or snapshot.origin is None:
         raise errors.BadFile(
             folder, 'not saved: the snapshot does not say when it was read; take a new one'
         )
-    origin = replace(snapshot.origin, captured_at=moment.isoformat(timespec='seconds'))
+    origin = replace(snapshot.origin, captured_at=times.written(moment))
     with system.explained(folder), _locked(folder):
         found = entries(folder, tell) if (names := _names(folder)) else []
         if found:
@@ -230,15 +262,6 @@ def append(
         with files.written(path) as stream:
             stream.writelines(histories.encode(content, snapshot, origin, totals, after))
     return path
-
-
-def _moment(origin: Origin | None) -> datetime | None:
-    """Return when something was read, UTC; ``None`` where that is not known."""
-    try:
-        moment = datetime.fromisoformat((origin and origin.captured_at) or '')
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _check_origin(origin: Origin, moment: datetime, last: Entry, folder: str, tell: Tell) -> None:

@@ -50,5 +50,5 @@ def test_what_is_saved_is_what_a_file_has(placement: Placement, tmp_path: Path) 
     assert placement(f'{SNAPSHOT} save {saved}').status == 0
     result = placement(f'{SNAPSHOT} diff {saved} {folder} -f json')
     assert (result.status, json.loads(result.stdout), result.stderr) == (0, [], '')
-    now, then = history.at(str(folder), '', pytest.fail), files.read_snapshot(str(saved))
+    now, then = history.at(str(folder), None, pytest.fail), files.read_snapshot(str(saved))
     assert (now.providers, now.consumers) == (then.providers, then.consumers)

@@ -68,7 +68,7 @@ class ForecastCapacity(ReadingHistory):
 
         chosen = self._flavors(parsed_args)
         every = self.entries(parsed_args)
-        kept = self._in_order(every)
+        kept = self._in_order(self.readable(parsed_args, every))
         last = kept[-1].time
 
         def date(days: float) -> str:
@@ -106,6 +106,8 @@ class ForecastCapacity(ReadingHistory):
         from placementclient.snapshot import history
 
         counted = {entry.number for entry in forecast.thinned(kept, _COUNTED)}
+        had = {name for entry in every for name in entry.header.totals}
+        missing: set[str] = set()
         values: dict[str, list[Value]] = {}
         for entry, records in history.walk(every, self.tell_damage):
             if entry.number in counted:
@@ -114,8 +116,14 @@ class ForecastCapacity(ReadingHistory):
                 for flavor, request in flavors.requests(self.tell_once, snapshot, chosen):
                     left = fits.by_class(topology, request)[-1].count
                     values.setdefault(flavor.name, []).append(_value(entry, left))
+                    asked = (request.common, *request.groups.values())
+                    if not all(had.issuperset(each.resources) for each in asked):
+                        missing.add(flavor.name)
         for name, found in values.items():
-            yield Line(name, int(found[-1].left), forecast.forecast(found))
+            if name in missing:
+                yield Line(name, 0, None, lacks_class=True)
+            else:
+                yield Line(name, int(found[-1].left), forecast.forecast(found))
 
 
 def _of_classes(found: Sequence[Entry]) -> Iterator[Line]:

@@ -11,6 +11,8 @@ from placementclient.commands.framework.option import Option
 from placementclient.model.providers import normalized
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from placementclient.render.columns import Output
     from placementclient.snapshot.history import Entry
 
@@ -30,7 +32,15 @@ class ReadingHistory(base.Lister):
         from placementclient.snapshot import history
 
         self._told: set[str] = set()
-        found = history.entries(parsed_args.folder, self.tell_damage)
+        return self._some(parsed_args, history.entries(parsed_args.folder, self.tell_damage))
+
+    def readable(self, parsed_args: argparse.Namespace, found: Sequence[Entry]) -> list[Entry]:
+        """Return the snapshots that can be read. Others are told of."""
+        from placementclient.snapshot import history
+
+        return self._some(parsed_args, history.readable(found, self.tell_damage))
+
+    def _some(self, parsed_args: argparse.Namespace, found: list[Entry]) -> list[Entry]:
         if not found:
             raise errors.BadFile(parsed_args.folder, 'has no snapshot that can be read')
         return found
@@ -92,7 +102,7 @@ class HistorySnapshot(ReadingHistory):
             uuids, seen = moments.of_provider(found, name, self.tell_damage)
             events = list(story.of_providers(uuids, seen))
         else:
-            return tables.SAVED.rows(found)
+            return tables.SAVED.rows(self.readable(parsed_args, found))
         if not events:
             raise errors.NoSuchProvider(
                 f'No snapshot of {parsed_args.folder} has '

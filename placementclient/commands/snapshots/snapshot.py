@@ -38,8 +38,8 @@ SNAPSHOT = Option(
 _FILE = Option(
     'file',
     metavar='<file>',
-    help='The file of the snapshot; of a history folder@time, such as daily@2026-11-22, which is '
-    'the last one of that day or before',
+    help='The file of the snapshot; of a history folder@time, such as daily@2026-11-22 or '
+    'daily@2026-11-22T15:30+01:00, which is the last one of that day, or that time, or before',
 )
 #: Stands for what is now, where a file is expected.
 LIVE = 'live'
@@ -64,13 +64,15 @@ def _read(command: base._Placement, path: str, trees: Sequence[str] = ()) -> Sna
 def saved(command: base._Placement, path: str) -> Snapshot:
     """Return the snapshot of a file, or of a history as ``folder@time``."""
     from placementclient import files
-    from placementclient.snapshot import history
+    from placementclient.snapshot import history, times
 
     folder, _, time = path.rpartition('@')
     if os.path.isdir(path):
-        return history.at(path, '', command.log.warning)
+        return history.at(path, None, command.log.warning)
     if os.path.isdir(folder) and not os.path.exists(path):
-        return history.at(folder, time, command.log.warning)
+        found = history.at(folder, times.until(time, path), command.log.warning)
+        command.log.warning(f'{path}: the snapshot of {found.origin and found.origin.captured_at}')
+        return found
     return files.read_snapshot(path)
 
 

@@ -17,7 +17,7 @@ from placementclient.codec import histories
 from placementclient.codec.histories import Records
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
-from placementclient.snapshot import history, moments
+from placementclient.snapshot import history, moments, times
 from tests import snapshot_pairs
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -63,6 +63,10 @@ def read(folder: Path, told: list[str] | None = None) -> dict[str, Snapshot]:
     }
 
 
+def at(folder: Path, time: str) -> Snapshot:
+    return history.at(str(folder), times.until(time, f'{folder}@{time}'), pytest.fail)
+
+
 def is_same(one: Snapshot, other: Snapshot) -> bool:
     return (one.providers, one.consumers) == (other.providers, other.consumers)
 
@@ -78,7 +82,7 @@ def test_each_snapshot_is_read_as_it_was_saved(tmp_path: Path) -> None:
     assert list(found) == [day(number) for number in range(70)]
     for number, snapshot in enumerate(snapshots):
         assert is_same(found[day(number)], snapshot), number
-        assert is_same(history.at(str(folder), day(number), pytest.fail), snapshot)
+        assert is_same(at(folder, day(number)), snapshot)
     kinds = [path.suffix for path in files_of(folder)]
     assert [number for number, kind in enumerate(kinds) if kind == '.whole'] == [0, 31, 62]
 
@@ -94,13 +98,37 @@ def test_nobody_else_may_read_it(tmp_path: Path) -> None:
 
 def test_a_time_is_that_of_the_last_snapshot_before_it(tmp_path: Path) -> None:
     snapshots = kept(tmp_path, 40)
-    folder = str(tmp_path)
-    assert is_same(history.at(folder, '2026-01-03T12:00', pytest.fail), snapshots[2])
-    assert is_same(history.at(folder, '2026-01-03', pytest.fail), snapshots[2])
-    assert is_same(history.at(folder, '2026-01', pytest.fail), snapshots[30])
-    assert is_same(history.at(folder, '2027', pytest.fail), snapshots[39])
+    for time, number in [
+        ('2026-01-03T12:00', 2),
+        ('2026-01-03', 2),
+        ('2026-01-03T00:00:00Z', 2),
+        ('2026-01-03T00:59:59.5+01:00', 1),
+        ('2026-01-03T01:00+01:00', 2),
+        ('2026-01-02T23:00-01:00', 2),
+        ('2026-01-02T23:59:59', 1),
+        ('2027-01-01', 39),
+    ]:
+        assert is_same(at(tmp_path, time), snapshots[number]), time
+    assert is_same(history.at(str(tmp_path), None, pytest.fail), snapshots[39])
     with pytest.raises(errors.BadFile, match='the first is 2026-01-01T00:00:00'):
-        history.at(folder, '2025', pytest.fail)
+        at(tmp_path, '2025-12-31')
+
+
+@pytest.mark.parametrize('file', [1, 2])
+def test_a_snapshot_that_cannot_be_read_is_not_replaced_by_an_earlier_one(
+    tmp_path: Path, file: int
+) -> None:
+    snapshots = kept(tmp_path, 4)
+    path = files_of(tmp_path)[file]
+    path.write_bytes(path.read_bytes()[:-1])
+    for time in [*['2026-01-02'] * (file == 1), '2026-01-03', '2026-01-04']:
+        with pytest.raises(errors.BadFile, match='cannot be read: choose another one'):
+            history.at(str(tmp_path), times.until(time, 'x'), lambda _: None)
+    with pytest.raises(errors.BadFile, match='cannot be read'):
+        history.at(str(tmp_path), None, lambda _: None)
+    told: list[str] = []
+    first = history.at(str(tmp_path), times.until('2026-01-01', 'x'), told.append)
+    assert is_same(first, snapshots[0])
 
 
 def damaged(folder: Path, number: int, content: bytes) -> tuple[dict[str, Snapshot], list[str]]:
@@ -254,8 +282,8 @@ def test_a_clock_that_went_back_is_told_and_the_order_of_saving_stays(tmp_path: 
         'history has them in the order in which they were saved'
     ]
     assert list(read(tmp_path)) == [day(1), day(365), day(2)]
-    assert is_same(history.at(str(tmp_path), '2026-02', pytest.fail), three)
-    assert is_same(history.at(str(tmp_path), '2026-01-02', pytest.fail), one)
+    assert is_same(at(tmp_path, '2026-02-01'), three)
+    assert is_same(at(tmp_path, '2026-01-02'), one)
 
 
 def test_another_service_has_another_history(tmp_path: Path) -> None:

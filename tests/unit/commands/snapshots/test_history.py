@@ -187,9 +187,66 @@ def test_other_commands_take_a_snapshot_of_a_history(placement: Placement, tmp_p
     assert placement(f'{SNAPSHOT} diff {folder}@2026-01-01 {folder}').status == 3
     capacity = 'resource capacity show --by class -c used -f value --snapshot'
     assert placement(f'{capacity} {folder}@2026-01-01').stdout == '40\n3\n0\n'
-    assert placement(f'{SNAPSHOT} show {folder}@2026 -f value -c consumers').stdout == '0\n'
-    assert placement(f'{capacity} {folder}@2025').stderr == (
-        f'{folder}: has no snapshot of 2025 or before: the first is {day(0)}\n'
+    assert placement(f'{SNAPSHOT} show {folder}@2026-12-31 -f value -c consumers') == Result(
+        0, '0\n', f'{folder}@2026-12-31: the snapshot of {day(1)}\n'
+    )
+    assert placement(f'{capacity} {folder}@2025-12-31') == Result(
+        1,
+        '',
+        f'{folder}: has no snapshot of 2025-12-31T23:59:59+00:00 or before: the first is '
+        f'{day(0)}\n',
+    )
+
+
+@pytest.mark.parametrize('time', ['garbage', '2026-13', '22-11-2026', '', '2026/01/01', '2026-9-5'])
+@pytest.mark.parametrize(
+    'command', [f'{SNAPSHOT} show', f'{SNAPSHOT} diff', 'resource capacity show --snapshot']
+)
+def test_a_time_that_is_none_is_an_error(
+    placement: Placement, tmp_path: Path, command: str, time: str
+) -> None:
+    folder = keep(placement, tmp_path, [small(), changed()])
+    other = folder if 'diff' in command else ''
+    assert placement(f'{command} {folder}@{time} {other}') == Result(
+        1,
+        '',
+        f"{folder}@{time}: '{time}' is not a time: give YYYY-MM-DD or YYYY-MM-DDTHH:MM[:SS], "
+        'with Z or an offset such as +01:00; without one it is UTC\n',
+    )
+
+
+def test_a_time_may_have_an_offset(placement: Placement, tmp_path: Path) -> None:
+    folder = keep(placement, tmp_path, [small(), changed()])
+    show = f'{SNAPSHOT} show -f value -c consumers {folder}@2026-01-02T00:30'
+    assert placement(show).stdout == '0\n'
+    assert placement(f'{show}+01:00') == Result(
+        0, '1\n', f'{folder}@2026-01-02T00:30+01:00: the snapshot of {day(0)}\n'
+    )
+
+
+@pytest.mark.parametrize('cut', ['end', 'middle'])
+def test_what_builds_on_damage_is_not_counted(
+    placement: Placement, tmp_path: Path, cut: str
+) -> None:
+    folder = keep(placement, tmp_path, busy(1, 2, 3, 4))
+    files = sorted(Path(folder).iterdir())
+    content = bytearray(files[1].read_bytes())
+    content[-9] ^= 1
+    files[1].write_bytes(content[:-1] if cut == 'end' else content)
+    told = (
+        f'{files[1]}: damaged or truncated: this snapshot is left out\n'
+        f'{files[2]} to {files[3]}: left out, as the snapshot before is missing or damaged, and '
+        'these have only the differences from it (2)\n'
+    )
+    listed = placement(f'{SNAPSHOT} history {folder} -f value -c at')
+    assert listed == Result(6, f'{day(0)}\n', told)
+    forecast = placement(f'resource capacity forecast {folder} -f value -c used -c verdict')
+    assert forecast == Result(6, '1 too little data\n', told)
+    shown = placement(f'{SNAPSHOT} show {folder}@2026-01-03')
+    assert (shown.status, shown.stdout) == (1, '')
+    assert shown.stderr.endswith(
+        f'{files[2]}: the snapshot of {day(2)} cannot be read: choose another one of resource '
+        f'provider snapshot history {folder}\n'
     )
 
 
@@ -200,7 +257,8 @@ def test_a_name_with_an_at_sign_may_be_a_file_or_a_folder(
     shutil.copytree(folder, tmp_path / 'us@er')
     for path in (save(tmp_path, 'daily@2026.json', small()), f'{tmp_path}/us@er'):
         assert placement(f'{SNAPSHOT} show {path} -f value -c consumers') == Result(0, '1\n', '')
-    assert placement(f'{SNAPSHOT} show {tmp_path}/us@er@2026 -f value -c trees').stdout == '3\n'
+    path = f'{tmp_path}/us@er@2026-12-31'
+    assert placement(f'{SNAPSHOT} show {path} -f value -c trees').stdout == '3\n'
     assert placement(f'{SNAPSHOT} show {tmp_path}/none@2026').stderr == (
         f'{tmp_path}/none@2026: No such file or directory\n'
     )
@@ -267,6 +325,28 @@ def test_a_forecast_of_flavors(placement: Placement, service: Service, tmp_path:
     ]
     assert placement(f'{command} --flavor m1').stdout == result.stdout
     assert placement(f'{command} --flavor m2') == Result(1, '', 'no flavor has the name m2\n')
+
+
+def test_a_flavor_of_a_class_that_no_provider_ever_had(
+    placement: Placement, tmp_path: Path
+) -> None:
+    folder = keep(placement, tmp_path, busy(*range(60, 81)))
+    extra = [{'resources:CUSTOM_GOLD': '1'}, {'resources1:CUSTOM_GOLD': '1'}]
+    flavors = save(
+        tmp_path,
+        'flavors.json',
+        [
+            FLAVORS[0] | {'id': str(number), 'name': f'gold{number}', 'extra_specs': specs}
+            for number, specs in enumerate(extra)
+        ],
+    )
+    result = placement(f'resource capacity forecast {folder} --flavors {flavors} -f json')
+    assert result.status == 0
+    rows = json.loads(result.stdout)
+    assert [row.pop('flavor') for row in rows] == ['gold0', 'gold1']
+    for row in rows:
+        assert (row.pop('left'), row.pop('verdict')) == (0, 'no provider has the class')
+        assert set(row.values()) == {None}
 
 
 @pytest.mark.parametrize(
