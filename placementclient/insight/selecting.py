@@ -11,7 +11,7 @@ from placementclient.client import errors
 from placementclient.client.wording import meant
 from placementclient.codec.cursors import Cursor
 from placementclient.model import patterns
-from placementclient.model.providers import normalized
+from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.snapshots import ProviderState
 
 #: The fields of :class:`ProviderSelector`, in the order in which they are looked at.
@@ -98,7 +98,18 @@ class ProviderSelector:
 
 def _member_of(cursor: Cursor) -> tuple[str, ...]:
     items = cursor.items() if isinstance(cursor.value, list) else [cursor]
-    return tuple(','.join(map(normalized, item.text().split(','))) for item in items)
+    return tuple(','.join(_aggregates(item)) for item in items)
+
+
+def _aggregates(at: Cursor) -> list[str]:
+    uuids = at.text().split(',')
+    for uuid in uuids:
+        if not is_uuid(uuid):
+            raise at.error(
+                f'{uuid!r} is no UUID of an aggregate: resource provider aggregate list HOST '
+                'prints them'
+            )
+    return list(map(normalized, uuids))
 
 
 #: The readers of the fields of a selector, by name.

@@ -101,13 +101,6 @@ class HealServer:
     server_uuid: str
 
 
-@dataclass(frozen=True, slots=True)
-class LookAtMigrations:
-    """Ask Nova what becomes of a server."""
-
-    server_uuid: str
-
-
 class Administration(enum.Enum):
     """A repair for the administrator of the service."""
 
@@ -126,7 +119,6 @@ Advice = (
     | Replace
     | Purge
     | HealServer
-    | LookAtMigrations
     | Administration
 )
 Remedy = Repair | Advice

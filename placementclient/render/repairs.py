@@ -14,7 +14,6 @@ from placementclient.model.repairs import (
     AmendInventory,
     HealServer,
     LeaveAggregate,
-    LookAtMigrations,
     Purge,
     Remedy,
     RemoveTrait,
@@ -93,9 +92,6 @@ def _line(remedy: Remedy | None, invocation: Invocation) -> str:
     match remedy:
         case Administration.RECORD_CONSUMERS:
             return 'placement-manage db online_data_migrations'
-        case LookAtMigrations(server):
-            # Nova's command: the program placement has none for it.
-            return f'openstack server migration list --server {server}'
         case HealServer(server):
             return f'{prefix} allocation heal --server {server}{_options(invocation.heal)}'
         case AddTrait(_, provider, trait):

@@ -46,6 +46,27 @@ def test_rules_are_checked_live_and_on_a_snapshot(client: Client, placement: Pla
     assert clouds.content(capture.capture(client)) == before
 
 
+def test_a_rule_about_nothing_breaks_a_strict_check(placement: Placement) -> None:
+    Path('rules.yaml').write_text('- {rule: gone, hosts: {match: gone*}, consumers: 0}')
+    assert broken(placement) == []
+    assert broken(placement, '--strict') == [('gone', '(all)')]
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        '[]',
+        '- {rule: a, hosts: {member_of: notauuid}, consumers: 0}',
+        '- {rule: a, hosts: {with_trait: NOPE}, consumers: 0}',
+    ],
+)
+def test_rules_that_cannot_be_meant_are_refused(placement: Placement, text: str) -> None:
+    Path('rules.yaml').write_text(text)
+    result = placement(CHECK)
+    assert (result.status, result.stdout) == (1, '')
+    assert result.stderr.startswith('rules.yaml:1:')
+
+
 def test_a_plan_is_checked_before_it_is_applied(placement: Placement) -> None:
     edit = 'resource provider inventory set --match * --with-class VCPU --amend'
     plan = f'{edit} --resource VCPU:allocation_ratio=4.0 --plan plan.json'

@@ -22,7 +22,7 @@ class CheckProvider(base.Lister):
     The file is a list of rules, as YAML or JSON: each has a name, hosts or providers by the filters
     that other commands have as options, and what is expected of them: traits, aggregates,
     inventories, children, consumers, usage, names, room for more servers. A rule that selects
-    nothing holds; standard error names it.
+    nothing holds, and standard error names it; with --strict it is broken.
 
     With --assume or --plan the rules are checked on the cloud as it would be, before anything is
     applied. Nothing is written to the service.
@@ -51,6 +51,9 @@ class CheckProvider(base.Lister):
             'nova; without it, the compute service is asked if a rule names a flavor',
         ),
         Option(
+            '--strict', action='store_true', help='A rule that selects nothing counts as broken'
+        ),
+        Option(
             '--junit',
             metavar='<file>',
             help='Write the outcome of each rule to this file too, as XML in the form of JUnit',
@@ -67,7 +70,7 @@ class CheckProvider(base.Lister):
         wanted = rules.parse(files.read_text(path), path, flavors)
         snapshot = taken(self, parsed_args)
         snapshot = assuming.assumed(self, parsed_args, snapshot, plan=parsed_args.plan).snapshot
-        checked = rules.check(snapshot, wanted)
+        checked = rules.check(snapshot, wanted, is_strict=parsed_args.strict)
         for line in tables.notes(checked):
             self.log.warning(line)
         if parsed_args.junit:

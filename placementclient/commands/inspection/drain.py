@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -165,6 +165,7 @@ class PlanDrain(base.Lister):
             parsed_args.keep_free,
         )
         hosts = _selected(cloud, parsed_args)
+        self._tell(_of_children(cloud.snapshot, parsed_args.host))
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
         if parsed_args.rolling:
@@ -336,7 +337,7 @@ def _is_given(parsed_args: argparse.Namespace) -> bool:
 def _selected(cloud: DrainCloud, parsed_args: argparse.Namespace) -> list[str]:
     """Return the UUIDs of the roots of the hosts that the arguments select.
 
-    :raises errors.NoSuchProvider: if there is none
+    :raises errors.NoSuchProvider: if there is none, or an argument names no host
     """
     from placementclient.model import patterns
 
@@ -344,7 +345,7 @@ def _selected(cloud: DrainCloud, parsed_args: argparse.Namespace) -> list[str]:
     known = {snapshot.providers[uuid].name: uuid for uuid in cloud.hosts}
     if not _is_given(parsed_args):
         return list(known.values())
-    found = dict.fromkeys(snapshot.root_uuids(parsed_args.host))
+    found = dict.fromkeys(uuid for argument in parsed_args.host for uuid in _named(cloud, argument))
     if parsed_args.match or parsed_args.member_of:
         names = list(known)
         if parsed_args.match:
@@ -359,3 +360,35 @@ def _selected(cloud: DrainCloud, parsed_args: argparse.Namespace) -> list[str]:
                 raise errors.NoSuchProvider(f'No host is in the aggregate {aggregate}')
         found |= dict.fromkeys(known[name] for name in names)
     return list(found)
+
+
+def _named(cloud: DrainCloud, argument: str) -> list[str]:
+    """Return the UUIDs of the roots of the hosts that an argument names; no storage of a pattern.
+
+    :raises errors.NoSuchProvider: if it names shared storage only, or nothing
+    """
+    from placementclient.insight.topology import is_sharing
+
+    providers = cloud.snapshot.providers
+    roots = cloud.snapshot.root_uuids([argument])
+    hosts = [uuid for uuid in roots if uuid in cloud.hosts or not is_sharing(providers[uuid])]
+    if not hosts:
+        storage = ', '.join(providers[uuid].name for uuid in roots)
+        raise errors.NoSuchProvider(f'{storage} is storage that others share, not a host')
+    return hosts
+
+
+def _of_children(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
+    """Sentences on arguments that name a part of a host and not its root."""
+    from placementclient.model import patterns
+
+    for argument in arguments:
+        named = snapshot.find(argument)
+        for uuid in snapshot.root_uuids([argument]):
+            root = snapshot.providers[uuid]
+            is_root = named is root if named else patterns.matching(argument, [root.name])
+            if not is_root:
+                yield (
+                    f'{argument} is a part of the host {root.name}: the plan empties all of '
+                    f'{root.name}'
+                )

@@ -10,10 +10,11 @@ from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.insight.audit.situations import Case, Situation, situation
 from placementclient.model.nova import INSTANCE, MIGRATION
-from placementclient.model.repairs import FreeAllocations, LookAtMigrations
+from placementclient.model.repairs import FreeAllocations
 
 #: Why something is not freed that seems to be superfluous.
 _NEEDED = 'a migration may still need it: openstack server migration list --server has its state'
+_LOOK = 'see openstack server migration list --server {}'
 _MIGRATION = (
     'nothing is taken from a migration: see with openstack server migration list that it is over'
 )
@@ -108,7 +109,11 @@ def in_migration(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``migrations ((type evacuation, status pre-migrating))``
     """
-    return _in(cloud, Situation.IN_MIGRATION, lambda case: [], lambda case: '')
+
+    def doubt(case: Case) -> str:
+        return f'it ends with the migration: {_LOOK.format(case.server)}'
+
+    return _in(cloud, Situation.IN_MIGRATION, lambda case: [], doubt)
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
@@ -163,7 +168,14 @@ def on_several_trees(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``type INSTANCE, holds (compute1 (VCPU 2), compute2 (VCPU 1))``
     """
-    return _in(cloud, Situation.ON_SEVERAL_TREES, lambda case: [], lambda case: '')
+
+    def doubt(case: Case) -> str:
+        look = _LOOK.format(case.server)
+        return (
+            f'it is not known why: {look}, and audit again with the lists of servers and migrations'
+        )
+
+    return _in(cloud, Situation.ON_SEVERAL_TREES, lambda case: [], doubt)
 
 
 def _elsewhere(case: Case) -> list[str]:
@@ -191,14 +203,14 @@ def _in(
             continue
         case = Case(cloud, consumer)
         providers, reason = superfluous(case), doubt(case)
+        if not providers and not reason:
+            reason = f'its host is not known: {_LOOK.format(case.server)}'
         yield Fault(
             uuid,
             tuple(cloud.roots_of(consumer)),
             _evidence(case),
-            FreeAllocations(consumer, tuple(providers))
-            if providers
-            else LookAtMigrations(case.server),
-            reason if providers else '',
+            FreeAllocations(consumer, tuple(providers)) if providers else None,
+            reason,
         )
 
 

@@ -25,8 +25,9 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
     its consumers, such as a reshape. Of a device, two servers may believe to have the same one.
 
     Safe to fix: only you know whether the host stands a higher ratio. For VCPU, MEMORY_MB and
-    DISK_GB the command raises the ratio as far as needed, and nobody loses anything, but
-    nova-compute may set it back. Devices cannot be shared: move servers away.
+    DISK_GB the reason names the command that raises the ratio as far as needed. Nobody loses
+    anything by it, but nova-compute may set the ratio back. Devices cannot be shared: move servers
+    away.
 
     Look yourself: ``openstack resource provider usage show HOST`` and ``openstack resource provider
     inventory list HOST``
@@ -50,7 +51,8 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
                 AmendInventory(state.reference, resource_class, {'allocation_ratio': ratio})
                 if can_share
                 else None,
-                ''
+                'nova-compute may set the ratio back, and only you know if the host stands a '
+                'higher one: check its load. If it does'
                 if can_share
                 else (
                     f'{resource_class} cannot be shared, so no ratio helps: see who holds it with '

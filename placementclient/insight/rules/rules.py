@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import os_traits
 from os_resource_classes import STANDARDS
@@ -90,13 +90,27 @@ def parse(text: str, path: str, flavors: Flavors) -> tuple[Rule, ...]:
         names.add(found.name)
         return found
 
-    return read(text, path, columns=True).each(rule)
+    document = read(text, path, columns=True)
+    rules = document.each(rule)
+    if not rules:
+        raise document.error('has no rules: give at least one')
+    return rules
 
 
-def check(snapshot: Snapshot, rules: Sequence[Rule]) -> list[Checked]:
-    """Return what came of each rule."""
+def check(snapshot: Snapshot, rules: Sequence[Rule], *, is_strict: bool = False) -> list[Checked]:
+    """Return what came of each rule.
+
+    :param is_strict: whether a rule that selects nothing is broken
+    """
     cloud = CheckedCloud(snapshot)
-    return [_checked(cloud, rule) for rule in rules]
+    checked = [_checked(cloud, rule) for rule in rules]
+    return list(map(_strictly, checked)) if is_strict else checked
+
+
+def _strictly(checked: Checked) -> Checked:
+    if not checked.note:
+        return checked
+    return Checked(checked.rule, (Breach(ALL, f'{checked.rule.scope} to check', checked.note),))
 
 
 def _checked(cloud: CheckedCloud, rule: Rule) -> Checked:
@@ -181,37 +195,44 @@ def _names(at: Cursor, facet: str, read_name: Callable[[Cursor], str]) -> NamesE
 
 
 def _trait(at: Cursor) -> str:
-    return _likely(at, at.symbol(), os_traits.get_traits(), 'trait')
+    return _known(at, at.symbol(), os_traits.get_traits(), 'trait')
+
+
+def _class(at: Cursor) -> str:
+    return _known(at, at.symbol(), STANDARDS, 'resource class')
 
 
 def _of_classes(at: Cursor, read_one: Callable[[Cursor], T]) -> dict[str, T]:
     for name, inside in at.mapping().items():
-        _likely(inside, name, STANDARDS, 'resource class')
+        _known(inside, name, STANDARDS, 'resource class')
     return at.entries(read_one)
 
 
-def _likely(at: Cursor, name: str, standards: Collection[str], kind: str) -> str:
-    """Refuse a name that was probably mistyped: a rule about it might hold for ever.
+def _known(at: Cursor, name: str, standards: Collection[str], kind: str) -> str:
+    """Refuse a name that no provider can have: a rule about it might hold for ever."""
+    if name in standards or name.startswith('CUSTOM_'):
+        return name
+    hint = meant(name, standards) or f', did you mean CUSTOM_{name}?'
+    raise at.error(f'{name} is no standard {kind}{hint}')
 
-    A service may have standard names that this program does not know.
-    """
-    if (
-        name not in standards
-        and not name.startswith('CUSTOM_')
-        and (hint := meant(name, standards))
-    ):
-        raise at.error(f'{name} is no standard {kind}{hint}')
-    return name
+
+#: The readers of the fields of a selector, by name.
+_SELECTOR: Mapping[str, Callable[[Cursor], Any]] = {
+    **selecting.READERS,
+    'with_trait': _trait,
+    'without_trait': _trait,
+    'with_class': _class,
+}
 
 
 def _selector(at: Cursor) -> ProviderSelector | None:
     if at.value == _ALL:
         return None
-    return selecting.taken(at, at.fields(selecting.READERS))
+    return selecting.taken(at, at.fields(_SELECTOR))
 
 
 def _children(at: Cursor) -> ChildrenExpected:
-    given = at.fields({**selecting.READERS, 'count': Comparison.read})
+    given = at.fields({**_SELECTOR, 'count': Comparison.read})
     count = given.pop('count', Comparison('>=', 1))
     return ChildrenExpected(selecting.taken(at, given) if given else None, count)
 

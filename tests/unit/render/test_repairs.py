@@ -16,7 +16,6 @@ from placementclient.model.repairs import (
     FreeAllocations,
     HealServer,
     LeaveAggregate,
-    LookAtMigrations,
     LowerReserved,
     Remedy,
     RemoveTrait,
@@ -46,10 +45,6 @@ def next_step(
         (FreeAllocations(HELD, ('b',)), f'{AGAIN} --fix --yes'),
         (LowerReserved('u', 'a', 'VCPU', 8), f'{AGAIN} --fix --yes'),
         (HealServer('s'), "allocation heal --server s --servers 'my list.json'"),
-        (
-            AmendInventory('a', 'VCPU', {'allocation_ratio': 1.5}),
-            'inventory set a --amend --resource VCPU:allocation_ratio=1.5',
-        ),
     ],
 )
 def test_a_command_names_the_program(remedy: Remedy, typed: str, program: str) -> None:
@@ -87,8 +82,6 @@ def test_what_came_through_a_pipe_cannot_be_read_again() -> None:
 
 
 def test_what_is_no_command_of_ours_is_typed_as_it_is() -> None:
-    looked = next_step(LookAtMigrations('s'), invocation=Invocation('placement'))
-    assert looked == ('openstack server migration list --server s', '')
     for remedy in Administration:
         step = next_step(remedy, invocation=Invocation('placement'))
         assert 'placement resource' not in step.command

@@ -55,13 +55,30 @@ def test_findings_are_a_table_and_exit_status_3(
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())))
     assert (result.status, result.stderr, service.requests) == (3, ALL_LEFT_OUT, [])
     [row] = [line for line in result.stdout.splitlines() if 'on-several-trees' in line]
-    assert re.split(r'\s*\|\s*', row)[1:6] == [
+    assert re.split(r'\s*\|\s*', row)[1:7] == [
         'on-several-trees',
         'warning',
         's',
         'type INSTANCE, holds (host1 (VCPU 2), host2 (VCPU 1), nfs (DISK_GB 40))',
-        'openstack server migration list --server s',
+        '',
+        'it is not known why: see openstack server migration list --server s, and audit again with '
+        'the lists of servers and migrations',
     ]
+
+
+@pytest.mark.parametrize('id', ['over-capacity', 'on-several-trees'])
+def test_what_only_you_can_decide_is_left_to_you(
+    placement: Placement, tmp_path: Path, id: str
+) -> None:
+    there = cloud(
+        [provider('a', VCPU=1), provider('b', VCPU=8)],
+        [consumer('s', a={'VCPU': 2}, b={'VCPU': 1})],
+    )
+    command = AUDIT.format(save(tmp_path, 'cloud.json', there)) + f'--id {id} -f json'
+    [row] = json.loads(placement(command).stdout)
+    assert (row['command'], bool(row['reason'])) == ('', True)
+    [row] = json.loads(placement(f'{command} --fix --yes').stdout)
+    assert row['fix'] == f'left to you: {row["reason"]}'
 
 
 def test_findings_are_data(placement: Placement, tmp_path: Path) -> None:
@@ -188,7 +205,8 @@ def test_a_list_that_is_none(placement: Placement, tmp_path: Path, option: str) 
 def test_where_nothing_is_safe_nothing_is_asked(placement: Placement, tmp_path: Path) -> None:
     result = placement(AUDIT.format(save(tmp_path, 'cloud.json', small())) + '--fix -f json')
     assert (result.status, result.stderr) == (3, ALL_LEFT_OUT)
-    assert [row['fix'] for row in json.loads(result.stdout)] == ['left to you']
+    [row] = json.loads(result.stdout)
+    assert row['fix'].startswith('left to you: it is not known why: ')
 
 
 def test_a_service_that_is_away_is_not_asked_for_each_repair(
@@ -496,7 +514,7 @@ def test_a_name_steers_no_command(placement: Placement, tmp_path: Path, name: st
     assert rows['owner-missing']['command'] == (
         'placement resource provider trait add u OWNER_NOVA'
     )
-    assert rows['over-capacity']['command'] == (
+    assert rows['over-capacity']['reason'].endswith(
         'placement resource provider inventory set u --amend --resource VCPU:allocation_ratio=1.125'
     )
     again = rows['reserved-above-total']

@@ -109,6 +109,19 @@ def test_junit_has_a_test_case_for_each_rule(placement: Placement, folder: Path)
     assert odd[0].tag == 'skipped'
 
 
+def test_a_strict_rule_about_nothing_is_a_failure(placement: Placement, folder: Path) -> None:
+    (folder / 'rules.yaml').write_text('- {rule: odd, hosts: {with_class: PCPU}, consumers: 0}')
+    result = placement(f'{CHECK} --strict --junit check.xml -f json')
+    [row] = json.loads(result.stdout)
+    said = 'rules.yaml:1:23: [0].hosts.with_class: no provider has PCPU, did you mean VCPU?'
+    assert (result.status, result.stderr) == (3, '')
+    assert row == {'rule': 'odd', 'subject': '(all)', 'expected': 'hosts to check', 'found': said}
+    suite = ElementTree.parse(folder / 'check.xml').getroot()
+    assert (suite.get('failures'), suite.get('skipped')) == ('1', '0')
+    assert suite[0][0].tag == 'failure'
+    assert placement(CHECK).status == 0
+
+
 def test_the_live_cloud_is_not_read_for_rules_that_are_wrong(
     placement: Placement, service: Service, folder: Path
 ) -> None:

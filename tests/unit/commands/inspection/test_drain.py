@@ -13,7 +13,7 @@ from placementclient.nova import service as compute
 from placementclient.optimize import cpsat
 from tests.unit.commands.clouds import save
 from tests.unit.conftest import Placement, Result, Service
-from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 RACK = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
 SHOWN = '-c wave -c server -c from -c to -c allocations'
@@ -333,3 +333,41 @@ def test_without_a_solver(
 
 def _missing() -> None:
     raise ImportError
+
+
+def with_storage() -> Snapshot:
+    """Two hosts, of which one has a child, and storage that they share."""
+    return cloud(
+        [
+            provider('host1', aggregates=['shared']),
+            provider('host1_a', 'host1', VCPU=8),
+            provider('host2', aggregates=['shared'], VCPU=8),
+            pool('nfs', 'shared', DISK_GB=100),
+        ],
+        [consumer('s', host1_a={'VCPU': 2}, nfs={'DISK_GB': 10})],
+    )
+
+
+@pytest.mark.parametrize('name', ['host1_a', "'host1_*'"])
+def test_a_child_means_its_host(placement: Placement, tmp_path: Path, name: str) -> None:
+    path = save(tmp_path, 'cloud.json', with_storage())
+    host = placement(PLAN.format(file=path) + 'host1')
+    child = placement(PLAN.format(file=path) + name)
+    given = name.strip("'")
+    said = f'{given} is a part of the host host1: the plan empties all of host1\n'
+    assert child == Result(host.status, host.stdout, said + host.stderr)
+    assert placement(PLAN.format(file=path) + "'host1*'") == host
+
+
+@pytest.mark.parametrize('options', ['nfs', 'host1 nfs', "'nf*'", 'nfs --lose 1', 'nfs --rolling'])
+def test_storage_is_no_host(placement: Placement, tmp_path: Path, options: str) -> None:
+    path = save(tmp_path, 'cloud.json', with_storage())
+    assert placement(PLAN.format(file=path) + options) == Result(
+        1, '', 'nfs is storage that others share, not a host\n'
+    )
+
+
+def test_a_pattern_for_hosts_passes_over_storage(placement: Placement, tmp_path: Path) -> None:
+    path = save(tmp_path, 'cloud.json', with_storage())
+    hosts = placement(PLAN.format(file=path) + 'host1 host2')
+    assert placement(PLAN.format(file=path) + "'*'") == hosts

@@ -61,8 +61,8 @@ def test_consumers_on_several_trees_are_told_apart(
     if freed:
         assert typed(found) == f'{PREFIX} audit --id {id} --subject s --fix --yes'
     else:
-        looked = 'openstack server migration list --server s'
-        assert typed(found) == ('' if id == 'doubled' and 'may still' in reason(found) else looked)
+        assert typed(found) == ''
+        assert 'openstack server migration list --server' in reason(found)
 
 
 def test_what_is_shared_is_no_other_tree() -> None:
@@ -167,23 +167,19 @@ def test_a_server_that_is_shelved_is_not_freed_by_a_list_that_lacks_others() -> 
 
 
 @pytest.mark.parametrize(
-    ('status', 'found', 'command'),
-    [
-        ('finished', False, ''),
-        ('migrating', False, ''),
-        ('confirmed', True, ''),
-        ('error', True, 'openstack server migration list --server s'),
-    ],
+    ('status', 'found'),
+    [('finished', False), ('migrating', False), ('confirmed', True), ('error', True)],
 )
 @pytest.mark.parametrize('kind', ['MIGRATION', None, 'INSTANCE'])
-def test_what_a_migration_holds(status: str, found: bool, command: str, kind: str | None) -> None:
+def test_what_a_migration_holds(status: str, found: bool, kind: str | None) -> None:
     held = consumer('m', kind, a={'VCPU': 1})
     server = consumer('s', b={'VCPU': 1})
     result = findings(HOSTS, [held, server], {'s': 'b'}, [migration('resize', status)])
     assert [finding.id for finding in result] == ['left-by-migration'] * found
     for finding in result:
         assert finding.fault.repair is None
-        assert typed(finding) == command
+        assert typed(finding) == ''
+        assert reason(finding).startswith('nothing is taken from a migration: ')
 
 
 @pytest.mark.parametrize('servers', [{}, {'s0': 'a'}], ids=['empty', 'cut off'])

@@ -13,6 +13,7 @@ from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
 ZONE = '7f3d2b14-35f1-4f7c-8d2c-0c7e86d7a5d1'
 NODE = 'COMPUTE_NODE'
+NO_UUID = 'is no UUID of an aggregate: resource provider aggregate list HOST prints them'
 
 
 def small() -> Snapshot:
@@ -20,10 +21,10 @@ def small() -> Snapshot:
     vcpu = Inventory(8, allocation_ratio=4.0)
     return cloud(
         [
-            provider('gpu1', None, None, [NODE, 'HW_GPU'], [ZONE], VCPU=vcpu, MEMORY_MB=4096),
+            provider('gpu1', None, None, [NODE, 'CUSTOM_GPU'], [ZONE], VCPU=vcpu, MEMORY_MB=4096),
             provider('gpu1_a', 'gpu1', VGPU=2),
             provider('gpu1_b', 'gpu1', VGPU=4),
-            provider('gpu2', None, None, [NODE, 'HW_GPU'], [ZONE, 'shared'], VCPU=8),
+            provider('gpu2', None, None, [NODE, 'CUSTOM_GPU'], [ZONE, 'shared'], VCPU=8),
             provider('old', VCPU=Inventory(4, reserved=4)),
             pool('nfs', DISK_GB=100),
         ],
@@ -46,12 +47,12 @@ def checked(text: str) -> Checked:
 @pytest.mark.parametrize(
     ('text', 'breaches'),
     [
-        ('hosts: {with_trait: HW_GPU}, traits: {required: [COMPUTE_NODE]}', []),
+        ('hosts: {with_trait: CUSTOM_GPU}, traits: {required: [COMPUTE_NODE]}', []),
         (
             'hosts: all, traits: {required: [COMPUTE_NODE]}',
             [('old', 'trait COMPUTE_NODE', 'missing')],
         ),
-        ('hosts: {match: gpu*}, traits: {required: ["HW_GPU,CUSTOM_X"]}', []),
+        ('hosts: {match: gpu*}, traits: {required: ["CUSTOM_GPU,CUSTOM_X"]}', []),
         (
             'providers: {with_class: VGPU}, traits: {required: ["CUSTOM_A,CUSTOM_B"]}',
             [
@@ -60,8 +61,8 @@ def checked(text: str) -> Checked:
             ],
         ),
         (
-            'hosts: {match: gpu2}, traits: {forbidden: [HW_GPU, CUSTOM_X]}',
-            [('gpu2', 'no trait HW_GPU', 'there')],
+            'hosts: {match: gpu2}, traits: {forbidden: [CUSTOM_GPU, CUSTOM_X]}',
+            [('gpu2', 'no trait CUSTOM_GPU', 'there')],
         ),
         (
             f'hosts: all, aggregates: {{required: [{ZONE}]}}',
@@ -92,7 +93,7 @@ def checked(text: str) -> Checked:
             [('old', 'VCPU:capacity > 0', '0')],
         ),
         (
-            'hosts: {with_trait: HW_GPU}, children: {with_class: VGPU}',
+            'hosts: {with_trait: CUSTOM_GPU}, children: {with_class: VGPU}',
             [('gpu2', 'children (with_class VGPU) >= 1', '0')],
         ),
         ('hosts: all, children: {count: "<= 1"}', [('gpu1', 'children <= 1', '2')]),
@@ -186,14 +187,28 @@ def test_all_expectations_of_a_rule_count() -> None:
             'rules.yaml:1:22: [0].hosts.match: "gpuu*" matches no provider. Did you mean "gpu*"?',
         ),
         (
-            'hosts: {with_trait: HW_GPUS}, consumers: 0',
-            'rules.yaml:1:22: [0].hosts.with_trait: no provider has HW_GPUS, did you mean HW_GPU?',
+            'hosts: {with_trait: CUSTOM_GPUS}, consumers: 0',
+            'rules.yaml:1:22: [0].hosts.with_trait: no provider has CUSTOM_GPUS, did you '
+            'mean CUSTOM_GPU?',
         ),
     ],
 )
 def test_a_rule_about_nothing_holds_and_says_so(text: str, note: str) -> None:
     found = checked(text)
     assert (found.breaches, found.note) == ((), note)
+
+
+def test_a_strict_rule_about_nothing_is_broken() -> None:
+    rules = parse('- {rule: it, hosts: {match: gpuu*}, consumers: 0}', 'r.yaml', flavors)
+    [found] = check(small(), rules, is_strict=True)
+    said = 'r.yaml:1:22: [0].hosts.match: "gpuu*" matches no provider. Did you mean "gpu*"?'
+    assert (found.breaches, found.note) == ((('(all)', 'hosts to check', said),), '')
+    [found] = check(
+        cloud([]),
+        parse('- {rule: it, hosts: all, consumers: 0}', 'r.yaml', flavors),
+        is_strict=True,
+    )
+    assert found.breaches == (('(all)', 'hosts to check', 'there are no hosts'),)
 
 
 def test_there_are_no_hosts_at_all() -> None:
@@ -273,6 +288,33 @@ def test_there_are_no_hosts_at_all() -> None:
             ':1:25: [0].traits: has neither required nor forbidden',
         ),
         ('- {rule: a, hosts: all, names: all}', ':1:25: [0].names: has to be unique'),
+        ('[]', ':1:1: has no rules: give at least one'),
+        (
+            '- {rule: a, hosts: {member_of: notauuid}, consumers: 0}',
+            f":1:21: [0].hosts.member_of: 'notauuid' {NO_UUID}",
+        ),
+        (
+            f'- {{rule: a, providers: {{member_of: [{ZONE}, "{ZONE},rack"]}}, consumers: 0}}',
+            f":1:75: [0].providers.member_of[1]: 'rack' {NO_UUID}",
+        ),
+        (
+            '- {rule: a, hosts: {with_trait: NOPE}, consumers: 0}',
+            ':1:21: [0].hosts.with_trait: NOPE is no standard trait, did you mean CUSTOM_NOPE?',
+        ),
+        (
+            '- {rule: a, hosts: {without_trait: COMPUTE_NOD}, consumers: 0}',
+            ':1:21: [0].hosts.without_trait: COMPUTE_NOD is no standard trait, did you mean '
+            'COMPUTE_NODE?',
+        ),
+        (
+            '- {rule: a, hosts: all, traits: {forbidden: [NOPE]}}',
+            ':1:46: [0].traits.forbidden[0]: NOPE is no standard trait, did you mean CUSTOM_NOPE?',
+        ),
+        (
+            '- {rule: a, hosts: all, children: {with_class: NOPE}}',
+            ':1:36: [0].children.with_class: NOPE is no standard resource class, did you mean '
+            'CUSTOM_NOPE?',
+        ),
         (
             '- {rule: a, hosts: {}, consumers: 0}',
             ':1:13: [0].hosts: selects nothing: give match, with_trait, without_trait, with_class, '

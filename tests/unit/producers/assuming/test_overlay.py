@@ -22,6 +22,8 @@ from placementclient.producers.assuming.overlay import Assumed, assumed
 from tests.functional import clouds
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
+SHARED = '7f3d2b14-35f1-4f7c-8d2c-0c7e86d7a5d1'
+OTHER = '5c1d4e5f-6a7b-4c8d-9e0f-1a2b3c4d5e6f'
 FLAVORS = [
     Flavor('m1', 2, 512),
     Flavor('gpu', 1, 512, extra_specs={'resources1:VGPU': '1'}),
@@ -33,11 +35,11 @@ def small() -> Snapshot:
     return cloud(
         [
             provider(
-                'compute1', traits=['CUSTOM_SSD'], aggregates=['shared'], VCPU=8, MEMORY_MB=4096
+                'compute1', traits=['CUSTOM_SSD'], aggregates=[SHARED], VCPU=8, MEMORY_MB=4096
             ),
             provider('compute1_gpu', 'compute1', VGPU=2),
-            provider('compute2', aggregates=['shared'], VCPU=4, MEMORY_MB=4096),
-            pool('nfs', DISK_GB=100),
+            provider('compute2', aggregates=[SHARED], VCPU=4, MEMORY_MB=4096),
+            pool('nfs', SHARED, DISK_GB=100),
         ],
         [
             consumer('a', compute1={'VCPU': 2}, compute1_gpu={'VGPU': 1}),
@@ -97,8 +99,11 @@ def test_providers_get_what_is_given_and_keep_the_rest() -> None:
         ('match: "*"', {'compute1', 'compute1_gpu', 'compute2', 'nfs'}),
         ('with_trait: CUSTOM_SSD', {'compute1'}),
         ('with_class: VGPU', {'compute1_gpu'}),
-        ('member_of: shared', {'compute1', 'compute2', 'nfs'}),
-        ('member_of: ["other,shared", shared], match: compute*', {'compute1', 'compute2'}),
+        (f'member_of: {SHARED}', {'compute1', 'compute2', 'nfs'}),
+        (
+            f'member_of: ["{OTHER},{SHARED}", {SHARED}], match: compute*',
+            {'compute1', 'compute2'},
+        ),
     ],
 )
 def test_a_selector_selects(selector: str, names: set[str]) -> None:
