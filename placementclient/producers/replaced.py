@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.client import errors
-from placementclient.client.wording import first
-from placementclient.model.aside import original
+from placementclient.client.wording import counted, first
+from placementclient.model.aside import aside, original
 from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
+from placementclient.model.servers import same_host
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.purged import Unaccounted
 
@@ -47,6 +48,23 @@ class Smaller(errors.PlacementError):
         )
 
 
+class Unrelated(errors.PlacementError):
+    """A provider of another name has consumers of its own: it is likely another live host.
+
+    :param old: the name of the provider that goes
+    :param new: the name of the provider that replaces it
+    :param consumers: the UUIDs of the consumers that only the new one has
+    """
+
+    def __init__(self, old: str, new: str, consumers: Sequence[str]) -> None:
+        self.consumers = tuple(consumers)
+        super().__init__(
+            f'{new} is in use: {counted(len(consumers), "consumer")} with nothing on {old} '
+            f'{"has" if len(consumers) == 1 else "have"} allocations there, and its name is of '
+            'another host. Check that both are the same host, then give --merge to join them'
+        )
+
+
 def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None) -> Snapshot:
     """Return the snapshot with one provider in the place of another, which is gone.
 
@@ -58,37 +76,101 @@ def replaced(snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None 
     :param snapshot: has the whole trees of both, as far as they exist; also half way between
     :param new_uuid: of a provider that is there, or that is made where the old one is
     :param name: of the new one; ``None``: the name of the old one
-    :raises errors.BadArgument: if the new one is below the old one
+    :raises errors.BadArgument: if one of the two is below the other
     :raises HeldTwice: if a consumer holds the same class on both
     :raises Smaller: if an inventory of the new one grants less
     :raises Unaccounted: if something is used that no consumer answers for
     """
+    states, names, heirs = _joined(snapshot, old_uuid, new_uuid, name)
+    for uuid in heirs:
+        if unlisted := snapshot.unlisted(uuid):
+            raise Unaccounted(states[uuid].provider, unlisted)
+    states |= _merged(states, heirs)
+    moved = (
+        _moved(state, names.get(uuid, state.name), heirs)
+        for uuid, state in states.items()
+        if uuid not in heirs
+    )
+    return Snapshot(moved, _consumers(snapshot, states, heirs), snapshot.origin)
+
+
+def check_related(
+    snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None = None
+) -> None:
+    """Refuse to join two hosts that are both in use.
+
+    The parameters are those of :func:`replaced`.
+
+    :raises errors.BadArgument: if one of the two is below the other
+    :raises Unrelated: if the new one has consumers of its own, and the name of another host
+    """
+    states, names, heirs = _joined(snapshot, old_uuid, new_uuid, name)
+    if new_uuid not in snapshot.providers:
+        return
+    old, new, final = states[old_uuid], states[new_uuid], names[new_uuid]
+    former = original(old.name, old_uuid)
+    if any(same_host(original(new.name, uuid), former) for uuid in (old_uuid, new_uuid)):
+        return
+    # Half way, it was moved aside for this name.
+    if new.name == final and old.name == aside(final, old_uuid):
+        return
+    left = list(snapshot.tree(old_uuid))
+    held = {each.uuid for state in left for each in snapshot.consumers_on(state.uuid)}
+    own = {new_uuid, *heirs.values(), *_made_before(snapshot.tree(new_uuid), old, new, final)}
+    # Allocations move last: when the names are right, and only providers with an heir are left.
+    if new.name == final and all(state.uuid in heirs for state in left):
+        own -= {heirs[state.uuid] for state in left if _is_emptied(snapshot, state)}
+    consumers = {each.uuid for uuid in own for each in snapshot.consumers_on(uuid)}
+    if others := sorted(consumers - held):
+        raise Unrelated(old.name, new.name, others)
+
+
+def _is_emptied(snapshot: Snapshot, state: ProviderState) -> bool:
+    return not state.inventories and not snapshot.consumers_on(state.uuid)
+
+
+def _made_before(
+    tree: Iterable[ProviderState], old: ProviderState, new: ProviderState, final: str
+) -> Iterator[str]:
+    """Return the UUIDs of the providers that were below the new one before the first step.
+
+    Half way, providers of the old one are below it too. Those keep their names, or have names that
+    begin with the final one and ``_``.
+    """
+    ours = (f'{new.name}:',) if new.name == final else (f'{new.name}:', f'{new.name}_')
+    theirs = tuple(f'{original(old.name, old.uuid)}{mark}' for mark in ':_')
+    for state in tree:
+        if state.name.startswith(ours) and not state.name.startswith(theirs):
+            yield state.uuid
+
+
+def _joined(
+    snapshot: Snapshot, old_uuid: str, new_uuid: str, name: str | None
+) -> tuple[dict[str, ProviderState], dict[str, str], dict[str, str]]:
+    """Return all providers, the names that those of the two trees get, and the heirs.
+
+    :return: providers, names and heirs, each by UUID; an heir replaces the provider
+    :raises errors.BadArgument: if one of the two is below the other
+    """
     old = snapshot.providers[old_uuid]
     above = old.provider.parent_provider_uuid
     new = snapshot.providers.get(new_uuid) or ProviderState(Provider(new_uuid, '', 0, above))
-    old_tree = list(snapshot.tree(old_uuid))
-    if new in old_tree:
-        raise errors.BadArgument(f'{new.name} is below {old.name}: it cannot replace it')
     states = {**snapshot.providers, new_uuid: new}
-    new_tree = [
-        state for state in Snapshot(states.values(), ()).tree(new_uuid) if state not in old_tree
-    ]
+    old_tree = list(snapshot.tree(old_uuid))
+    new_tree = list(Snapshot(states.values(), ()).tree(new_uuid))
+    for upper, lower, tree in ((old, new, old_tree), (new, old, new_tree)):
+        if lower in tree:
+            raise errors.BadArgument(
+                f'{lower.name} is below {upper.name}: {new.name} cannot replace {old.name}. Give '
+                'a provider that is neither above nor below it'
+            )
     final = name or original(old.name, old_uuid)
     of_old = _names(old_tree, final)
     # Half way, some of the old one's are below the new one already, by either name.
     of_new = _names(new_tree, final, original(old.name, old_uuid), final)
     there = {name: uuid for uuid, name in of_new.items()}
     heirs = {uuid: there[name] for uuid, name in of_old.items() if name in there}
-    for uuid in heirs:
-        if unlisted := snapshot.unlisted(uuid):
-            raise Unaccounted(states[uuid].provider, unlisted)
-    states |= _merged(states, heirs)
-    moved = (
-        _moved(state, (of_old | of_new).get(uuid, state.name), heirs)
-        for uuid, state in states.items()
-        if uuid not in heirs
-    )
-    return Snapshot(moved, _consumers(snapshot, states, heirs), snapshot.origin)
+    return states, of_old | of_new, heirs
 
 
 def _names(tree: Sequence[ProviderState], final: str, *others: str) -> dict[str, str]:

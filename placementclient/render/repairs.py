@@ -21,6 +21,8 @@ from placementclient.model.repairs import (
     Replace,
 )
 
+#: The place of the command in a reason; without it, the command stands at the end.
+_COMMAND = '{command}'
 #: What only the operator can decide; the command for it stands in the reason.
 _DECISIONS = (AddTrait, AmendInventory, LeaveAggregate, RemoveTrait, Rename, Replace)
 
@@ -69,7 +71,10 @@ def next_step(finding: Finding, invocation: Invocation) -> NextStep:
     if not fault.reason:
         return NextStep(_line(fault.remedy, invocation))
     if isinstance(fault.remedy, _DECISIONS):
-        return NextStep('', f'{fault.reason}: {_line(fault.remedy, invocation)}')
+        line = _line(fault.remedy, invocation)
+        if _COMMAND in fault.reason:
+            return NextStep('', fault.reason.replace(_COMMAND, line))
+        return NextStep('', f'{fault.reason}: {line}')
     return NextStep('', fault.reason)
 
 

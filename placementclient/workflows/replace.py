@@ -18,7 +18,7 @@ from placementclient.model.aside import LONGEST_NAME, aside, original
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.snapshots import Snapshot
-from placementclient.producers.replaced import replaced
+from placementclient.producers.replaced import check_related, replaced
 from placementclient.snapshot import capture
 
 _COMMAND = 'resource provider replace'
@@ -64,12 +64,14 @@ class Replacement(NamedTuple):
     :param uuid: of the new one, which is made; ``None`` if it is there
     :param twin: name or UUID of the new one, if it is there
     :param name: that the new one gets; ``None``: that of the old one
+    :param is_merge: whether the new one may be another host, with consumers of its own
     """
 
     old: str
     uuid: str | None = None
     twin: str | None = None
     name: str | None = None
+    is_merge: bool = False
 
 
 class Replacing:
@@ -87,6 +89,7 @@ class Replacing:
 
     def __init__(self, client: Client, request: Replacement, *, is_journaled: bool = False) -> None:
         self._client, self._is_journaled = client, is_journaled
+        self._is_merge = request.is_merge
         found = _FoundProviders(client, request)
         self.new_uuid = request.uuid or (found.new.uuid if found.new else '')
         self.old_uuid = self.name = self.finished = ''
@@ -99,6 +102,7 @@ class Replacing:
         """Plan the replacement.
 
         :raises: the errors of :func:`producers.replaced.replaced`
+        :raises Unrelated: if the new one seems to be another host that is in use
         :raises errors.BadArgument: if another provider has one of the new names
         :raises errors.UnsupportedVersion: if there are children, which the service cannot move
         :raises Ungranted: if Placement would refuse a consumer for what it holds elsewhere
@@ -109,6 +113,8 @@ class Replacing:
         if self.old_uuid not in existing:
             return ChangePlan(_COMMAND, ())
         there = capture.capture(self._client, existing)
+        if not self._is_merge:
+            check_related(there, self.old_uuid, self.new_uuid, self.name)
         after = replaced(there, self.old_uuid, self.new_uuid, self.name)
         self._check(there, after)
         if facts := list(self._ungranted(there, after)):
@@ -195,7 +201,7 @@ class _FoundProviders:
 
         :raises errors.NoSuchProvider: if there is no sign of that
         """
-        old, _, _, name = self._request
+        old, name = self._request.old, self._request.name
         name = name or (None if is_uuid(old) else old)
         if self.new is None or name not in (None, self.new.name):
             raise errors.NoSuchProvider(f'No resource provider has the name or UUID {old!r}')

@@ -12,6 +12,7 @@ from keystoneauth1.session import Session
 
 from placementclient.api import allocation, resource_provider
 from placementclient.client.http import Client
+from placementclient.model.aside import aside
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 from placementclient.snapshot import capture, restore
@@ -136,7 +137,7 @@ def test_a_live_twin_keeps_its_name_and_what_it_holds(client: Client, placement:
         ('--uuid nova', "argument --uuid: 'nova' is not a UUID"),
         (f'--uuid {uuid_of("compute1")}', f'compute1 has the UUID {uuid_of("compute1")} already'),
         ('--with nobody', "No resource provider has the name or UUID 'nobody'"),
-        ('--with compute0_gpu0', 'compute0_gpu0 is below compute0: it cannot replace it'),
+        ('--with compute0_gpu0', 'compute0_gpu0 is below compute0: compute0_gpu0 cannot replace'),
         ('--with compute1', f'consumer {UNTYPED.uuid} holds VCPU on compute0 and on compute1'),
         (f'--uuid {NEW} --name compute1', f'The resource provider {uuid_of("compute1")} is called'),
         ('--with storage --name third', f'give --with its UUID {uuid_of("storage")}, which stays'),
@@ -151,6 +152,81 @@ def test_what_is_refused_changes_nothing(
         result = placement(f'{REPLACE} {options} {end}')
         assert (result.status in (1, 2), said in result.stderr) == (True, True), result
     assert content(capture.capture(client)) == before
+
+
+@pytest.mark.parametrize('old', ['compute0_gpu0', uuid_of('compute0_gpu0')])
+@pytest.mark.parametrize('merge', ['', '--merge'])
+@pytest.mark.parametrize('is_half_way', [False, True])
+def test_a_child_is_not_replaced_with_its_own_root(
+    client: Client, placement: Placement, old: str, merge: str, is_half_way: bool
+) -> None:
+    build(client, SERVER)
+    uuid = uuid_of('compute0_gpu0')
+    if is_half_way:
+        resource_provider.set(client, uuid, aside('compute0_gpu0', uuid))
+        resource_provider.set(client, uuid_of('compute0'), 'compute0_gpu0')
+    before = content(capture.capture(client))
+    for twin in ('--with', '--name compute0_gpu0 --with'):
+        command = f'resource provider replace {old} {twin} {uuid_of("compute0")} {merge}'
+        with watched(client) as requests:
+            result = placement(f'{command} --yes')
+        assert (result.status, ' is below ' in result.stderr) == (1, True), result
+        assert {method for method, _ in requests} == {'GET'}
+    assert content(capture.capture(client)) == before
+
+
+LIVE = holder('live', {'compute1': {'VCPU': 3}, 'compute1_gpu1': {'VGPU': 1}})
+
+
+@pytest.mark.parametrize(
+    'options',
+    [
+        '--with compute1',
+        f'--with {uuid_of("compute1")} --name third',
+        '--with compute1 --name compute1',
+        f'--uuid {uuid_of("compute1")} --name compute1',
+    ],
+)
+def test_two_hosts_in_use_are_joined_with_merge_alone(
+    client: Client, placement: Placement, options: str
+) -> None:
+    build(client, SERVER, LIVE)
+    before = content(capture.capture(client))
+    with watched(client) as requests:
+        result = placement(f'{REPLACE} {options} --yes')
+    assert (result.status, result.stderr) == (
+        1,
+        'compute1 is in use: 1 consumer with nothing on compute0 has allocations there, and its '
+        'name is of another host. Check that both are the same host, then give --merge to join '
+        'them\n',
+    )
+    assert {method for method, _ in requests} == {'GET'}
+    assert content(capture.capture(client)) == before
+    assert placement(f'{REPLACE} {options} --merge --yes').status == 0
+    after = capture.capture(client)
+    assert after.providers[uuid_of('compute1')].usages == {'VCPU': 5, 'MEMORY_MB': 512}
+
+
+@pytest.mark.parametrize('name', ['', '--name compute1', '--name third'])
+def test_a_run_that_was_killed_goes_on_without_a_merge(
+    client: Client, placement: Placement, name: str
+) -> None:
+    """Half way the new one has consumers that the old one has no more."""
+    command = f'{REPLACE} --with {uuid_of("compute1")} {name} --yes'
+    alone = holder('alone', {'compute0_gpu0': {'VGPU': 1}})
+    for kill_at in range(20):
+        clouds.emptied(client)
+        build(client, SERVER, alone)
+        try:
+            with killed_at(client, kill_at):
+                assert placement(command).status == 0
+        except Killed:
+            result = placement(command)
+            assert result.status == 0, (kill_at, result.stderr)
+        else:
+            break
+        assert uuid_of('compute1') in allocation.show(client, SERVER.uuid).value.allocations
+    assert 5 < kill_at < 19
 
 
 def test_an_unknown_provider_is_not_replaced(client: Client, placement: Placement) -> None:

@@ -34,8 +34,9 @@ class ReplaceProvider(Changing):
     and "_" follows a new name. Consumers keep their owners and types.
 
     --uuid makes the new provider. --with takes one that exists: it keeps its inventories, which
-    must grant all that those of the old one grant, and its allocations. Refused: a consumer that
-    holds the same class on both.
+    must grant all that those of the old one grant, and its allocations. Refused: a provider above
+    or below the old one; a consumer that holds the same class on both; a provider with the name of
+    another host and with consumers of its own, unless you give --merge.
 
     One POST /reshaper moves inventories and allocations together: the role service is needed.
     Killed in the middle, the same command goes on. --plan writes the changes as a plan, which can
@@ -65,6 +66,11 @@ class ReplaceProvider(Changing):
             metavar='<name>',
             help='The name that the new one gets; without it, the name of the old one',
         ),
+        Option(
+            '--merge',
+            action='store_true',
+            help='Join the two also if the new one has another name and consumers of its own',
+        ),
         *changing.OPTIONS,
     )
 
@@ -79,7 +85,13 @@ class ReplaceProvider(Changing):
 
         if (parsed_args.uuid is None) == (parsed_args.twin is None):
             raise errors.UsageError('Give either --uuid or --with')
-        request = Replacement(parsed_args.old, parsed_args.uuid, parsed_args.twin, parsed_args.name)
+        request = Replacement(
+            parsed_args.old,
+            parsed_args.uuid,
+            parsed_args.twin,
+            parsed_args.name,
+            parsed_args.merge,
+        )
         replacing = Replacing(self.client, request, is_journaled=bool(parsed_args.plan))
         self.nothing = replacing.finished or self.nothing
         return self.change(parsed_args, replacing.plan)

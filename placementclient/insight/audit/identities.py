@@ -16,7 +16,10 @@ from placementclient.model.services import Hypervisor
 from placementclient.model.snapshots import ProviderState
 
 _STOP = 'stop nova-compute before, as it knows the provider by its name, and start it afterwards'
-_UNKNOWN = 'it is not known on which host Nova has its servers: give --servers'
+_UNKNOWN = (
+    '"{command}" is not safe yet, as it is not known on which host Nova has the servers. Audit '
+    'again with --servers first'
+)
 _STILL = (
     'Nova has servers on {}: give nova-compute this name again, with host in its nova.conf. If the '
     'new name is to stay'

@@ -33,7 +33,8 @@ def doubled_host(cloud: Cloud) -> Iterator[Fault]:
     Why it matters: its capacity counts twice, and servers are sent to a host that is not there.
 
     Safe to fix: not by itself: after a renaming the empty one is alive. See what nova-compute calls
-    itself, and purge the other one only when it holds nothing that a server needs.
+    itself. If the other one has servers, ``resource provider replace OTHER --with LIVE --name
+    NAME`` moves all of it to the live one. Purge the other one only if it has none.
 
     Look yourself: ``openstack compute service list --service nova-compute`` and ``openstack
     hypervisor list``
@@ -266,5 +267,6 @@ def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Fault:
         None,
         'it is not known which of the two is alive, and after a renaming it is the empty one: '
         'openstack compute service list --service nova-compute and openstack hypervisor list say '
-        'what nova-compute calls itself',
+        'what nova-compute calls itself. Then "resource provider replace OTHER --with LIVE --name '
+        'NAME" moves everything to the one that is alive',
     )

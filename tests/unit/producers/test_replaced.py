@@ -18,7 +18,13 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.purged import Unaccounted
-from placementclient.producers.replaced import HeldTwice, Smaller, replaced
+from placementclient.producers.replaced import (
+    HeldTwice,
+    Smaller,
+    Unrelated,
+    check_related,
+    replaced,
+)
 from tests.snapshot_pairs import content
 from tests.unit.insight.clouds import cloud, consumer, provider
 
@@ -146,7 +152,14 @@ def test_a_child_of_each_with_one_name_become_one() -> None:
             [OLD, provider('twin', 'old')],
             [],
             errors.BadArgument,
-            'twin is below old: it cannot replace it',
+            'twin is below old: twin cannot replace old. Give a provider that is neither above nor '
+            'below it',
+        ),
+        (
+            [provider('old', 'middle', 'twin'), provider('middle', 'twin'), TWIN],
+            [],
+            errors.BadArgument,
+            'old is below twin: twin cannot replace old',
         ),
     ],
 )
@@ -173,6 +186,98 @@ def test_from_each_step_the_way_leads_to_the_same_end(new: str, name: str | None
         there = simulate(before, operations[:number])
         again = replaced(there, 'old', new, name or 'old')
         assert content(simulate(there, diff(there, again))) == content(end), operations[number]
+
+
+OWN = consumer('o', twin={'VCPU': 3})
+
+
+@pytest.mark.parametrize('name', [None, 'twin', 'third'])
+def test_another_host_in_use_is_refused(name: str | None) -> None:
+    both = consumer('b', old={'VCPU': 1}, twin={'DISK_GB': 1})
+    there = cloud([*HOST, TWIN], [SERVER, both, OWN, consumer('p', twin={'VCPU': 1})])
+    with pytest.raises(Unrelated) as refused:
+        check_related(there, 'old', 'twin', name)
+    assert refused.value.consumers == ('o', 'p')
+    assert str(refused.value) == (
+        'twin is in use: 2 consumers with nothing on old have allocations there, and its name is '
+        'of another host. Check that both are the same host, then give --merge to join them'
+    )
+
+
+@pytest.mark.parametrize(
+    ('child', 'name'),
+    [('twin_gpu', None), ('twin_gpu', 'third'), ('twin:port', 'twin'), ('twin_gpu', 'twin')],
+)
+def test_so_is_one_of_which_only_a_child_is_in_use(child: str, name: str | None) -> None:
+    states = [*HOST, TWIN, provider(child, 'twin', VGPU=4)]
+    there = cloud(states, [SERVER, Consumer('o', {child: {'VGPU': 1}}, 'p', 'u', 1, None)])
+    with pytest.raises(Unrelated, match='twin is in use: 1 consumer with nothing on old has'):
+        check_related(there, 'old', 'twin', name)
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('web', 'web.example.org'),
+        ('web.example.org', 'web'),
+        (aside('web', 'old'), 'web'),
+        (aside('web.example.org', 'old'), 'web'),
+        ('web', aside('web', 'twin')),
+        ('web', aside('web', 'old')),
+        (aside('w' * LONGEST_NAME, 'old'), 'w' * LONGEST_NAME),
+    ],
+)
+def test_a_twin_of_the_same_name_may_be_in_use(old: str, new: str) -> None:
+    there = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, OWN])
+    check_related(there, 'old', 'twin', new)
+
+
+@pytest.mark.parametrize(
+    ('old', 'new'),
+    [
+        ('web.example.org', 'web.example.com'),
+        ('web1', 'web10'),
+        (aside('web', 'old'), 'other'),
+    ],
+)
+def test_a_name_that_only_looks_alike_is_of_another_host(old: str, new: str) -> None:
+    there = cloud([named(OLD, old), GPU, named(TWIN, new)], [SERVER, OWN])
+    with pytest.raises(Unrelated):
+        check_related(there, 'old', 'twin', new)
+
+
+@pytest.mark.parametrize('name', [None, 'twin', 'third', 'old_b'])
+def test_what_was_cut_off_goes_on_without_a_merge(name: str | None) -> None:
+    """Consumers of the old one, also of a child alone, are not those of another host."""
+    twin = [
+        replace(TWIN, inventories=OLD.inventories),
+        provider('twin_gpu', 'twin', VGPU=4),
+        provider('twin_fpga', 'twin', FPGA=2),
+    ]
+    fpga = provider('old_fpga', 'old', FPGA=2)
+    numa = [provider('old_numa', 'old', VCPU=4), provider('deep', 'old', VCPU=4)]
+    alone = [
+        consumer('n', old_numa={'VCPU': 1}),
+        consumer('d', deep={'VCPU': 1}),
+        consumer('f', old_fpga={'FPGA': 1}),
+    ]
+    before = cloud([*HOST, fpga, *numa, *twin], [SERVER, *alone])
+    check_related(before, 'old', 'twin', name)
+    operations = diff(before, replaced(before, 'old', 'twin', name))
+    for number in range(len(operations)):
+        there = simulate(before, operations[:number])
+        check_related(there, 'old', 'twin', name or 'old')
+
+
+def test_an_empty_provider_does_not_hide_another_host() -> None:
+    """A host that has its inventories below it, as one with NUMA providers."""
+    there = cloud([provider('old'), provider('old_numa', 'old', VCPU=4), TWIN], [OWN])
+    with pytest.raises(Unrelated):
+        check_related(there, 'old', 'twin', 'twin')
+
+
+def test_one_that_is_made_is_nobodys() -> None:
+    check_related(cloud(HOST, [SERVER]), 'old', 'new', 'third')
 
 
 def test_one_request_moves_inventories_and_allocations() -> None:

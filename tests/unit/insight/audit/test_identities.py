@@ -83,23 +83,26 @@ def test_a_service_that_is_down_does_not_count() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ('servers', 'said'),
-    [
-        (None, 'it is not known on which host Nova has its servers: give --servers'),
-        (
-            {'s': 'host'},
-            'Nova has servers on host: give nova-compute this name again, with host in its '
-            'nova.conf',
-        ),
-    ],
-)
-def test_nothing_is_moved_from_where_nova_has_its_servers(
-    servers: dict[str, str] | None, said: str
-) -> None:
-    (found,) = findings(TWINS, [node('host.x')], [HELD], servers)
+def test_a_command_that_is_not_safe_yet_says_so() -> None:
+    (found,) = findings(TWINS, [node('host.x')], [HELD])
+    assert (found.id, typed(found)) == ('twin', '')
+    assert reason(found) == (
+        f'"{PREFIX} replace host --with host.x --name host.x" is not safe yet, as it is not known '
+        'on which host Nova has the servers. Audit again with --servers first'
+    )
+
+
+def test_nothing_is_moved_from_where_nova_has_its_servers() -> None:
+    said = 'Nova has servers on host: give nova-compute this name again, with host in its nova.conf'
+    (found,) = findings(TWINS, [node('host.x')], [HELD], {'s': 'host'})
     assert (found.id, typed(found), reason(found).startswith(said)) == ('twin', '', True)
     assert reason(found).endswith(f': {PREFIX} replace host --with host.x --name host.x')
+
+
+def test_two_of_which_none_is_known_to_be_alive_name_the_command_that_joins_them() -> None:
+    (found,) = findings(TWINS, None, [HELD])
+    assert (found.id, typed(found)) == ('doubled-host', '')
+    assert '"resource provider replace OTHER --with LIVE --name NAME"' in reason(found)
 
 
 @pytest.mark.parametrize('held', [[], [HELD]])
