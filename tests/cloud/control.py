@@ -163,11 +163,20 @@ def _mariadb() -> None:
     sql(*statements)
 
 
-def sql(*statements: str) -> None:
-    """Execute statements on the databases."""
+def sql(*statements: str) -> str:
+    """Execute statements on the databases; what they find, as tab-separated rows with a header."""
     socket = f'--socket={layout.state()}/mariadb/socket'
-    client = ['mariadb', '--no-defaults', socket, '-u', 'root', '-e', ''.join(statements)]
-    subprocess.run(client, check=True)
+    client = [
+        'mariadb',
+        '--no-defaults',
+        socket,
+        '-u',
+        'root',
+        '--batch',
+        '-e',
+        ''.join(statements),
+    ]
+    return subprocess.run(client, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def _rabbitmq() -> None:

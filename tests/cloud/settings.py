@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ Settings = Mapping[str, Mapping[str, object]]
 #: How long the tokens of ``keystone-short`` live: keystoneauth renews a token of less than 120 s
 #: at every request.
 SHORT_TOKEN = 135
+#: The IDs of a virtual function.
+FUNCTION = {'vendor_id': '8086', 'product_id': '1565'}
 
 
 def database(name: str) -> str:
@@ -126,14 +129,17 @@ def nova() -> Settings:
         'vnc': {'enabled': 'false'},
         'cinder': {'catalog_info': 'volumev3::publicURL'},
         'compute': {'resource_provider_association_refresh': 30},
+        # Servers ask for virtual functions by this name.
+        'pci': {'alias': json.dumps({'name': 'vf', 'device_type': 'type-VF', **FUNCTION})},
     }
 
 
-def compute(host: str) -> Settings:
+def compute(host: str, **pci: object) -> Settings:
     folder = layout.state() / 'hosts' / host
     return {
         'DEFAULT': {'host': host, 'state_path': folder},
         'compute': {'provider_config_location': folder / 'provider_config'},
+        'pci': pci,
     }
 
 

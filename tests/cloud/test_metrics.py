@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,6 +104,27 @@ def test_the_exporter_tells_the_truth_and_comes_back(compute: Compute, exporter:
         'the server is not seen',
     )
     compute.delete(server)
+
+
+def test_a_minute_without_keystone_ends_by_itself(exporter: str) -> None:
+    until(lambda: _is_up(exporter) == 1, 'the exporter does not start')
+    figures = _figures(exporter)
+    assert figures
+
+    processes.stop('keystone', 'keystone-short')
+    until(lambda: _is_up(exporter) == 0, 'Keystone is gone, and nobody says so')
+    seen = []
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        seen.append((_is_up(exporter), _figures(exporter) == figures))
+        time.sleep(INTERVAL)
+    control.serve('keystone')
+    control.serve('keystone-short')
+
+    assert set(seen) == {(0, True)}
+    until(lambda: _is_up(exporter) == 1, 'Keystone is back, and nobody says so')
+    assert _figures(exporter) == figures
+    _stays_up(exporter)
 
 
 def _stays_up(url: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cloud import layout, processes, servers, settings
+from tests.cloud import control, layout, processes, servers, settings
 from tests.cloud.compute import Compute
 from tests.cloud.conftest import Placement
 
@@ -270,3 +270,99 @@ def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(
 
     assert (writes, changes) == ([], [])
     assert again.status == 0, again.stdout
+
+
+#: Two functions of a card, and a card for one server.
+DEVICES = [
+    *(
+        {
+            **settings.FUNCTION,
+            'address': f'0000:81:00.{number}',
+            'dev_type': 'type-VF',
+            'parent_addr': '0000:81:00.0',
+        }
+        for number in (1, 2)
+    ),
+    {
+        'vendor_id': '10de',
+        'product_id': '20b0',
+        'address': '0000:84:00.0',
+        'dev_type': 'type-PCI',
+        'parent_addr': None,
+    },
+]
+DEVICE_SPEC = [
+    dict(settings.FUNCTION),
+    {'address': '0000:84:00.0', 'resource_class': 'PGPU', 'traits': 'CUSTOM_FAST'},
+]
+#: The statement of the documentation.
+ROWS = """
+    SELECT cn.hypervisor_hostname, pd.address, pd.parent_addr, pd.vendor_id, pd.product_id,
+    pd.dev_type, pd.status, pd.instance_uuid
+    FROM nova.pci_devices pd JOIN nova.compute_nodes cn ON cn.id = pd.compute_node_id
+    WHERE pd.deleted = 0 AND cn.deleted = 0;
+"""
+
+
+def _configure(devices: list[dict[str, Any]], **pci: object) -> None:
+    """Set what devices a host has, and the options of its section ``[pci]``."""
+    common = {'status': 'available', 'numa_node': None, 'label': ''}
+    driver = {'devices': [{**common, **each} for each in devices]}
+    (layout.state() / 'hosts' / FIRST / 'driver.json').write_text(json.dumps(driver))
+    settings.save(f'nova/{FIRST}.conf', settings.compute(FIRST, **pci))
+
+
+@pytest.fixture
+def functions(compute: Compute) -> Iterator[list[str]]:
+    """Two servers with a virtual function each, the second one off, on a host of PCI devices."""
+    servers.clear(compute)
+    _configure(DEVICES, device_spec=json.dumps(DEVICE_SPEC))
+    servers.restart(compute, FIRST)
+    compute.make_flavor('vf', 1, 512, 1, {'pci_passthrough:alias': 'vf:1'})
+    uuids = [compute.boot(f'vf-{number}', 'vf', host=FIRST) for number in range(2)]
+    compute.act(uuids[1], 'os-stop', None, 'SHUTOFF')
+    yield uuids
+    servers.clear(compute)
+    # Nova does not start without report_in_placement as long as there are such providers.
+    processes.stop(FIRST)
+    servers.leftovers(compute)
+    _configure([])
+    servers.launch(compute, FIRST)
+
+
+def test_pci_devices_are_added_and_nova_leaves_them_so(
+    compute: Compute, placement: Placement, functions: list[str]
+) -> None:
+    other = compute.boot('without', host=FIRST)
+    processes.stop(FIRST)
+    compute.update_service(FIRST, forced_down=True)
+    Path('pci.csv').write_text(control.sql(ROWS))
+    flat = snapshot(placement, 'flat.json')
+    conf = settings.path(f'nova/{FIRST}.conf')
+    command = f'resource provider reshape devices --devices pci.csv --device-spec {conf}'
+    written = placement(*command.split(), '--snapshot', flat, '-o', 'spec.json')
+    plan = planned(placement, json.loads(Path('spec.json').read_text()), '--snapshot', flat)
+
+    applied = placement(f'resource provider reshape apply {plan} --yes -f json')
+    nested = snapshot(placement, 'nested.json')
+    _configure(DEVICES, device_spec=json.dumps(DEVICE_SPEC), report_in_placement='true')
+    log = Written()
+    compute.update_service(FIRST, forced_down=False)
+    servers.launch(compute, FIRST)
+
+    assert (written.status, applied.status) == (0, 0), written.stderr + applied.stderr
+    assert 'Placement PCI resource view: Placement PCI view on ' in processes.tail(FIRST, 200)
+    assert log.requests() == []
+    assert differences(placement, nested) == []
+    assert placement(f'resource provider reshape verify {plan}').status == 0
+    names = {each['uuid']: each['name'] for each in compute.providers()}
+    held = [
+        {names[key]: value for key, value in compute.allocations(uuid).items()}
+        for uuid in functions
+    ]
+    card = f'{FIRST}_0000:81:00.0'
+    assert [each[card] for each in held] == [{'CUSTOM_PCI_8086_1565': 1}] * 2
+    assert f'{FIRST}_0000:84:00.0' in names.values()
+    assert len(compute.allocations(other)) == 1
+    compute.delete(*functions)
+    assert [compute.allocations(uuid) for uuid in functions] == [{}, {}]

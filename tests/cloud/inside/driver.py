@@ -11,6 +11,8 @@ The file is ``driver.json`` in the state folder of nova-compute, read at each re
     a reshape, as with the libvirt driver
 ``traits``
     traits of the root
+``devices``
+    PCI devices, as ``pci_passthrough_devices`` has them
 """
 
 import json
@@ -91,6 +93,7 @@ class Driver(fake.FakeDriver):
             settings = _read('driver.json', {})
             for name in ('vcpus', 'memory_mb', 'local_gb'):
                 resources[name] = settings.get(name, resources[name])
+            resources['pci_passthrough_devices'] = json.dumps(settings.get('devices', []))
         return resources
 
     def get_nodenames_by_uuid(self, refresh=False):
