@@ -273,7 +273,7 @@ def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(
 
 
 #: Two functions of a card, and a card for one server.
-DEVICES = [
+DEVICES: list[dict[str, Any]] = [
     *(
         {
             **settings.FUNCTION,
@@ -291,7 +291,7 @@ DEVICES = [
         'parent_addr': None,
     },
 ]
-DEVICE_SPEC = [
+DEVICE_SPEC: list[dict[str, str]] = [
     dict(settings.FUNCTION),
     {'address': '0000:84:00.0', 'resource_class': 'PGPU', 'traits': 'CUSTOM_FAST'},
 ]
