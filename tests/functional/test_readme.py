@@ -42,7 +42,7 @@ def test_the_demo_ends_as_shown(placement: Placement) -> None:
 
 def test_the_commands_of_the_table() -> None:
     rows = re.findall(r'^\S.*?  +``(.+?)`` +([a-z-]+)$', README, re.MULTILINE)
-    assert len(rows) == 12
+    assert len(rows) == 18
     for command, page in rows:
         assert (guide.SOURCE / f'{page}.rst').exists(), page
         typed = shlex.split(command)
