@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from json.encoder import encode_basestring
 from typing import Any
@@ -22,7 +23,7 @@ _CERTAIN = re.compile(rf'"[ !#-\[\]-~]*"|{_PLAIN.pattern}')
 _RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 
 
-class DocumentText:
+class DocumentText(ABC):
     """The text of a document of mappings, lists, texts and numbers.
 
     :param document: not deeper than ``cursors.MOST_LEVELS``; its mappings are not changed meanwhile
@@ -48,11 +49,11 @@ class DocumentText:
         ]
         return [*found, *({value: 0} for value in found if isinstance(value, str))]
 
-    def _document(self, value: Any) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _document(self, value: Any) -> str: ...
 
-    def _mapping(self, value: Mapping[str, Any], indent: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _mapping(self, value: Mapping[str, Any], indent: str) -> str: ...
 
     def _quoted(self, text: str) -> str:
         """Return a text as JSON has it that is YAML too: halves of pairs are escaped."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from placementclient.api import resource_provider
+from placementclient.api.conflict import edited
 from placementclient.client import errors
 from placementclient.commands.framework import changing, option, selectors
 from placementclient.commands.framework.changing import Changing
@@ -13,8 +16,9 @@ from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan
+    from placementclient.model.freshness import Read
     from placementclient.producers.edited import Edit
-    from placementclient.render.columns import Output
+    from placementclient.render.columns import Columns, Output
 
 #: The options for many.
 OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
@@ -104,9 +108,11 @@ class NamesEditing(Editing):
 
     #: The field of a provider's state.
     facet = ''
-    #: The argument with the names.
+    #: The argument with the names, and the column of those of one provider.
     names: Option
+    column: Columns
     removes = False
+    _is_told = False
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         given = getattr(parsed_args, self.names.dest) or []
@@ -146,4 +152,35 @@ class NamesEditing(Editing):
 
         :param given: the names
         """
-        raise NotImplementedError
+        uuid = resource_provider.find(self.client, parsed_args.provider)
+        there = edited(
+            lambda: self.read_names(uuid),
+            lambda names: self._changed(names, given),
+            lambda names, generation: self.write_names(uuid, names, generation),
+            parsed_args.generation,
+            max_retries=self.client.max_retries,
+        )
+        return self.column.rows(sorted(there.value))
+
+    def _changed(self, there: list[str], given: list[str]) -> list[str]:
+        """Return the names that the resource provider shall have."""
+        lacking = sorted(set(given).difference(there))
+        if not self.removes:
+            return [*there, *lacking]
+        # Where it is read again, what it had may be gone by what was sent.
+        for name in [] if self._is_told else lacking:
+            self.log.warning(self.lacks(name, there))
+        self._is_told = True
+        return [name for name in there if name not in given]
+
+    @abstractmethod
+    def read_names(self, uuid: str) -> Read[list[str]]:
+        """Read the names that a resource provider has."""
+
+    @abstractmethod
+    def write_names(self, uuid: str, names: list[str], generation: int) -> Read[list[str]]:
+        """Replace the names that a resource provider has."""
+
+    @abstractmethod
+    def lacks(self, name: str, there: list[str]) -> str:
+        """Return the sentence that a resource provider lacks a name that is to be removed."""

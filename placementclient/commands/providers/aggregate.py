@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import api
-from placementclient.api.conflict import edited
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, editing, option
 from placementclient.commands.framework.changing import Changing
@@ -17,6 +16,7 @@ from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.client.microversion import Microversion
+    from placementclient.model.freshness import Read
     from placementclient.render.columns import Output
 
 
@@ -112,7 +112,7 @@ class AddAggregate(NamesEditing):
         missable=True,
         help='UUIDs of aggregates; openstack aggregate show NAME tells that of one of Nova',
     )
-    prints_one = columns.UUID.names
+    column, prints_one = columns.UUID, columns.UUID.names
     prints = (*prints_one, *Changing.prints)
     nothing = 'The resource provider is in no aggregate'
     options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
@@ -127,22 +127,14 @@ class AddAggregate(NamesEditing):
         except argparse.ArgumentTypeError as reason:
             self._parser.error(f'argument <aggregate_uuid>: {reason}')
 
-    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        there = edited(
-            lambda: api.aggregate.list(self.client, uuid),
-            lambda aggregates: self.changed(aggregates, given),
-            lambda aggregates, generation: api.aggregate.set(
-                self.client, uuid, aggregates, generation
-            ),
-            parsed_args.generation,
-            max_retries=self.client.max_retries,
-        )
-        return columns.UUID.rows(sorted(there.value))
+    def read_names(self, uuid: str) -> Read[list[str]]:
+        return api.aggregate.list(self.client, uuid)
 
-    def changed(self, there: list[str], given: list[str]) -> list[str]:
-        """The aggregates that it shall be in."""
-        return [*there, *sorted(set(given).difference(there))]
+    def write_names(self, uuid: str, names: list[str], generation: int) -> Read[list[str]]:
+        return api.aggregate.set(self.client, uuid, names, generation)
+
+    def lacks(self, name: str, there: list[str]) -> str:
+        return f'The resource provider is not in the aggregate {name}'
 
 
 class RemoveAggregate(AddAggregate):
@@ -160,11 +152,3 @@ class RemoveAggregate(AddAggregate):
     """
 
     removes = True
-    _is_told = False
-
-    def changed(self, there: list[str], given: list[str]) -> list[str]:
-        # Where it is read again, what it was in may be gone by what was sent.
-        for uuid in [] if self._is_told else sorted(set(given).difference(there)):
-            self.log.warning(f'The resource provider is not in the aggregate {uuid}')
-        self._is_told = True
-        return [uuid for uuid in there if uuid not in given]

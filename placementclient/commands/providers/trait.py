@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient import api
-from placementclient.api.conflict import edited, is_gone
+from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints
 from placementclient.client.wording import meant
 from placementclient.commands.framework import base, editing, option
@@ -183,7 +183,7 @@ class AddProviderTrait(NamesEditing):
     names = Option(
         'trait', metavar='<trait>', nargs='+', missable=True, help='Names of traits that exist'
     )
-    prints_one = columns.NAME.names
+    column, prints_one = columns.NAME, columns.NAME.names
     prints = (*prints_one, *Changing.prints)
     nothing = 'The resource provider has no traits'
     options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
@@ -191,22 +191,14 @@ class AddProviderTrait(NamesEditing):
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         return endpoints.SET_PROVIDER_TRAITS.since
 
-    def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
-        uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        there = edited(
-            lambda: api.trait.list_of_provider(self.client, uuid),
-            lambda traits: self.changed(traits, given),
-            lambda traits, generation: api.trait.set_on_provider(
-                self.client, uuid, traits, generation
-            ),
-            parsed_args.generation,
-            max_retries=self.client.max_retries,
-        )
-        return columns.NAME.rows(sorted(there.value))
+    def read_names(self, uuid: str) -> Read[list[str]]:
+        return api.trait.list_of_provider(self.client, uuid)
 
-    def changed(self, there: list[str], given: list[str]) -> list[str]:
-        """The traits that it shall have."""
-        return [*there, *sorted(set(given).difference(there))]
+    def write_names(self, uuid: str, names: list[str], generation: int) -> Read[list[str]]:
+        return api.trait.set_on_provider(self.client, uuid, names, generation)
+
+    def lacks(self, name: str, there: list[str]) -> str:
+        return f'The resource provider has no trait {name}{meant(name, there)}'
 
 
 class RemoveProviderTrait(AddProviderTrait):
@@ -223,14 +215,6 @@ class RemoveProviderTrait(AddProviderTrait):
     """
 
     removes = True
-    _is_told = False
-
-    def changed(self, there: list[str], given: list[str]) -> list[str]:
-        # Where it is read again, what it had may be gone by what was sent.
-        for name in [] if self._is_told else sorted(set(given).difference(there)):
-            self.log.warning(f'The resource provider has no trait {name}{meant(name, there)}')
-        self._is_told = True
-        return [name for name in there if name not in given]
 
 
 class DeleteProviderTrait(base.Command):

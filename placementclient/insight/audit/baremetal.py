@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import os_resource_classes
 
@@ -80,15 +80,6 @@ def _available(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterat
             remedy = AmendInventory(root.reference, name, {'reserved': 0})
             evidence = {'resource_class': name, 'reserved': inventory.reserved}
             yield _fault(node, root, evidence, remedy, f'{_REPORTED}. If the node can be used')
-
-
-def _building(cloud: Cloud, holding: Sequence[str]) -> str:
-    """Return the reason why a server may just be built on a node; empty if none is."""
-    servers = cloud.servers
-    if servers is None:
-        return _UNKNOWN
-    reasons = [cloud.passed_over(servers[uuid]) for uuid in holding if uuid in servers]
-    return next(filter(None, reasons), '')
 
 
 def _active(cloud: Cloud, node: BaremetalNode, root: ProviderState) -> Iterator[Fault]:
