@@ -13,10 +13,10 @@ from typing import Any
 
 from placementclient import files
 from placementclient.codec import histories
-from placementclient.declaration import declared
 from placementclient.hosts import archive, device_spec, devices
 from placementclient.model.origin import Origin
 from placementclient.nova import host_records, records
+from placementclient.producers import declarations
 from placementclient.reshape import journal, storage
 from placementclient.snapshot import history
 from tests.unit.hosts.test_archive import FILES as FACTS
@@ -158,7 +158,7 @@ GOOD: dict[str, tuple[Reader, list[bytes]]] = {
     'specification': (storage.read_spec, [YAML.encode(), of_json(SPEC)]),
     'assignments': (storage.read_assignments, [ROWS.encode(), of_json([ROW])]),
     'document': (files.read_document, [YAML.encode(), of_json(SPEC)]),
-    'declaration': (text_with(declared.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
+    'declaration': (text_with(declarations.parse), [DECLARED.encode(), of_json(PROVIDERS)]),
     'servers': (document_with(records.servers), [of_json({'servers': SERVERS})]),
     'server details': (
         document_with(lambda document, path: records.server_details(document, path, {})),

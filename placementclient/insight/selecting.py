@@ -1,4 +1,4 @@
-"""Providers that a file selects by the filters that commands have as options."""
+"""Providers that a file or the options of a command select."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from placementclient.model import patterns
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.snapshots import ProviderState
 
+#: The place of options.
+_NOWHERE = Cursor(None, '', '')
 #: The fields of :class:`ProviderSelector`, in the order in which they are looked at.
 _CONDITIONS = ('match', 'with_trait', 'without_trait', 'with_class', 'member_of')
 
@@ -27,15 +29,15 @@ class ProviderSelector:
     :param without_trait: a trait that they do not have
     :param with_class: a class that they have inventory of
     :param member_of: each element is an aggregate, or some joined by commas of which one is enough
-    :param at: where the file says it
+    :param at: the entry of the file that says it
     """
 
-    at: Cursor
     match: str | None = None
     with_trait: str | None = None
     without_trait: str | None = None
     with_class: str | None = None
     member_of: tuple[str, ...] = ()
+    at: Cursor = _NOWHERE
 
     def selected(self, states: Collection[ProviderState]) -> list[ProviderState]:
         """Return the providers that meet all conditions.
@@ -132,4 +134,4 @@ def taken(at: Cursor, given: dict[str, Any]) -> ProviderSelector:
     conditions = {name: given.pop(name) for name in READERS if name in given}
     if not conditions:
         raise at.error(f'selects nothing: give {", ".join(READERS)}')
-    return ProviderSelector(at, **conditions)
+    return ProviderSelector(**conditions, at=at)

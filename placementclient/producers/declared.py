@@ -10,10 +10,10 @@ from os_resource_classes import STANDARDS
 
 from placementclient.client import errors
 from placementclient.client.wording import first, meant
-from placementclient.declaration.declared import Declared
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.producers.declarations import Declared
 
 
 class InUse(errors.PlacementError):

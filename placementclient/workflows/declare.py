@@ -9,8 +9,8 @@ from placementclient.api import resource_provider
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.client.http import Client
-from placementclient.declaration.declared import Declared
 from placementclient.model.snapshots import Snapshot
+from placementclient.producers.declarations import Declared
 from placementclient.producers.declared import declared
 from placementclient.snapshot.capture import capture
 

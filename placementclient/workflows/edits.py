@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from placementclient import program
 from placementclient.api import (
@@ -20,46 +20,13 @@ from placementclient.changes.plan import plan as plan_of
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import meant
+from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit, Edited, edited
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderSelection:
-    """Selects providers; all conditions that are given have to hold.
-
-    :param match: a pattern of their names, as of files
-    :param trait: one that they have; from microversion 1.18
-    :param resource_class: one that they have inventory of
-    :param member_of: each element is an aggregate, or some joined by commas of which one is enough
-    """
-
-    match: str | None = None
-    trait: str | None = None
-    resource_class: str | None = None
-    member_of: tuple[str, ...] = ()
-
-    def providers(self, client: Client) -> list[Provider]:
-        """List the providers by name; those that lack the class are among them.
-
-        :raises errors.NoSuchProvider: if there is none
-        """
-        wanted = Filter(required=(self.trait,) if self.trait else (), member_of=self.member_of)
-        listed = {each.name: each for each in resource_provider.list(client, matching=wanted)}
-        if self.match is None:
-            names: Iterable[str] = listed
-        else:
-            names = patterns.matching(self.match, listed)
-            if listed and not names:
-                reason = patterns.unmatched(self.match, listed)
-                raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
-        if not names:
-            raise errors.NoSuchProvider('No resource provider is selected')
-        return [listed[name] for name in sorted(names)]
 
 
 class Edits:
@@ -75,7 +42,7 @@ class Edits:
         self,
         client: Client,
         command: str,
-        selection: ProviderSelection,
+        selection: ProviderSelector,
         edit: Edit,
         *,
         with_usages: bool = False,
@@ -110,10 +77,10 @@ class Edits:
     def _read(self) -> Snapshot:
         """Read the providers that are selected; of those above them only that they are there."""
         begun = datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')
-        name = self._selection.resource_class
+        name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
         states = {}
-        for provider in self._selection.providers(self._client):
+        for provider in _listed(self._client, self._selection):
             state = self._state(provider, facets)
             if not name or name in state.inventories:
                 states[provider.uuid] = state
@@ -201,6 +168,25 @@ class Edits:
         known = trait.list(self._client)
         for name in sorted(traits.difference(known)):
             raise errors.BadArgument(f'There is no trait {name!r}{meant(name, known)}')
+
+
+def _listed(client: Client, selection: ProviderSelector) -> list[Provider]:
+    """List the selected providers by name; those that lack the class are among them.
+
+    :raises errors.NoSuchProvider: if there is none
+    """
+    required = (selection.with_trait,) if selection.with_trait else ()
+    wanted = Filter(required=required, member_of=selection.member_of)
+    listed = {each.name: each for each in resource_provider.list(client, matching=wanted)}
+    names: Iterable[str] = listed
+    if selection.match is not None:
+        names = patterns.matching(selection.match, listed)
+        if listed and not names:
+            reason = patterns.unmatched(selection.match, listed)
+            raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
+    if not names:
+        raise errors.NoSuchProvider('No resource provider is selected')
+    return [listed[name] for name in sorted(names)]
 
 
 def _new(states: Iterable[ProviderState], facet: str) -> set[str]:

@@ -30,7 +30,6 @@ from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
-from placementclient.declaration.declared import Declared
 from placementclient.direct import Direct
 from placementclient.insight.candidates.matching import Matcher
 from placementclient.insight.candidates.requirements import requirements
@@ -46,6 +45,7 @@ from placementclient.nova import resource_request
 from placementclient.planner.plan.plan import Plan
 from placementclient.producers.assuming.assumptions import Sources, parse
 from placementclient.producers.assuming.overlay import OWNER, Assumed, assumed
+from placementclient.producers.declarations import Declared
 from placementclient.producers.declared import declared
 from placementclient.reshape import engines
 from placementclient.snapshot import capture, restore

@@ -31,8 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     'changes': {'api', 'files'},
     'planner': {'changes', 'optimize'},
     'insight': {'nova', 'optimize'},
-    'declaration': {'planner'},
-    'producers': {'declaration', 'insight'},
+    'producers': {'insight', 'planner'},
     'snapshot': {'changes'},
     'reshape': {'planner', 'snapshot', 'direct'},
     'workflows': {'producers', 'snapshot'},
@@ -49,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 LONGEST_CHAIN = 10
 #: Folders and modules that must be testable without a service, and so usable on a file.
 PURE = (
-    *('model', 'codec', 'planner', 'insight', 'declaration', 'producers', 'render'),
+    *('model', 'codec', 'planner', 'insight', 'producers', 'render'),
     *('nova.schema', 'nova.records', 'nova.resource_request', 'changes.records'),
     *('changes.aside', 'changes.operations', 'changes.transfers', 'changes.diff'),
     *('changes.simulation', 'changes.plan', 'changes.rebase', 'changes.summary', 'changes.results'),

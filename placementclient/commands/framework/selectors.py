@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
-    from placementclient.workflows.edits import ProviderSelection
+    from placementclient.insight.selecting import ProviderSelector
 
 OPTIONS = (
     Option('--all', action='store_true', help='All resource providers'),
@@ -36,14 +36,14 @@ def are_given(parsed_args: argparse.Namespace) -> bool:
     return any(each.is_given(parsed_args) for each in OPTIONS)
 
 
-def selection(parsed_args: argparse.Namespace) -> ProviderSelection:
+def selection(parsed_args: argparse.Namespace) -> ProviderSelector:
     """Return the conditions that the options state."""
     from placementclient.commands.framework.filters import any_of
-    from placementclient.workflows.edits import ProviderSelection
+    from placementclient.insight.selecting import ProviderSelector
 
-    return ProviderSelection(
-        parsed_args.match,
-        parsed_args.with_trait,
-        parsed_args.with_class,
-        any_of(parsed_args.member_of),
+    return ProviderSelector(
+        match=parsed_args.match,
+        with_trait=parsed_args.with_trait,
+        with_class=parsed_args.with_class,
+        member_of=any_of(parsed_args.member_of),
     )

@@ -48,7 +48,7 @@ class ApplyTree(Changing):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient import files
-        from placementclient.declaration.declared import parse
+        from placementclient.producers.declarations import parse
         from placementclient.workflows import declare
 
         path = parsed_args.file
@@ -82,8 +82,8 @@ class ExportTree(base.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files
-        from placementclient.declaration import export
+        from placementclient.producers.declarations import document
 
         trees = parsed_args.tree
-        found = export.document(taken(self, parsed_args, trees).only(trees))
+        found = document(taken(self, parsed_args, trees).only(trees))
         files.write_document(parsed_args.output, found)

@@ -10,8 +10,8 @@ import pytest
 from placementclient.changes.plan import plan
 from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
-from placementclient.declaration.declared import Declared
 from placementclient.model.snapshots import Snapshot
+from placementclient.producers.declarations import Declared
 from placementclient.producers.declared import InUse, declared
 from tests.unit.insight.clouds import cloud, consumer, provider
 

@@ -12,15 +12,16 @@ from placementclient.changes.summary import rows
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
+from placementclient.insight.selecting import ProviderSelector
 from placementclient.model.inventories import Inventory
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
-from placementclient.workflows.edits import Edits, ProviderSelection
+from placementclient.workflows.edits import Edits
 from tests.unit.conftest import Service
 from tests.unit.dialogue import AGG, ROOT, RP, RP2, Exchange, conflict, fault, get, provider, put
 
 VCPU, PCPU = Inventory(8).as_fields(), Inventory(4).as_fields()
 MORE = InventoryEdit({'VCPU': {'total': 16}}, amend=True)
-HOSTS = ProviderSelection(match='host?')
+HOSTS = ProviderSelector(match='host?')
 
 
 def body(generation: int, **inventories: Any) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def test_a_tree_is_named_after_its_root(client: Client, service: Service) -> Non
         listing(child, provider(ROOT, 'host')),
     ]
     service.answer(*exchanges, get('/traits?name=in:CUSTOM_A', {'traits': ['CUSTOM_A']}))
-    selection = ProviderSelection(None, 'CUSTOM_X', 'VCPU', (AGG,))
+    selection = ProviderSelector(with_trait='CUSTOM_X', with_class='VCPU', member_of=(AGG,))
     plan = Edits(client, 'edit', selection, NamesEdit('traits', frozenset({'CUSTOM_A'}))).plan()
     assert [sent.line for sent in service.requests][:4] == [each.line for each in exchanges]
     [tree] = plan.trees
@@ -94,7 +95,7 @@ def test_a_trait_that_does_not_exist_is_not_made(client: Client, service: Servic
         get('/traits?name=in:CUSTOM_B', {'traits': []}),
         get('/traits', {'traits': ['CUSTOM_A']}),
     )
-    edits = Edits(client, 'edit', ProviderSelection(), NamesEdit('traits', frozenset({'CUSTOM_B'})))
+    edits = Edits(client, 'edit', ProviderSelector(), NamesEdit('traits', frozenset({'CUSTOM_B'})))
     with pytest.raises(errors.BadArgument) as refused:
         edits.plan()
     assert str(refused.value) == "There is no trait 'CUSTOM_B', did you mean CUSTOM_A?"
