@@ -1,21 +1,17 @@
-"""Plans of changes carried out, taken back, and compared with what is there."""
+"""Plans carried out and taken back: many trees, some at a time. The frame of all kinds of plans."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import chain
+from typing import Generic, TypeVar
 
-from placementclient.api.conflict import retried
 from placementclient.api.parallel import parallel
-from placementclient.changes import journal, region
-from placementclient.changes.applier import Applier, EnsuredNames, check_allowed, generations_of
-from placementclient.changes.comparison import Obstructed, sent
-from placementclient.changes.journal import Journal, TreeJournal
-from placementclient.changes.operations import Operation
-from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.changes.rebase import Obstacle, Rebased, rebase
-from placementclient.changes.records import change_plans, operations
+from placementclient.changes.applier import EnsuredNames
+from placementclient.changes.journal import Journal
 from placementclient.changes.tree_queue import (
     OtherService,
     Report,
@@ -23,23 +19,82 @@ from placementclient.changes.tree_queue import (
     result_of,
     unknown_outcomes,
 )
+from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model import origin
-from placementclient.model.outcomes import (
-    Outcome,
-    State,
-    TreeResult,
-)
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.planned_trees import PlannedTree, PlannedTrees
 
-T = TypeVar('T')
+T = TypeVar('T', bound=PlannedTree)
 
 
-def apply(
-    client: Client,
-    plan: ChangePlan,
+@dataclass(frozen=True, slots=True)
+class Look(Generic[T]):
+    """A tree that was compared with its plan before anything is written.
+
+    :param is_there: whether the service has the tree; ``None``: the plan cannot tell
+    :param difference: what is not as the plan says; empty where nothing is known to be so
+    :param obstacle: why the tree cannot be begun
+    """
+
+    tree: T
+    is_there: bool | None = True
+    difference: str = ''
+    obstacle: errors.PlacementError | None = None
+
+
+class PlanRun(ABC, Generic[T]):
+    """A plan of one kind on its way: how its trees are compared, carried out and taken back.
+
+    :ivar journal: of the plan, while the run is under way
+    :ivar names: the custom classes and traits that the trees of the run have made
+    """
+
+    journal: Journal
+
+    def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
+        self.client, self.plan = client, plan
+        self.names = EnsuredNames()
+
+    @abstractmethod
+    def check(self, trees: Sequence[T]) -> None:
+        """Refuse what can be refused before the journal is opened."""
+
+    @abstractmethod
+    def opened(self, path: str) -> AbstractContextManager[Journal]:
+        """Open the journal of the plan."""
+
+    @abstractmethod
+    def is_there(self, tree: T) -> bool | None:
+        """Return whether the service has a tree; ``None`` where the plan cannot tell."""
+
+    @abstractmethod
+    def stands(self, tree: T, *, backward: bool) -> bool:
+        """Return whether a tree is still on the side where the journal says that it ended."""
+
+    @abstractmethod
+    def looking(self, trees: Sequence[T], *, backward: bool) -> Callable[[T], Look[T]]:
+        """Return what compares one of some trees with the plan; reads at once what it can."""
+
+    @abstractmethod
+    def forward(self, tree: T) -> TreeResult:
+        """Carry out the plan of a tree, or complete it."""
+
+    @abstractmethod
+    def backward(self, tree: T) -> TreeResult:
+        """Take back what the plan has done to a tree."""
+
+    def left_alone(self, tree: T, reason: errors.PlacementError) -> TreeResult:
+        """Note that a tree is left alone."""
+        self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, str(reason))
+        return result_of(tree, State.LEFT_ALONE, reason)
+
+
+def carry_out(
+    run: PlanRun[T],
     journal_path: str,
     *,
+    backward: bool = False,
     trees: Sequence[str] = (),
     limit: int | None = None,
     workers: int = 1,
@@ -47,218 +102,110 @@ def apply(
     other_service: bool = False,
     report: Report | None = None,
 ) -> Outcome:
-    """Carry a plan out.
+    """Carry a plan out, or take it back.
 
     Every tree is compared with the plan before anything is written. Killed at any moment, the same
-    call completes what was begun, and does nothing twice.
+    call completes what was begun, and does nothing twice. Whatever ends the run from then on is in
+    the outcome, beside how each tree ended.
 
     :param journal_path: the file that gets every intent before its request is sent
+    :param backward: take back what the plan has done, wholly or in part
     :param trees: names or UUIDs of roots; none: all
-    :param limit: at most so many trees, not counting those that are done
+    :param limit: at most so many trees, not counting those that are known to be done
     :param workers: how many trees at a time
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
     :param report: told how each tree ended
     :raises OtherService: if the plan was made for another service; no journal is written
-    :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
+    :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
+    :raises errors.Forbidden: if the policy does not allow it
     :raises errors.BadFile: if the journal cannot be used
+    :raises journal.JournalLocked: if the plan is being applied or rolled back already
     """
-    wanted = plan.selected(trees)
-    check_allowed(client, wanted)
-    with journal.opened(journal_path, change_plans.identity(plan)) as opened:
-        run = _PlanRun(client, opened)
-        queue = TreeQueue(wanted, limit=limit, max_failures=max_failures, report=report)
-        with queue.ending():
-            for result in run.preflight(plan, queue.startable(), workers, other_service):
-                queue.end(result)
-            queue.run(run.forward, workers)
-        return queue.outcome()
-
-
-def rollback(
-    client: Client,
-    plan: ChangePlan,
-    journal_path: str,
-    *,
-    trees: Sequence[str] = (),
-    workers: int = 1,
-    other_service: bool = False,
-    report: Report | None = None,
-) -> Outcome:
-    """Take back all that nobody has changed since, and name the rest.
-
-    The parameters and errors are those of :func:`apply`.
-    """
-    wanted = plan.selected(trees)
-    check_allowed(client, wanted)
-    with journal.opened(journal_path, change_plans.identity(plan)) as opened:
-        run = _PlanRun(client, opened)
-        queue = TreeQueue(wanted, report=report, backward=True)
-        with queue.ending():
-            if not other_service:
-                run.check_service_back(plan, wanted, workers)
-            opened.begin()
-            queue.run(run.backward, workers)
-        return queue.outcome()
-
-
-@dataclass(slots=True)
-class _PlanRun:
-    """The objects that the trees of one run share.
-
-    :param prepared: the trees that were read and not begun yet, by the UUIDs of their roots
-    """
-
-    client: Client
-    journal: Journal
-    names: EnsuredNames = field(default_factory=EnsuredNames)
-    prepared: dict[str, tuple[Snapshot, Rebased]] = field(default_factory=dict)
-
-    def preflight(
-        self, plan: ChangePlan, trees: Sequence[ChangeSet], workers: int, other_service: bool
-    ) -> Iterator[TreeResult]:
-        """Read all trees; return those that are done, and those that cannot be begun.
-
-        :raises OtherService: if the plan was made for another service
-        """
-        found = list(zip(trees, parallel(self._forwards, trees, workers), strict=True))
-        if not other_service:
-            obstructed = any(rebased.obstacles for _, (_, rebased) in found)
-            self._check_service(plan, [(tree, there) for tree, (there, _) in found], obstructed)
-        for tree, (there, rebased) in found:
-            record = self.journal.of(tree.root_provider_uuid)
-            if rebased.obstacles:
-                yield self._left_alone(tree, Obstructed(rebased.obstacles))
-            elif not rebased.operations and record.ended == State.APPLIED:
-                yield result_of(tree, State.ALREADY_APPLIED)
-            else:
-                self.prepared[tree.root_provider_uuid] = there, rebased
-
-    def check_service_back(
-        self, plan: ChangePlan, trees: Sequence[ChangeSet], workers: int
-    ) -> None:
-        """See whether the trees of a plan are there, before any of them is taken back.
-
-        :raises OtherService: if the plan was made for another service
-        """
-        found = list(zip(trees, parallel(self._backwards, trees, workers), strict=True))
-        obstructed = any(rebased.obstacles for _, (_, rebased) in found)
-        self._check_service(plan, [(tree, there) for tree, (there, _) in found], obstructed)
-
-    def _check_service(
-        self, plan: ChangePlan, found: Sequence[tuple[ChangeSet, Snapshot]], obstructed: bool
-    ) -> None:
-        # A change set that was begun may have made or deleted the providers of one side.
-        known = [
-            uuid in there.providers
-            for tree, there in found
-            for uuid in (tree.after if self._is_begun(tree) else tree.before).providers
-        ]
-        made_at = plan.origin.service if plan.origin else None
-        is_other = origin.is_elsewhere(plan.origin, self.client.service)
-        if (known and not any(known)) or (is_other and obstructed):
-            raise OtherService(
-                f'This is {self.client.service}, and the trees of the plan are not here as it has '
-                f'them. The plan was made of {made_at}. Connect to that service, or give '
-                '--other-service'
-            )
-
-    def forward(self, tree: ChangeSet) -> TreeResult:
-        """Carry out the changes of a tree."""
-        root_uuid = tree.root_provider_uuid
-        prepared = [self.prepared.pop(root_uuid)] if root_uuid in self.prepared else []
-
-        def attempt() -> None:
-            there, rebased = prepared.pop() if prepared else self._forwards(tree)
-            if rebased.obstacles:
-                raise Obstructed(rebased.obstacles)
-            self._write(tree, there, rebased)
-
-        try:
-            self._retried(attempt)
-        except Obstructed as reason:
-            return self._left_alone(tree, reason)
-        state = State.APPLIED if self._is_begun(tree) else State.ALREADY_APPLIED
-        self.journal.end(root_uuid, State.APPLIED)
-        return result_of(tree, state)
-
-    def backward(self, tree: ChangeSet) -> TreeResult:
-        """Take back the changes of a tree, as far as nobody has changed them since."""
-        obstacles: tuple[Obstacle, ...] = ()
-        is_begun = self._is_begun(tree)
-
-        def attempt() -> bool:
-            nonlocal obstacles
-            there, rebased = self._backwards(tree)
-            if not is_begun and (rebased.operations or rebased.obstacles):
-                self._check_ours(tree)
-            obstacles = rebased.obstacles
-            self._write(tree, there, rebased)
-            return bool(rebased.operations)
-
-        try:
-            is_back = self._retried(attempt)
-        except Obstructed as reason:
-            return result_of(tree, State.LEFT_ALONE, reason)
-        if not is_begun and not is_back:
-            return result_of(tree, State.ALREADY_BACK)
-        if obstacles:
-            return self._left_alone(tree, Obstructed(obstacles))
-        self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
-        return result_of(tree, State.ROLLED_BACK)
-
-    def _forwards(self, tree: ChangeSet) -> tuple[Snapshot, Rebased]:
-        there = self._read(tree)
-        return there, rebase(tree.before, tree.after, there, self._sent(tree))
-
-    def _backwards(self, tree: ChangeSet) -> tuple[Snapshot, Rebased]:
-        there = self._read(tree)
-        return there, rebase(tree.after, tree.before, there, self._sent(tree))
-
-    def _read(self, tree: ChangeSet) -> Snapshot:
-        return self._retried(lambda: region.read(self.client, tree))
-
-    def _retried(self, attempt: Callable[[], T]) -> T:
-        with unknown_outcomes():
-            return retried(attempt, max_retries=self.client.max_retries)
-
-    def _sent(self, tree: ChangeSet) -> Sequence[Operation]:
-        return sent(self.journal.of(tree.root_provider_uuid))
-
-    def _is_begun(self, tree: ChangeSet) -> bool:
-        return self.journal.of(tree.root_provider_uuid).begun
-
-    def _write(self, tree: ChangeSet, there: Snapshot, rebased: Rebased) -> None:
-        applier = Applier(
-            self.client,
-            generations_of(there),
-            journal=TreeJournal(self.journal, tree.root_provider_uuid, operations.whole),
-            names=self.names,
+    wanted = run.plan.selected(trees)
+    run.check(wanted)
+    with run.opened(journal_path) as run.journal:
+        queue = TreeQueue(
+            wanted, limit=limit, max_failures=max_failures, report=report, backward=backward
         )
-        with applier.joint():
-            applier.run(rebased.operations)
-
-    def _check_ours(self, tree: ChangeSet) -> None:
-        """See whether a tree of which the journal knows nothing is as this plan makes it.
-
-        :raises Obstructed: if it is not
-        """
-        _, rebased = self._forwards(tree)
-        if rebased.operations or rebased.obstacles:
-            raise Obstructed(rebased.obstacles or [_UNKNOWN])
-
-    def _left_alone(self, tree: ChangeSet, reason: Obstructed) -> TreeResult:
-        self.journal.end(tree.root_provider_uuid, State.LEFT_ALONE, str(reason))
-        return result_of(tree, State.LEFT_ALONE, reason)
+        with queue.ending():
+            _end_those_done(run, queue, workers, backward)
+            looks = _preflight(run, queue.startable(), workers, other_service, backward)
+            run.journal.begin()
+            for look in looks:
+                if look.obstacle is not None and not backward:
+                    queue.end(run.left_alone(look.tree, look.obstacle))
+            queue.run(run.backward if backward else run.forward, workers)
+        return queue.outcome()
 
 
-#: In the way of taking back what may be the work of another plan.
-_UNKNOWN = Obstacle(
-    'provider',
-    '',
-    'the journal',
-    'applied',
-    None,
-    None,
-    'it does not say that this plan was applied',
-)
+def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward: bool) -> None:
+    """End the trees of which the journal says that they are done already.
+
+    Unless they are on the other side again: another plan or a backup may have undone it.
+    """
+    done = State.ROLLED_BACK if backward else State.APPLIED
+
+    def stands(tree: T) -> bool:
+        with unknown_outcomes():
+            return run.stands(tree, backward=backward)
+
+    told = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
+    for tree, is_so in zip(told, parallel(stands, told, workers), strict=True):
+        if is_so:
+            queue.end(result_of(tree, State.ALREADY_BACK if backward else State.ALREADY_APPLIED))
+
+
+def _preflight(
+    run: PlanRun[T], trees: Sequence[T], workers: int, other_service: bool, backward: bool
+) -> Sequence[Look[T]]:
+    """Compare the trees that may have their turn with the plan.
+
+    On the way back they are compared only where the plan may be for another service.
+
+    :raises OtherService: if it is
+    """
+    is_elsewhere = origin.is_elsewhere(run.plan.origin, run.client.service)
+    looks: Sequence[Look[T]] = ()
+    with unknown_outcomes():
+        if trees and (not backward or (is_elsewhere and not other_service)):
+            look_at = run.looking(trees, backward=backward)
+
+            def look(tree: T) -> Look[T]:
+                with unknown_outcomes():
+                    return look_at(tree)
+
+            looks = list(parallel(look, trees, workers))
+        if (trees or backward) and not other_service:
+            _check_any(run, looks)
+    if is_elsewhere and not other_service:
+        for each in looks:
+            if each.difference:
+                raise _other_service(run, f'{each.tree.root_provider_name}: {each.difference}')
+    return looks
+
+
+def _check_any(run: PlanRun[T], looks: Sequence[Look[T]]) -> None:
+    """See that the service has one of the trees of a plan.
+
+    :raises OtherService: if not
+    """
+    seen = {look.tree.root_provider_uuid for look in looks}
+    others = (tree for tree in run.plan.trees if tree.root_provider_uuid not in seen)
+    is_missing = False
+    for is_there in chain((look.is_there for look in looks), map(run.is_there, others)):
+        if is_there:
+            return
+        is_missing = is_missing or is_there is False
+    if is_missing:
+        raise _other_service(run, 'none of the trees of the plan exists here')
+
+
+def _other_service(run: PlanRun[T], reason: str) -> OtherService:
+    made = run.plan.origin.service if run.plan.origin else None
+    return OtherService(
+        f'This is {run.client.service}, and {reason}. '
+        + (f'The plan was made of {made}. ' if made else '')
+        + 'Nothing was sent. Connect to the service that the plan is for; if it is this one, give '
+        '--other-service'
+    )

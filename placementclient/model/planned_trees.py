@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from placementclient.client import errors
 from placementclient.model import patterns
+from placementclient.model.origin import Origin
 from placementclient.model.providers import normalized
 
 
@@ -34,6 +35,7 @@ class PlannedTrees(Generic[T]):
     """Finds the trees of a plan by their roots; a base of both kinds of plans."""
 
     trees: tuple[T, ...]
+    origin: Origin | None
 
     def tree(self, name_or_uuid: str) -> T | None:
         """The plan of the tree whose root has this UUID or name."""

@@ -5,28 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from placementclient.changes import comparison, execution
+from placementclient.changes.change_run import ChangeRun
+from placementclient.changes.execution import PlanRun
 from placementclient.changes.plan import ChangePlan
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, Outcome, TreeStatus
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor
 from placementclient.reshape import verify as reshape_verify
+from placementclient.reshape.executor import ReshapeRun
 
 AnyPlan = Plan | ChangePlan
 
 
 def apply(client: Client, plan: AnyPlan, journal_path: str, **options: Any) -> Outcome:
-    """Carry a plan out: see :func:`executor.apply` and :func:`execution.apply`."""
-    if isinstance(plan, ChangePlan):
-        return execution.apply(client, plan, journal_path, **options)
-    return executor.apply(client, plan, journal_path, **options)
+    """Carry a plan out: see :func:`execution.carry_out`."""
+    return execution.carry_out(_run(client, plan), journal_path, **options)
 
 
 def rollback(client: Client, plan: AnyPlan, journal_path: str, **options: Any) -> Outcome:
-    """Take a plan back: see :func:`executor.rollback` and :func:`execution.rollback`."""
+    """Take a plan back: see :func:`execution.carry_out`."""
+    return execution.carry_out(_run(client, plan), journal_path, backward=True, **options)
+
+
+def _run(client: Client, plan: AnyPlan) -> PlanRun[Any]:
     if isinstance(plan, ChangePlan):
-        return execution.rollback(client, plan, journal_path, **options)
-    return executor.rollback(client, plan, journal_path, **options)
+        return ChangeRun(client, plan)
+    return ReshapeRun(client, plan)
 
 
 def status(client: Client, plan: AnyPlan, **options: Any) -> list[TreeStatus]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from placementclient.api import resource_provider
 from placementclient.changes.applier import Applier, EnsuredNames
@@ -52,32 +52,21 @@ class VerificationFailed(errors.Differs):
     """After a reshape was granted, the state differs from the request."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReshapeRun:
-    """The objects that the trees of one run share."""
-
-    client: Client
-    plan: Plan
-    journal: Journal
-    names: EnsuredNames = field(default_factory=EnsuredNames)
-
-    def current(self, tree: TreePlan) -> TreePlan:
-        """A tree as it was planned last: in the plan, or again while it was applied."""
-        record = self.journal.of(tree.root_provider_uuid).plan
-        return trees.tree_plan(record) if record else tree
-
-
 class TreeExecutor:
     """Brings one tree from one side of its reshape to the other.
 
+    :param plan: the one that was reviewed
+    :param names: the custom classes and traits that the trees of the run have made
     :param tree: as it was planned last
     """
 
-    def __init__(self, run: ReshapeRun, tree: TreePlan) -> None:
-        self._run, self.tree = run, tree
-        self._client, self._journal = run.client, run.journal
+    def __init__(
+        self, client: Client, plan: Plan, journal: Journal, names: EnsuredNames, tree: TreePlan
+    ) -> None:
+        self._client, self._plan, self._journal = client, plan, journal
+        self._names, self.tree = names, tree
         self._root_uuid = tree.root_provider_uuid
-        record = run.journal.of(self._root_uuid)
+        record = journal.of(self._root_uuid)
         #: Whether the reshape is, or may be, the doing of this plan.
         self._ours = record.begun and record.ended is None
         self._is_as_planned = False
@@ -179,7 +168,7 @@ class TreeExecutor:
 
         :param drift: what, a sentence without its full stop
         """
-        self.tree = replanning.replanned(self._client, self._run.plan, self.tree, drift)
+        self.tree = replanning.replanned(self._client, self._plan, self.tree, drift)
         self._journal.revise(self.tree.root_provider_uuid, trees.tree_record(self.tree))
         self._remarks = [f'planned again, as {drift}']
 
@@ -202,7 +191,7 @@ class TreeExecutor:
             self._client,
             conditions.generations,
             journal=TreeJournal(self._journal, self._root_uuid),
-            names=self._run.names,
+            names=self._names,
         )
 
     def _complete(self, operations: Iterable[Operation]) -> TreeResult:
@@ -255,7 +244,7 @@ class TreeExecutor:
         if tree_state.phase is not Phase.BEFORE:
             if not begun and record.ended is None:
                 self._check_ours(tree_state)
-            back = replanning.planned_back(snapshot, self._run.plan, self.tree)
+            back = replanning.planned_back(snapshot, self._plan, self.tree)
             conditions = preconditions.as_planned(back)
             _run(self._applier(conditions), conditions, _reshape_of(back))
             tree_state = live_state.read_tree_state(self._client, self.tree, tree_state.listed)

@@ -9,7 +9,7 @@ from keystoneauth1.session import Session
 
 from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
-from placementclient.reshape import executor, storage
+from placementclient.reshape import engines, storage
 
 
 def client_of(url: str) -> Client:
@@ -19,7 +19,7 @@ def client_of(url: str) -> Client:
 
 if __name__ == '__main__':
     service_url, path, tree = sys.argv[1:]
-    outcome = executor.apply(
+    outcome = engines.apply(
         client_of(service_url), storage.read_plan(path), f'{path}.journal', trees=[tree]
     )
     sys.exit(outcome.exit_status)

@@ -15,7 +15,7 @@ from placementclient.model.consumers import Resources
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, journal, verify
+from placementclient.reshape import engines, journal, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.applying import client_of
@@ -63,7 +63,7 @@ def soak(url: str, folder: Path, hosts: int, seconds: float) -> Figures:
         while time.monotonic() < ends and not figures.wrong:
             _one_round(url, folder / f'plan{figures.rounds}', figures)
         plan, path = _planned(url, folder / 'last', figures)
-        _count(figures, executor.apply(client, plan, path, workers=WORKERS))
+        _count(figures, engines.apply(client, plan, path, workers=WORKERS))
     finally:
         ended.set()
         watcher.join()
@@ -94,10 +94,10 @@ def _one_round(url: str, path: Path, figures: Figures) -> None:
     """There and back; where the writer comes between, the way back is tried again."""
     client = client_of(url)
     plan, journal_path = _planned(url, path, figures)
-    _count(figures, executor.apply(client, plan, journal_path, workers=WORKERS))
+    _count(figures, engines.apply(client, plan, journal_path, workers=WORKERS))
     figures.wrong += _against_the_journal(url, plan, journal_path, _captured(url, figures))
     for _ in range(5):
-        outcome = executor.rollback(client, plan, journal_path, workers=WORKERS)
+        outcome = engines.rollback(client, plan, journal_path, workers=WORKERS)
         _count(figures, outcome)
         if outcome.exit_status is errors.ExitStatus.DONE:
             break

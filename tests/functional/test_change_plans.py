@@ -14,7 +14,7 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, inventory, trait
-from placementclient.changes import comparison, execution
+from placementclient.changes import comparison
 from placementclient.changes.plan import ChangePlan, plan
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import errors, http, microversion
@@ -23,7 +23,7 @@ from placementclient.client.http import Client
 from placementclient.direct import Direct
 from placementclient.model.outcomes import State, Status, Verdict
 from placementclient.model.snapshots import Snapshot
-from placementclient.reshape import storage
+from placementclient.reshape import engines, storage
 from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.functional.conftest import Placement
@@ -80,14 +80,14 @@ def test_killed_at_random_writes_it_is_completed_and_taken_back(seed: int, tmp_p
     random, path = Random(seed), str(tmp_path / 'plan.json.journal')
     with over_requests() as client:
         made, before, after = planned(client, seed)
-        for act in (execution.apply, execution.rollback):
+        for act in (engines.apply, engines.rollback):
             for _ in range(3):
                 with suppress(Killed), killed_after(client, random.randint(0, 8)):
                     act(client, made, path)
             outcome = act(client, made, path)
             assert outcome.exit_status is ExitStatus.DONE, outcome
             wanted = with_types_of(
-                capture.capture(client), after if act is execution.apply else before
+                capture.capture(client), after if act is engines.apply else before
             )
             assert content(capture.capture(client)) == content(wanted)
 
@@ -151,7 +151,7 @@ def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path:
     fields = {name: each.as_fields() | {'total': 1000} for name, each in there.value.items()}
     inventory.set_all(client, uuid, fields, there.generation or 0)
     before = capture.capture(client)
-    outcome = execution.apply(client, made, path)
+    outcome = engines.apply(client, made, path)
     assert (outcome.exit_status, outcome.trees[0].state) == (ExitStatus.DIFFERS, State.LEFT_ALONE)
     assert ':total is 1000, neither ' in outcome.trees[0].reason
     assert content(capture.capture(client)) == content(before)
@@ -162,7 +162,7 @@ def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path:
 def test_what_others_add_stays_and_is_not_taken_back(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     (uuid,) = (op.provider_uuid for op in made.trees[0].operations)
-    for act, ended in ((execution.apply, State.APPLIED), (execution.rollback, State.ROLLED_BACK)):
+    for act, ended in ((engines.apply, State.APPLIED), (engines.rollback, State.ROLLED_BACK)):
         there = trait.list_of_provider(client, uuid)
         name = f'CUSTOM_{act.__name__.upper()}'
         trait.create(client, name)
@@ -175,11 +175,11 @@ def test_what_others_add_stays_and_is_not_taken_back(client: Client, tmp_path: P
 def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), tmp_path / 'journal'
     with over_requests() as elsewhere:
-        for act in (execution.apply, execution.rollback):
+        for act in (engines.apply, engines.rollback):
             with pytest.raises(OtherService):
                 act(elsewhere, made, str(path))
         assert not path.exists()
-        outcome = execution.apply(elsewhere, made, str(path), other_service=True)
+        outcome = engines.apply(elsewhere, made, str(path), other_service=True)
     assert outcome.trees[0].state is State.LEFT_ALONE
 
 
@@ -193,7 +193,7 @@ def test_a_plan_that_was_edited_is_refused(client: Client, tmp_path: Path) -> No
 
 def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), str(tmp_path / 'journal')
-    assert execution.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
+    assert engines.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
     assert comparison.status(client, made)[0].status is Status.PENDING
 
 
@@ -232,7 +232,7 @@ def test_allocations_that_no_longer_fit_are_left_alone(client: Client, tmp_path:
     made = plan('resource provider allocation heal', before, wanted)
     allocation.set(client, clouds.server('other', 'compute0', vgpus=6))
     there = capture.capture(client)
-    outcome = execution.apply(client, made, str(tmp_path / 'journal'))
+    outcome = engines.apply(client, made, str(tmp_path / 'journal'))
     assert (outcome.exit_status, outcome.trees[0].reason) == (
         ExitStatus.DIFFERS,
         f'consumer {server.uuid}: compute0 has no room for its VGPU any more',

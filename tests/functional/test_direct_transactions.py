@@ -21,7 +21,7 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.direct import Direct
 from placementclient.model.outcomes import State
-from placementclient.reshape import executor, storage, verify
+from placementclient.reshape import engines, storage, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -113,10 +113,10 @@ def test_there_and_back(tables: Client, client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=3))
     plan = clouds.plan_of(before, moved_trait=True, aggregates=True)
     path = str(tmp_path / 'plan.journal')
-    applied = executor.apply(tables, plan, path, workers=2)
+    applied = engines.apply(tables, plan, path, workers=2)
     assert {tree.state for tree in applied.trees} == {State.APPLIED}
     assert verify.verify(client, plan) == []
-    back = executor.rollback(tables, plan, path, workers=2)
+    back = engines.rollback(tables, plan, path, workers=2)
     assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 
@@ -124,7 +124,7 @@ def test_there_and_back(tables: Client, client: Client, tmp_path: Path) -> None:
 def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path) -> None:
     plan = clouds.plan_of(clouds.loaded(tables, clouds.cloud()))
     with clouds.disturbed(tables, 'PUT', '/resource_providers/', _conflict):
-        outcome = executor.apply(tables, plan, str(tmp_path / 'plan.journal'))
+        outcome = engines.apply(tables, plan, str(tmp_path / 'plan.journal'))
     assert [tree.state for tree in outcome.trees] == [State.APPLIED]
     assert verify.verify(tables, plan) == []
 
@@ -153,7 +153,7 @@ KILLED = """
     from placementclient.direct import Direct
     from placementclient.client.http import Client
     from placementclient.client.microversion import HIGHEST
-    from placementclient.reshape import executor
+    from placementclient.reshape import engines
 
     database, path, run, left = sys.argv[1:]
     left, fsync = int(left), os.fsync
@@ -168,7 +168,7 @@ KILLED = """
     client = Client(Session(auth=Direct(database)), HIGHEST)
     client.supported()
     os.fsync = killed
-    getattr(executor, run)(client, storage.read_plan(path), f'{path}.journal')
+    getattr(engines, run)(client, storage.read_plan(path), f'{path}.journal')
 """
 
 
@@ -186,7 +186,7 @@ def test_killed_at_any_sync_it_goes_on(tmp_path: Path, syncs: int) -> None:
         assert subprocess.run(words).returncode in (0, 9)
         with Direct(database) as direct:
             client = Client(Session(auth=direct), HIGHEST)
-            go_on = executor.apply if run == 'apply' else executor.rollback
+            go_on = engines.apply if run == 'apply' else engines.rollback
             outcome = go_on(client, plan, f'{path}.journal')
             assert outcome.exit_status is ExitStatus.DONE, outcome
             if run == 'apply':

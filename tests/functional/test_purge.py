@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes import execution
 from placementclient.changes.plan import ChangePlan
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import KEEPS_CONSUMER_TYPE
 from placementclient.model.consumers import Consumer
-from placementclient.reshape import storage
+from placementclient.reshape import engines, storage
 from placementclient.snapshot import capture
 from tests.functional.clouds import content, disturbed, uuid_of, watched
 from tests.functional.conftest import Placement, Result
@@ -330,11 +329,11 @@ def test_a_plan_is_applied_and_taken_back_by_requests_alone(
     assert placement(f'{PURGE} --force --plan {path}').status == 0
     plan = storage.read_any_plan(path)
     assert isinstance(plan, ChangePlan)
-    for act in (execution.apply, execution.rollback):
+    for act in (engines.apply, engines.rollback):
         with pytest.raises(Killed), killed_at(client, 1):
             act(client, plan, f'{path}.journal')
         assert act(client, plan, f'{path}.journal').exit_status == 0
-        if act is execution.apply:
+        if act is engines.apply:
             assert 'compute0' not in names(client)
     assert content(capture.capture(client)) == before
 

@@ -12,7 +12,7 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
-from placementclient.reshape import executor, rehearse, verify
+from placementclient.reshape import engines, rehearse, verify
 from placementclient.reshape.verify import Status
 from placementclient.snapshot import capture
 from tests.functional import clouds
@@ -68,7 +68,7 @@ def test_there_and_back(client: Client, tmp_path: Path) -> None:
     plan = plan_of(before, 1)
     assert rehearse.rehearse(plan, before).exit_status is ExitStatus.DONE
     path = str(tmp_path / 'plan.journal')
-    assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
     after = capture.capture(client)
     child = after.find('compute0_0000:81:00.0')
@@ -76,7 +76,7 @@ def test_there_and_back(client: Client, tmp_path: Path) -> None:
     assert child.traits == {'COMPUTE_MANAGED_PCI_DEVICE', 'CUSTOM_NIC'}
     assert child.inventories[DEVICE].total == 2
     assert held(client, 0) == {'compute0': {'VCPU': 2}, child.name: {DEVICE: 1}}
-    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     assert held(client, 0) == {'compute0': {'VCPU': 2}}
     assert capture.capture(client).providers.keys() == before.providers.keys()
 
@@ -86,13 +86,13 @@ def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
     plan = plan_of(hosts(client, count), count)
     path = str(tmp_path / 'plan.journal')
     with clouds.watched(client) as requests:
-        executor.apply(client, plan, path, trees=['compute0'])
+        engines.apply(client, plan, path, trees=['compute0'])
     points = [(at, answered) for at in range(1, len(requests) + 1) for answered in (False, True)]
     trees = [tree.root_provider_name for tree in plan.trees[1:]]
     for (at, answered), tree in zip(points[-len(trees) :], trees, strict=True):
         with killed_at(client, at, answered=answered):
-            executor.apply(client, plan, path, trees=[tree])
-        run = executor.apply(client, plan, path, trees=[tree])
+            engines.apply(client, plan, path, trees=[tree])
+        run = engines.apply(client, plan, path, trees=[tree])
         assert run.exit_status is ExitStatus.DONE, (at, answered, run)
     assert verify.verify(client, plan) == []
     for number in range(count):
@@ -102,11 +102,11 @@ def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
 def test_a_device_that_was_taken_since_is_not_taken_away(client: Client, tmp_path: Path) -> None:
     plan = plan_of(hosts(client, 1), 1)
     path = str(tmp_path / 'plan.journal')
-    executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
     child = resource_provider.find(client, 'compute0_0000:81:00.0')
     newcomer = Consumer(uuid_of('new'), {child: {DEVICE: 1}}, 'project', 'user', None, None)
     allocation.set(client, newcomer)
-    run = executor.rollback(client, plan, path)
+    run = engines.rollback(client, plan, path)
     assert run.exit_status is ExitStatus.DIFFERS
     assert 'which the plan did not give it' in run.trees[0].reason
     assert [each.status for each in verify.status(client, plan, journal_path=path)] == [

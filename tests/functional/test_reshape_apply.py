@@ -13,7 +13,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.direct.modules import PrivateModules
 from placementclient.model.outcomes import State
-from placementclient.reshape import executor, verify
+from placementclient.reshape import engines, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
 
@@ -26,7 +26,7 @@ def test_the_requests_of_a_tree_stay_in_their_budget(
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=4))
     plan = clouds.plan_of(before, children, moved_trait=moved_trait)
     with clouds.watched(client) as requests:
-        outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+        outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DONE, outcome
     of_the_run = [('POST', '/reshaper'), ('PUT', '/traits/CUSTOM_GPU')]
     for request in of_the_run:
@@ -39,7 +39,7 @@ def test_the_requests_of_a_tree_stay_in_their_budget(
 
 def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
-    executor.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))
+    engines.apply(client, clouds.plan_of(before), str(tmp_path / 'plan.journal'))
     after = capture.capture(client)
     types = {uuid: consumer.type for uuid, consumer in before.consumers.items()}
     assert set(types.values()) == {'INSTANCE', None}
@@ -49,9 +49,9 @@ def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -
 def test_applied_again_one_look_at_the_tree_is_enough(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
     with clouds.watched(client) as requests:
-        outcome = executor.apply(client, plan, path)
+        outcome = engines.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
     assert requests == [('POST', '/reshaper'), ('GET', '/resource_providers')]
 
@@ -59,9 +59,9 @@ def test_applied_again_one_look_at_the_tree_is_enough(client: Client, tmp_path: 
 def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    executor.apply(client, plan, path)
-    executor.rollback(client, plan, str(tmp_path / 'other.journal'))
-    outcome = executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
+    engines.rollback(client, plan, str(tmp_path / 'other.journal'))
+    outcome = engines.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED]
     assert verify.verify(client, plan, journal_path=path) == []
 
@@ -69,9 +69,9 @@ def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: P
 def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
-    executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+    engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     with clouds.watched(client) as requests:
-        outcome = executor.apply(client, plan, str(tmp_path / 'other.journal'))
+        outcome = engines.apply(client, plan, str(tmp_path / 'other.journal'))
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
     assert {method for method, path in requests if path != '/reshaper'} == {'GET'}
 
@@ -79,7 +79,7 @@ def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Pat
 def test_every_intent_is_noted_before_its_outcome(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     path = tmp_path / 'plan.journal'
-    executor.apply(client, clouds.plan_of(before), str(path))
+    engines.apply(client, clouds.plan_of(before), str(path))
     header, *entries = [json.loads(line) for line in path.read_text().splitlines()]
     assert header['journal'] == 'placementclient/reshape-journal'
     assert entries.pop()['end'] == 'applied'
@@ -112,9 +112,9 @@ def test_an_older_service(
     client = of_release(session, monkeypatch, highest)
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
-    assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
-    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 
 
@@ -128,6 +128,6 @@ def test_a_service_without_the_reshaper_is_not_written_to(
         clouds.watched(client) as requests,
         pytest.raises(errors.UnsupportedVersion, match=r'requires at least version 1\.30'),
     ):
-        executor.apply(client, plan, str(path))
+        engines.apply(client, plan, str(path))
     assert requests == []
     assert not path.exists()

@@ -15,7 +15,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, journal, verify
+from placementclient.reshape import engines, journal, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -62,10 +62,10 @@ def applied(client: Client, tmp_path: Path, plan: Plan, disturb: Disturb, when: 
     path = str(tmp_path / 'plan.journal')
     if when == 'before':
         disturb(client)
-        return executor.apply(client, plan, path)
+        return engines.apply(client, plan, path)
     method, part = when.split()
     with clouds.disturbed(client, method, part, lambda: disturb(client)):
-        return executor.apply(client, plan, path)
+        return engines.apply(client, plan, path)
 
 
 def held(client: Client, name: str) -> Consumer:
@@ -151,7 +151,7 @@ def test_a_provider_of_the_name_elsewhere(client: Client, tmp_path: Path) -> Non
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     resource_provider.create(client, 'compute0_gpu1')
-    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert 'compute0_gpu1 exists elsewhere' in outcome.trees[0].reason
     assert len(capture.capture(client, ['compute0']).providers) == 1
@@ -168,7 +168,7 @@ def test_a_child_with_content(client: Client, tmp_path: Path, own_uuid: bool) ->
     resource_class.ensure(client, 'CUSTOM_THING')
     inventory.set_all(client, made.uuid, {'CUSTOM_THING': {'total': 3}}, made.generation)
     with clouds.watched(client) as requests:
-        outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+        outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert child.name in outcome.trees[0].reason
     assert 'not empty' in outcome.trees[0].reason
@@ -181,7 +181,7 @@ def test_a_child_that_is_there_and_empty_is_used(client: Client, tmp_path: Path)
     plan = clouds.plan_of(before)
     child = plan.trees[0].providers[1]
     resource_provider.create(client, child.name, uuid=child.uuid, parent_provider_uuid=ROOT)
-    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 
@@ -192,10 +192,10 @@ def test_a_child_that_nova_made(client: Client, tmp_path: Path) -> None:
     plan = clouds.plan_of(before)
     made = resource_provider.create(client, 'compute0_gpu0', parent_provider_uuid=ROOT)
     path = str(tmp_path / 'plan.journal')
-    outcome = executor.apply(client, plan, path)
+    outcome = engines.apply(client, plan, path)
     assert outcome.exit_status is ExitStatus.DONE, outcome
     assert inventory.list(client, made.uuid).value['VGPU'].total == 4
-    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     after = capture.capture(client)
     assert {state.name for state in after.providers.values()} == {'compute0', 'compute0_gpu0'}
     assert after.providers[ROOT].inventories == before.providers[ROOT].inventories
@@ -207,7 +207,7 @@ def test_a_source_that_is_gone(client: Client, tmp_path: Path) -> None:
     for consumer in before.consumers_on(ROOT):
         allocation.delete(client, consumer.uuid)
     resource_provider.delete(client, ROOT)
-    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.PARTIAL
     assert clouds.names(outcome.trees) == [('compute0', 'left alone'), ('compute1', 'applied')]
     assert 'does not exist any more' in outcome.trees[0].reason
@@ -220,7 +220,7 @@ def test_reserved_since_then_is_not_decided_here(client: Client, tmp_path: Path)
     assert read.generation is not None
     fields = replace(read.value, reserved=3).as_fields()
     inventory.set(client, ROOT, 'VGPU', fields, read.generation)
-    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert 'reserves 3 VGPU' in outcome.trees[0].reason
     assert len(capture.capture(client).providers) == 1
@@ -230,7 +230,7 @@ def test_what_was_planned_again_is_told(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before, children=1)
     allocate('new', 2)(client)
-    (result,) = executor.apply(client, plan, str(tmp_path / 'plan.journal')).trees
+    (result,) = engines.apply(client, plan, str(tmp_path / 'plan.journal')).trees
     assert result.state is State.APPLIED
     assert result.reason.startswith(f'planned again, as consumer {uuid_of("new")} holds VGPU on ')
 
@@ -271,7 +271,7 @@ def test_a_renamed_root_is_left_alone(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
     resource_provider.set(client, plan.trees[0].root_provider_uuid, 'another')
-    (result,) = executor.apply(client, plan, str(tmp_path / 'plan.journal')).trees
+    (result,) = engines.apply(client, plan, str(tmp_path / 'plan.journal')).trees
     assert result.state is State.LEFT_ALONE
     assert 'is called another now' in result.reason
     assert len(capture.capture(client).providers) == len(before.providers)

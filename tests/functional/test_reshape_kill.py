@@ -13,7 +13,7 @@ import pytest
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, journal, verify
+from placementclient.reshape import engines, journal, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
 
@@ -56,7 +56,7 @@ def reshapes(path: Path, root_uuid: str) -> int:
 
 def requests_of_a_tree(client: Client, plan: Plan, path: Path) -> int:
     with clouds.watched(client) as requests:
-        executor.apply(client, plan, str(path), trees=[plan.trees[0].root_provider_uuid])
+        engines.apply(client, plan, str(path), trees=[plan.trees[0].root_provider_uuid])
     return len(requests)
 
 
@@ -70,12 +70,12 @@ def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
     for (number, answered), tree in zip(points, plan.trees[1:], strict=False):
         only = [tree.root_provider_name]
         with killed_at(client, number, answered=answered):
-            executor.apply(client, plan, str(path), trees=only)
-        outcome = executor.apply(client, plan, str(path), trees=only)
+            engines.apply(client, plan, str(path), trees=only)
+        outcome = engines.apply(client, plan, str(path), trees=only)
         assert outcome.exit_status is ExitStatus.DONE, (number, answered, outcome)
         # Once more only where the first may not have arrived.
         assert 1 <= reshapes(path, tree.root_provider_uuid) <= 2
-    assert executor.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
+    assert engines.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 
 
@@ -84,10 +84,10 @@ def test_killed_while_rolling_back(client: Client, tmp_path: Path, number: int) 
     before = clouds.loaded(client, clouds.cloud(hosts=1))
     plan = clouds.plan_of(before, moved_trait=True)
     path = str(tmp_path / 'plan.journal')
-    executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
     with killed_at(client, number, answered=True):
-        executor.rollback(client, plan, path)
-    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+        engines.rollback(client, plan, path)
+    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 
 
@@ -96,11 +96,11 @@ def test_killed_at_any_byte_of_the_journal(client: Client, tmp_path: Path) -> No
     before = clouds.loaded(client, clouds.cloud(hosts=1))
     plan = clouds.plan_of(before, moved_trait=True)
     path = tmp_path / 'plan.journal'
-    executor.apply(client, plan, str(path))
+    engines.apply(client, plan, str(path))
     whole = path.read_bytes()
     for length in range(0, len(whole), 151):
         path.write_bytes(whole[:length])
-        outcome = executor.apply(client, plan, str(path))
+        outcome = engines.apply(client, plan, str(path))
         assert outcome.exit_status is ExitStatus.DONE, (length, outcome)
         with journal.opened(str(path), plan) as opened:
             assert opened.of(plan.trees[0].root_provider_uuid).ended == 'applied'

@@ -14,7 +14,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, journal, storage, verify
+from placementclient.reshape import engines, journal, storage, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
@@ -59,10 +59,10 @@ def test_killed_between_request_and_answer(
         applying.kill()
         applying.wait()
         service.go_on()
-        outcome = executor.apply(client, plan, f'{path}.journal', trees=[tree.root_provider_name])
+        outcome = engines.apply(client, plan, f'{path}.journal', trees=[tree.root_provider_name])
         assert clouds.names(outcome.trees) == [(tree.root_provider_name, 'applied')], (number, when)
     assert verify.verify(client, plan) == []
-    assert executor.apply(client, plan, f'{path}.journal').exit_status is ExitStatus.DONE
+    assert engines.apply(client, plan, f'{path}.journal').exit_status is ExitStatus.DONE
 
 
 def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) 
         time.sleep(dice.uniform(0, 0.25))
         applying.kill()
         applying.wait()
-    outcome = executor.apply(client, plan, f'{path}.journal', workers=2)
+    outcome = engines.apply(client, plan, f'{path}.journal', workers=2)
     assert outcome.exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 
@@ -88,7 +88,7 @@ def test_a_second_writer(client: Client, service: Service, tmp_path: Path, child
     writer = start('writing', service.url, str(children), *hosts)
     assert writer.stdout is not None
     assert writer.stdout.readline() == 'writing\n'
-    outcome = executor.apply(client, plan, f'{path}.journal', workers=2)
+    outcome = engines.apply(client, plan, f'{path}.journal', workers=2)
     knows = json.loads(writer.communicate('\n')[0])
     assert writer.returncode == 0
     assert {tree.state for tree in outcome.trees} <= {State.APPLIED, State.LEFT_ALONE}

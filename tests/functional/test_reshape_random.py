@@ -14,7 +14,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner import planner
-from placementclient.reshape import executor, verify
+from placementclient.reshape import engines, verify
 from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
@@ -36,7 +36,7 @@ def test_what_is_planned_is_granted(client: Client, tmp_path: Path) -> None:
         before = capture.capture(client)
         plan = planner.make(before, case.spec(), allow_inferred=True)
         journal = str(tmp_path / f'{seed}.journal')
-        run = executor.apply(client, plan, journal)
+        run = engines.apply(client, plan, journal)
         assert run.exit_status is ExitStatus.DONE, (seed, run)
         assert verify.verify(client, plan) == [], seed
         clouds.emptied(client)
@@ -67,10 +67,10 @@ def test_a_case_is_granted_and_taken_back(client: Client, tmp_path: Path, name: 
     before = capture.capture(client)
     plan = planner.make(before, case.spec, case.rows, migrations=())
     journal = str(tmp_path / 'plan.journal')
-    run = executor.apply(client, plan, journal)
+    run = engines.apply(client, plan, journal)
     assert run.exit_status is ExitStatus.DONE, run
     assert verify.verify(client, plan) == []
     if name not in ONE_WAY:
-        run = executor.rollback(client, plan, journal)
+        run = engines.rollback(client, plan, journal)
         assert run.exit_status is ExitStatus.DONE, run
         assert clouds.content(capture.capture(client)) == clouds.content(before)

@@ -14,7 +14,7 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.model.outcomes import Status
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor, verify
+from placementclient.reshape import engines, verify
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -27,7 +27,7 @@ def tables(session: Session) -> Client:
 def applied(client: Client, path: Path, hosts: int = 2) -> tuple[Plan, str]:
     plan = clouds.plan_of(clouds.loaded(client, clouds.cloud(hosts)), moved_trait=True)
     journal = str(path / 'plan.journal')
-    executor.apply(client, plan, journal)
+    engines.apply(client, plan, journal)
     return plan, journal
 
 
@@ -56,7 +56,7 @@ def give(client: Client, uuid: str, name: str) -> None:
 
 def test_both_ways_tell_the_same(client: Client, tables: Client, tmp_path: Path) -> None:
     plan, journal = applied(client, tmp_path, hosts=8)
-    executor.rollback(client, plan, journal, trees=['compute1'])
+    engines.rollback(client, plan, journal, trees=['compute1'])
     swap(client, plan, 2)
     allocation.delete(client, plan.trees[3].consumers[0].uuid)
     grow(client, next(plan.trees[4].created()).uuid)

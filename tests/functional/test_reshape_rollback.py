@@ -19,7 +19,7 @@ from placementclient.direct import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
 from placementclient.model.snapshots import Snapshot
-from placementclient.reshape import executor, rehearse, verify
+from placementclient.reshape import engines, executor, rehearse, verify
 from placementclient.reshape.verify import Status
 from placementclient.snapshot import capture
 from tests.functional import clouds
@@ -36,14 +36,14 @@ def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan, path = clouds.plan_of(before, 1, moved_trait=True), str(tmp_path / 'plan.journal')
     assert statuses(client, plan, path) == [Status.PENDING] * 3
-    executor.apply(client, plan, path, workers=2)
+    engines.apply(client, plan, path, workers=2)
     assert statuses(client, plan, path) == [Status.APPLIED] * 3
-    outcome = executor.rollback(client, plan, path, workers=2)
+    outcome = engines.rollback(client, plan, path, workers=2)
     assert outcome.exit_status is ExitStatus.DONE
     assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
     assert clouds.content(capture.capture(client)) == clouds.content(before)
     assert statuses(client, plan, path) == [Status.ROLLED_BACK] * 3
-    again = executor.apply(client, plan, path)
+    again = engines.apply(client, plan, path)
     assert {tree.state for tree in again.trees} == {State.APPLIED}
     assert verify.verify(client, plan) == []
 
@@ -52,15 +52,15 @@ def test_what_another_plan_has_made_is_not_taken_back(client: Client, tmp_path: 
     before = clouds.loaded(client, clouds.cloud(hosts=2, servers=2))
     ours, other = clouds.plan_of(before), clouds.plan_of(before, first=1)
     path = str(tmp_path / 'ours.journal')
-    executor.apply(client, ours, path)
+    engines.apply(client, ours, path)
     applied = clouds.content(capture.capture(client))
-    outcome = executor.rollback(client, other, str(tmp_path / 'other.journal'))
+    outcome = engines.rollback(client, other, str(tmp_path / 'other.journal'))
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert {tree.state for tree in outcome.trees} == {State.LEFT_ALONE}
     assert 'does not say that this plan was applied' in outcome.trees[0].reason
     assert clouds.content(capture.capture(client)) == applied
     # Its own journal may be lost.
-    outcome = executor.rollback(client, ours, str(tmp_path / 'new.journal'))
+    outcome = engines.rollback(client, ours, str(tmp_path / 'new.journal'))
     assert {tree.state for tree in outcome.trees} == {State.ROLLED_BACK}
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 
@@ -68,13 +68,13 @@ def test_what_another_plan_has_made_is_not_taken_back(client: Client, tmp_path: 
 def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=2))
     plan, path = clouds.plan_of(before, 1), str(tmp_path / 'plan.journal')
-    outcome = executor.apply(client, plan, path, limit=1)
+    outcome = engines.apply(client, plan, path, limit=1)
     assert outcome.exit_status is ExitStatus.DONE
     assert [state for _, state in clouds.names(outcome.trees)] == [
         'applied', 'not started', 'not started'
     ]  # fmt: skip
     assert statuses(client, plan, path) == [Status.APPLIED, Status.PENDING, Status.PENDING]
-    outcome = executor.rollback(client, plan, path)
+    outcome = engines.rollback(client, plan, path)
     assert [state for _, state in clouds.names(outcome.trees)] == [
         'rolled back', 'not applied', 'not applied'
     ]  # fmt: skip
@@ -84,13 +84,13 @@ def test_after_a_partial_apply(client: Client, tmp_path: Path) -> None:
 def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
     allocation.delete(client, uuid_of('server0.1'))
     newcomer = clouds.server('new', 'compute0', 0, kind=None)
     gpu = plan.trees[0].providers[1].uuid
     held = {**newcomer.allocations, gpu: {'VGPU': 2}}
     allocation.set(client, replace(newcomer, allocations=held))
-    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     after = capture.capture(client)
     assert list(after.providers) == [ROOT]
     assert uuid_of('server0.1') not in after.consumers
@@ -102,13 +102,13 @@ def test_consumers_came_and_went(client: Client, tmp_path: Path) -> None:
 def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
-    executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
     gpu = plan.trees[0].providers[1].uuid
     read = inventory.show(client, gpu, 'VGPU')
     assert read.generation is not None
     inventory.set(client, gpu, 'VGPU', replace(read.value, total=16).as_fields(), read.generation)
     now = capture.capture(client)
-    outcome = executor.rollback(client, plan, path)
+    outcome = engines.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DIFFERS
     assert outcome.trees[0].state is State.LEFT_ALONE
     assert clouds.content(capture.capture(client)) == clouds.content(now)
@@ -118,11 +118,11 @@ def test_when_it_is_impossible_nothing_is_done(client: Client, tmp_path: Path) -
 def test_traits_of_others_stay(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
-    executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
     traits = trait.list_of_provider(client, ROOT)
     assert traits.generation is not None
     trait.set_on_provider(client, ROOT, [*traits.value, 'HW_CPU_X86_SSE'], traits.generation)
-    assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     expected = before.providers[ROOT].traits | {'HW_CPU_X86_SSE'}
     assert set(trait.list_of_provider(client, ROOT).value) == expected
 
@@ -132,7 +132,7 @@ def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
     plan = clouds.plan_of(before)
     wrong = {difference.kind for difference in verify.verify(client, plan)}
     assert wrong == {'not-applied'}
-    executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+    engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     consumer = allocation.show(client, plan.trees[0].consumers[0].uuid).value
     one, other = (change.uuid for change in plan.trees[0].created())
     swapped = {one: other, other: one}
@@ -227,7 +227,7 @@ def test_apply_then_rollback_is_the_identity(
             before, children, moved_trait=moved_trait, aggregates=aggregates,
             known=False, allow_inferred=True,
         )  # fmt: skip
-        assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
+        assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
         assert verify.verify(client, plan) == []
-        assert executor.rollback(client, plan, path).exit_status is ExitStatus.DONE
+        assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
         assert clouds.content(capture.capture(client)) == clouds.content(before)

@@ -27,7 +27,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
-from placementclient.reshape import executor, journal, tree_executor, verify
+from placementclient.reshape import engines, journal, tree_executor, verify
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -64,7 +64,7 @@ def test_every_answer_may_be_lost(client: Client, tmp_path: Path) -> None:
     for (number, sent), tree in zip(points, plan.trees, strict=True):
         only = [tree.root_provider_name]
         with losing(client, number, sent=sent) as writes:
-            outcome = executor.apply(client, plan, path, trees=only)
+            outcome = engines.apply(client, plan, path, trees=only)
         assert clouds.names(outcome.of(State.APPLIED)) == [(*only, 'applied')], (number, sent)
         # The question, the reshape; and that again where it did not arrive.
         lost = writes[number - 1] == 'POST /reshaper' and not sent
@@ -79,13 +79,13 @@ def test_a_service_that_is_gone_stops_the_run(
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     with losing(client, 9, sent=True, times=1000):
-        outcome = executor.apply(client, plan, path)
+        outcome = engines.apply(client, plan, path)
     assert clouds.names(outcome.trees) == [
         ('compute0', 'applied'), ('compute1', 'failed'), ('compute2', 'not started')
     ]  # fmt: skip
     assert outcome.exit_status is ExitStatus.PARTIAL
     assert isinstance(outcome.stopped, OutcomeUnknown)
-    assert executor.apply(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 
 
@@ -96,7 +96,7 @@ def test_without_the_role_nothing_is_done(
     plan = clouds.plan_of(before)
     monkeypatch.setitem(client.session.auth._headers, 'X-Roles', 'admin')
     with clouds.watched(client) as requests, pytest.raises(errors.Forbidden, match="'service'"):
-        executor.apply(client, plan, str(tmp_path / 'plan.journal'))
+        engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert requests == [('POST', '/reshaper')]
 
 
@@ -116,14 +116,14 @@ def test_a_full_disk_stops_before_the_request(
 
     monkeypatch.setattr(os, 'write', limited)
     with clouds.watched(client) as requests:
-        outcome = executor.apply(client, plan, str(path))
+        outcome = engines.apply(client, plan, str(path))
     assert outcome.exit_status is ExitStatus.ERROR
     assert 'No space left on device' in str(outcome.stopped)
     assert [tree.state for tree in outcome.trees] == [State.FAILED, State.NOT_STARTED]
     writes = [r for r in requests if r[0] != 'GET' and r[1] != '/reshaper']
     assert 0 < len(writes) <= path.read_text().count('"intent"')
     monkeypatch.undo()
-    assert executor.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
+    assert engines.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
     assert verify.verify(client, plan) == []
 
 
@@ -131,17 +131,17 @@ def test_one_run_at_a_time(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     with journal.opened(path, plan), pytest.raises(journal.JournalLocked):
-        executor.apply(client, plan, path)
+        engines.apply(client, plan, path)
     with journal.opened(path, plan), pytest.raises(journal.JournalLocked):
-        executor.rollback(client, plan, path)
+        engines.rollback(client, plan, path)
 
 
 def test_a_journal_of_another_plan(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     path = str(tmp_path / 'plan.journal')
-    executor.apply(client, clouds.plan_of(before), path, limit=0)
+    engines.apply(client, clouds.plan_of(before), path, limit=0)
     with pytest.raises(errors.BadFile, match='belongs to another plan'):
-        executor.apply(client, clouds.plan_of(before, children=4), path)
+        engines.apply(client, clouds.plan_of(before, children=4), path)
 
 
 def test_no_further_tree_after_too_many_failures(client: Client, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_no_further_tree_after_too_many_failures(client: Client, tmp_path: Path)
     plan = clouds.plan_of(before, children=1)
     for number in range(2):
         resource_provider.create(client, f'compute{number}_gpu0')
-    outcome = executor.apply(client, plan, str(tmp_path / 'plan.journal'), max_failures=2)
+    outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'), max_failures=2)
     assert [state for _, state in clouds.names(outcome.trees)] == [
         'left alone', 'left alone', 'not started'
     ]  # fmt: skip
@@ -196,17 +196,17 @@ def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Pa
     before, plan = sharing_cloud(client)
     assert any(tree.follows for tree in plan.trees)
     path = str(tmp_path / 'plan.journal')
-    outcome = executor.apply(client, plan, path, workers=3)
+    outcome = engines.apply(client, plan, path, workers=3)
     assert outcome.exit_status is ExitStatus.DONE, outcome
     assert verify.verify(client, plan) == []
     assert {tree.status for tree in verify.status(client, plan)} == {verify.Status.APPLIED}
-    again = executor.apply(client, plan, str(tmp_path / 'other.journal'))
+    again = engines.apply(client, plan, str(tmp_path / 'other.journal'))
     assert {tree.state for tree in again.trees} == {State.ALREADY_APPLIED}, again
     after = capture.capture(client)
     pool = after.providers[uuid_of('pool')]
     assert (pool.inventories['DISK_GB'].total, pool.usages['DISK_GB']) == (1300, 100)
     assert after.consumers[uuid_of('both')].allocations[pool.uuid] == {'DISK_GB': 10}
-    assert executor.rollback(client, plan, path, workers=3).exit_status is ExitStatus.DONE
+    assert engines.rollback(client, plan, path, workers=3).exit_status is ExitStatus.DONE
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 
 
@@ -214,7 +214,7 @@ def test_a_tree_whose_predecessor_was_not_done(client: Client, tmp_path: Path) -
     """The pool grows by what has moved, not by what the plan thought would have."""
     _, plan = sharing_cloud(client)
     last = next(tree for tree in reversed(plan.trees) if tree.follows)
-    outcome = executor.apply(
+    outcome = engines.apply(
         client, plan, str(tmp_path / 'plan.journal'), trees=[last.root_provider_name]
     )
     assert outcome.of(State.APPLIED, State.LEFT_ALONE)
@@ -233,7 +233,7 @@ def test_workers_share_a_session(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud(hosts=4, servers=1))
     plan, path = clouds.plan_of(before, 1), str(tmp_path / 'plan.journal')
     threads: set[str] = set()
-    outcome = executor.apply(
+    outcome = engines.apply(
         client, plan, path, workers=3,
         report=lambda tree: threads.add(threading.current_thread().name),
     )  # fmt: skip

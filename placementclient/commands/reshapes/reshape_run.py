@@ -11,7 +11,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress, watching
@@ -101,6 +101,31 @@ class _RunCommand(_OfPlan):
                 + (f': {result.reason}' if result.reason else '')
             )
 
+    def run_plan(
+        self,
+        run: Callable[..., Outcome],
+        plan: AnyPlan,
+        parsed_args: argparse.Namespace,
+        count: int,
+        **options: Any,
+    ) -> Outcome:
+        """Carry a plan out or take it back, and tell of each tree that has ended.
+
+        :param run: :func:`engines.apply` or :func:`engines.rollback`
+        :param count: how many trees are expected to end
+        """
+        with self.reported(count) as report:
+            return run(
+                self.client,
+                plan,
+                _journal(parsed_args),
+                trees=parsed_args.tree,
+                workers=parsed_args.workers,
+                other_service=parsed_args.other_service,
+                report=report,
+                **options,
+            )
+
     def output(self, outcome: Outcome) -> Output:
         """Return the ends of all trees; the exit status follows from them."""
         from placementclient.render import runs
@@ -175,18 +200,14 @@ class ApplyReshape(_RunCommand):
             self.log.warning(f'{extent(trees)}')
         if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
             self.log.warning(f'{_made(plan, here)}This is {here}')
-        with self.reported(count) as report:
-            outcome = engines.apply(
-                self.client,
-                plan,
-                _journal(parsed_args),
-                trees=parsed_args.tree,
-                limit=parsed_args.limit,
-                workers=parsed_args.workers,
-                max_failures=parsed_args.max_failures,
-                other_service=parsed_args.other_service,
-                report=report,
-            )
+        outcome = self.run_plan(
+            engines.apply,
+            plan,
+            parsed_args,
+            count,
+            limit=parsed_args.limit,
+            max_failures=parsed_args.max_failures,
+        )
         self.advise(
             plan,
             parsed_args.plan,
@@ -239,17 +260,7 @@ class RollbackReshape(_RunCommand):
             f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
         )
         self.confirm(question, parsed_args)
-        with self.reported(count) as report:
-            outcome = engines.rollback(
-                self.client,
-                plan,
-                _journal(parsed_args),
-                trees=parsed_args.tree,
-                workers=parsed_args.workers,
-                other_service=parsed_args.other_service,
-                report=report,
-            )
-        return self.output(outcome)
+        return self.output(self.run_plan(engines.rollback, plan, parsed_args, count))
 
 
 class StatusReshape(_OfPlan, watching.WatchingLister):

@@ -19,7 +19,7 @@ from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.records.trees import TreeRecord, tree_record
-from placementclient.reshape import executor, journal, storage, verify
+from placementclient.reshape import engines, journal, storage, verify
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -230,7 +230,7 @@ def noted(plan: Plan, path: Path, record: dict[str, Any], key: str = ROOT) -> st
 def assert_refused(placement: Placement, plan: Plan, path: str) -> None:
     """Neither the way there nor the way back sends anything for the first tree."""
     before = clouds.content(capture(placement.client()))
-    for run in (executor.apply, executor.rollback):
+    for run in (engines.apply, engines.rollback):
         try:
             first, *_ = run(placement.client(), plan, path, trees=['compute0']).trees
         except errors.PlacementError:
@@ -245,7 +245,7 @@ def assert_refused(placement: Placement, plan: Plan, path: str) -> None:
 def test_what_is_as_it_was_is_applied(placement: Placement, plan: Plan, tmp_path: Path) -> None:
     same = edited(plan, tmp_path / 'plan.json', lambda document: None)
     path = noted(same, tmp_path / 'journal', builtins(tree_record(same.trees[0])))
-    outcome = executor.apply(placement.client(), same, path)
+    outcome = engines.apply(placement.client(), same, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.APPLIED]
 
 
@@ -272,7 +272,7 @@ def test_another_tree_under_the_key_of_this_one(
 ) -> None:
     path = noted(plan, tmp_path / 'journal', builtins(tree_record(plan.trees[1])))
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
-        executor.apply(placement.client(), plan, path)
+        engines.apply(placement.client(), plan, path)
     with pytest.raises(errors.BadFile, match='something else than what was reviewed'):
         verify.verify(placement.client(), plan, journal_path=path)
     path = noted(plan, tmp_path / 'journal', builtins(tree_record(plan.trees[0])), uuid_of('x'))
@@ -291,5 +291,5 @@ def test_trees_that_the_specification_does_not_select(
 
     bad = edited(plan, tmp_path / 'plan.json', select)
     with pytest.raises(errors.PlacementError, match='does not select this tree'):
-        executor.apply(placement.client(), bad, str(tmp_path / 'journal'))
+        engines.apply(placement.client(), bad, str(tmp_path / 'journal'))
     assert placement.writes() == []

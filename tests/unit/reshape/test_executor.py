@@ -16,7 +16,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import deviations, executor, reading, tree_executor, verify
+from placementclient.reshape import deviations, engines, reading, tree_executor, verify
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -137,7 +137,7 @@ CASES = (
 def test_a_tree(case: Case, tmp_path: Path) -> None:
     placement, plan = made(case.children)
     placement.faults += case.faults
-    (result,) = executor.apply(placement.client(), plan, str(tmp_path / 'journal')).trees
+    (result,) = engines.apply(placement.client(), plan, str(tmp_path / 'journal')).trees
     assert (result.state, case.reason in result.reason) == (case.state, True), result
     assert placement.writes().count('POST /reshaper') == 1 + case.reshapes
     children = [each for each in placement.providers.values() if each.parent == ROOT]
@@ -161,12 +161,12 @@ def test_a_tree(case: Case, tmp_path: Path) -> None:
 def test_a_tree_on_its_way_back(number: int, is_sent: bool, tmp_path: Path) -> None:
     placement, plan = made()
     before, path = capture(placement.client()), str(tmp_path / 'journal')
-    executor.apply(placement.client(), plan, path)
+    engines.apply(placement.client(), plan, path)
     placement.faults += [
         lost('', method, number=number + (method == 'POST'), is_sent=is_sent)
         for method in ('POST', 'PUT', 'DELETE')
     ]
-    (result,) = executor.rollback(placement.client(), plan, path).trees
+    (result,) = engines.rollback(placement.client(), plan, path).trees
     assert result.state is State.ROLLED_BACK, result
     assert clouds.content(capture(placement.client())) == clouds.content(before)
 
@@ -177,7 +177,7 @@ def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
     placement, plan = made(2)
     path, client = str(tmp_path / 'journal'), placement.client()
     if is_back:
-        executor.apply(client, plan, path)
+        engines.apply(client, plan, path)
     one, other = (change.uuid for change in plan.trees[0].created())
     there = {False: (one, other), True: (ROOT, one)}[is_back]
 
@@ -198,7 +198,7 @@ def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
 
     done: list[bool] = []
     placement.faults.append(Fault('GET', '/inventories', times=99, before=once))
-    run = executor.rollback if is_back else executor.apply
+    run = engines.rollback if is_back else engines.apply
     outcome = run(client, plan, path)
     assert done
     assert len(placement.requests) > look
@@ -228,12 +228,12 @@ def test_whatever_ends_a_run_all_trees_are_told(
     placement, plan = made(hosts=3)
     path = str(tmp_path / 'journal')
     placement.faults.append(Fault('POST', '/reshaper', 3, 99, before=disturb))
-    outcome = executor.apply(placement.client(), plan, path)
+    outcome = engines.apply(placement.client(), plan, path)
     assert [tree.state for tree in outcome.trees] == [DONE, FAILED, State.NOT_STARTED]
     assert outcome.exit_status is status
     assert said in str(outcome.stopped)
     placement.faults.clear()
-    assert executor.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
+    assert engines.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
 
 
 def interrupted(placement: Placement, plan: Plan, path: str, workers: int) -> Outcome:
@@ -245,7 +245,7 @@ def interrupted(placement: Placement, plan: Plan, path: str, workers: int) -> Ou
         if len(ended) == 2:
             raise KeyboardInterrupt
 
-    return executor.apply(placement.client(), plan, path, workers=workers, report=report)
+    return engines.apply(placement.client(), plan, path, workers=workers, report=report)
 
 
 @pytest.mark.parametrize('workers', [1, 2])
@@ -259,7 +259,7 @@ def test_an_interrupted_run(workers: int, tmp_path: Path) -> None:
     assert 2 <= states.count(DONE) <= 2 + workers
     assert outcome.exit_status is ExitStatus.INTERRUPTED
     assert isinstance(outcome.stopped, errors.Interrupted)
-    assert executor.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
+    assert engines.apply(placement.client(), plan, path).exit_status is ExitStatus.DONE
 
 
 def test_a_service_without_the_reshaper(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_a_service_without_the_reshaper(tmp_path: Path) -> None:
     version = {'id': 'v1.0', 'min_version': '1.0', 'max_version': '1.29'}
     placement.faults.append(Fault('GET', '/', answer=Reply(200, {'versions': [version]}), times=99))
     with pytest.raises(errors.UnsupportedVersion, match='a reshape'):
-        executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+        engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     assert placement.writes() == ['POST /reshaper']
 
 
@@ -280,7 +280,7 @@ def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> 
         rename(placement)
     else:
         placement.faults.append(at(rename, '/reshaper'))
-    outcome = executor.apply(client, plan, path)
+    outcome = engines.apply(client, plan, path)
     left = outcome.trees[0]
     assert left.state is LEFT
     first, second = verify.status(client, plan, journal_path=path)
@@ -300,7 +300,7 @@ def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> 
         f'nothing is in the way any more; left alone at 20.+: {re.escape(left.reason)}',
         first.reason,
     )
-    assert executor.apply(client, plan, path).trees[0].state is State.APPLIED
+    assert engines.apply(client, plan, path).trees[0].state is State.APPLIED
 
 
 def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
@@ -311,13 +311,13 @@ def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
         return [(d.tree, d.is_damage) for d in verify.verify(client, plan, journal_path=path)]
 
     assert found() == [(f'compute{n}', False) for n in range(3)]
-    executor.apply(client, plan, path, limit=1)
+    engines.apply(client, plan, path, limit=1)
     assert found() == [('compute1', False), ('compute2', False)]
-    executor.apply(client, plan, path)
+    engines.apply(client, plan, path)
     assert found() == []
-    executor.rollback(client, plan, str(tmp_path / 'other'), trees=['compute1'])
+    engines.rollback(client, plan, str(tmp_path / 'other'), trees=['compute1'])
     assert found() == [('compute1', True)]
-    executor.rollback(client, plan, path, trees=['compute0'])
+    engines.rollback(client, plan, path, trees=['compute0'])
     assert found() == [('compute0', False), ('compute1', True)]
 
 
@@ -325,7 +325,7 @@ def test_a_provider_that_goes_while_all_trees_are_looked_at_ends_nothing(tmp_pat
     placement, plan = made(hosts=2)
     trait(placement)
     placement.faults.append(Fault('GET', f'{ROOT}/traits', answer=fault(404, 'no such provider')))
-    outcome = executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    outcome = engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     assert [tree.state for tree in outcome.trees] == [DONE, DONE], outcome
 
 
@@ -337,7 +337,7 @@ def test_the_journal_tells_a_refusal_from_what_is_not_known(
     reply = Reply(status) if status == 502 else fault(status, 'no')
     placement.faults.append(Fault('POST', '/reshaper', 2, answer=reply))
     path = tmp_path / 'journal'
-    executor.apply(placement.client(), plan, str(path))
+    engines.apply(placement.client(), plan, str(path))
     said = [line for line in path.read_text().splitlines() if f'"outcome":"{outcome}' in line]
     assert len(said) == 1
 
@@ -368,9 +368,9 @@ def test_what_was_left_alone_at_once_has_nothing_to_take_back(tmp_path: Path) ->
     placement, plan = made()
     shrink(placement)
     path = str(tmp_path / 'journal')
-    assert executor.apply(placement.client(), plan, path).trees[0].state is LEFT
+    assert engines.apply(placement.client(), plan, path).trees[0].state is LEFT
     sent = placement.writes()
-    outcome = executor.rollback(placement.client(), plan, path)
+    outcome = engines.rollback(placement.client(), plan, path)
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_BACK]
     assert outcome.exit_status is ExitStatus.DONE
     assert [each for each in placement.writes()[len(sent) :] if 'reshaper' not in each] == []
@@ -382,7 +382,7 @@ def test_many_trees_are_listed_with_one_request(
 ) -> None:
     monkeypatch.setattr(reading, '_MANY', 3)
     placement, plan = made(children=2, hosts=hosts)
-    outcome = executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    outcome = engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     assert {result.state for result in outcome.trees} == {DONE}
     assert placement.requests.count('GET /resource_providers') == lists
     placement.requests.clear()
@@ -400,6 +400,6 @@ def test_what_happens_after_the_list_of_all_trees_is_found_out(
         monkeypatch.setattr(reading, '_MANY', many)
         placement, plan = made()
         placement.faults = [Fault('GET', f'{ROOT}/inventories', before=disturb)]
-        outcome = executor.apply(placement.client(), plan, str(tmp_path / f'journal{many}'))
+        outcome = engines.apply(placement.client(), plan, str(tmp_path / f'journal{many}'))
         ends.append([(result.state, result.reason) for result in outcome.trees])
     assert ends[0] == ends[1]

@@ -12,13 +12,13 @@ from placementclient.changes.tree_queue import OtherService
 from placementclient.model.origin import Origin
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import executor
+from placementclient.reshape import engines
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 from tests.unit.reshape.memory import Placement
 
-RUNS = (executor.apply, executor.rollback)
+RUNS = (engines.apply, engines.rollback)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_one_tree_that_is_gone_is_left_alone(placement: Placement, tmp_path: Pat
     for name in [name for name, each in placement.consumers.items() if not each.allocations.keys()
                  <= placement.providers.keys()]:  # fmt: skip
         del placement.consumers[name]
-    outcome = executor.apply(placement.client(), plan, path, trees=['compute0'])
+    outcome = engines.apply(placement.client(), plan, path, trees=['compute0'])
     assert [tree.state for tree in outcome.trees] == [State.LEFT_ALONE]
 
 
@@ -67,11 +67,11 @@ def test_where_all_is_equal_another_url_is_no_obstacle(
     placement: Placement, tmp_path: Path
 ) -> None:
     plan, path = planned(placement, 'https://another.test/placement'), str(tmp_path / 'journal')
-    applied = executor.apply(placement.client(), plan, path, limit=1)
+    applied = engines.apply(placement.client(), plan, path, limit=1)
     assert [tree.state for tree in applied.trees] == [State.APPLIED, State.NOT_STARTED]
-    applied = executor.apply(placement.client(), plan, path)
+    applied = engines.apply(placement.client(), plan, path)
     assert [tree.state for tree in applied.trees] == [State.ALREADY_APPLIED, State.APPLIED]
-    back = executor.rollback(placement.client(), plan, path)
+    back = engines.rollback(placement.client(), plan, path)
     assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
 
 
@@ -81,11 +81,11 @@ def test_where_trees_differ_another_url_is_one(placement: Placement, tmp_path: P
     there.inventories['VGPU']['total'] = 9
     there.generation += 1
     with pytest.raises(OtherService, match='compute1: the inventories of compute1'):
-        executor.apply(placement.client(), plan, str(path))
+        engines.apply(placement.client(), plan, str(path))
     with pytest.raises(OtherService, match='compute1: it is neither as it was'):
-        executor.rollback(placement.client(), plan, str(path))
+        engines.rollback(placement.client(), plan, str(path))
     assert (set(placement.writes()), path.exists()) == ({'POST /reshaper'}, False)
-    outcome = executor.apply(placement.client(), plan, str(path), other_service=True)
+    outcome = engines.apply(placement.client(), plan, str(path), other_service=True)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]
 
 
@@ -96,5 +96,5 @@ def test_of_the_same_service_a_difference_is_no_more_than_that(
     there = placement.providers[uuid_of('compute1')]
     there.inventories['VGPU']['total'] = 9
     there.generation += 1
-    outcome = executor.apply(placement.client(), plan, path)
+    outcome = engines.apply(placement.client(), plan, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED, State.LEFT_ALONE]

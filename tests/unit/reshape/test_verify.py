@@ -9,7 +9,7 @@ import pytest
 from placementclient.model.outcomes import Status
 from placementclient.planner.plan.plan import Plan
 from placementclient.render import runs
-from placementclient.reshape import executor, verify
+from placementclient.reshape import engines, verify
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -67,7 +67,7 @@ def test_what_others_changed_after_it_is_no_damage(
     placement: Placement, plan: Plan, tmp_path: Path
 ) -> None:
     path = str(tmp_path / 'journal')
-    executor.apply(placement.client(), plan, path)
+    engines.apply(placement.client(), plan, path)
     assert rows(placement, plan, path) == []
     child, _ = plan.trees[0].created()
     resize(placement, child.uuid, 5)
@@ -82,7 +82,7 @@ def test_what_others_changed_after_it_is_no_damage(
 
 def test_what_is_on_both_sides_is_damage(placement: Placement, plan: Plan, tmp_path: Path) -> None:
     path = str(tmp_path / 'journal')
-    executor.apply(placement.client(), plan, path)
+    engines.apply(placement.client(), plan, path)
     # As a nova-compute of the old release does.
     inventory = plan.trees[0].providers[0].content_before.inventories['VGPU']
     placement.providers[ROOT].inventories['VGPU'] = inventory.as_fields()
@@ -91,7 +91,7 @@ def test_what_is_on_both_sides_is_damage(placement: Placement, plan: Plan, tmp_p
 
 def test_a_child_that_is_gone_is_damage(placement: Placement, plan: Plan, tmp_path: Path) -> None:
     path = str(tmp_path / 'journal')
-    executor.apply(placement.client(), plan, path)
+    engines.apply(placement.client(), plan, path)
     child, _ = plan.trees[0].created()
     held = [uuid for uuid, each in placement.consumers.items() if child.uuid in each.allocations]
     for uuid in held:
@@ -107,8 +107,8 @@ def test_what_was_applied_and_is_undone_is_damage(
     placement: Placement, plan: Plan, tmp_path: Path
 ) -> None:
     path = str(tmp_path / 'journal')
-    executor.apply(placement.client(), plan, path)
-    executor.rollback(placement.client(), plan, str(tmp_path / 'other'))
+    engines.apply(placement.client(), plan, path)
+    engines.rollback(placement.client(), plan, str(tmp_path / 'other'))
     assert rows(placement, plan, path) == [('not-applied', 'damaged', True)]
 
 
@@ -118,7 +118,7 @@ def test_the_table_has_the_verdict(placement: Placement, plan: Plan, tmp_path: P
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
     message = 'the plan is not applied to this tree'
     assert list(table) == [('compute0', 'not-applied', message, False, 'pending')]
-    executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     _, table = runs.verification(plan.trees, verify.verify(placement.client(), plan))
     assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
 
@@ -126,7 +126,7 @@ def test_the_table_has_the_verdict(placement: Placement, plan: Plan, tmp_path: P
 def test_status_of_what_was_applied_names_what_differs(
     placement: Placement, plan: Plan, tmp_path: Path
 ) -> None:
-    executor.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     child, _ = plan.trees[0].created()
     resize(placement, child.uuid, 5)
     assert status(placement, plan) == (
