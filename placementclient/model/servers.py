@@ -26,6 +26,7 @@ class Server:
     :param changed_at: when Nova has changed it last, UTC, as ISO 8601; ``None`` where the list does
         not say it
     :param detail: what decides what it holds; ``None`` where the list does not say it
+    :param name: ``None`` where the list does not say it
     """
 
     uuid: str
@@ -34,6 +35,7 @@ class Server:
     changed_at: str | None = None
     detail: ServerDetail | None = None
     status: str | None = None
+    name: str | None = None
 
     @property
     def is_offloaded(self) -> bool:

@@ -50,6 +50,7 @@ def servers(document: Any, path: str) -> dict[str, Server]:
             record.updated or record.updatedat,
             _server_detail(record, place, {}) if is_detailed else None,
             _lower(record.osextstsvmstate or record.status),
+            record.name,
         )
     return found
 

@@ -55,6 +55,7 @@ class ServerRecord(msgspec.Struct):
 
     id: OptionalText = None
     uuid: OptionalText = None
+    name: OptionalText = None
     host: OptionalText = None
     computehost: OptionalText = None
     hypervisorhostname: OptionalText = None

@@ -1,14 +1,13 @@
 """Provider trees as a picture in SVG that needs nothing beside it.
 
 Each provider is a card; children stand to the right of their parent, sharing providers to the left
-of all trees. Many trees stand in several columns.
+of all trees. Their lines run between the columns and above the cards. Many trees stand in several
+columns.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from placementclient.client.printable import printable, unbroken
@@ -16,13 +15,14 @@ from placementclient.model.snapshots import ProviderState
 from placementclient.model.trees import Tree
 from placementclient.render import style
 from placementclient.render.graphs import TITLE, Node, nodes, titled
+from placementclient.render.picture_layout import BETWEEN_COLUMNS, MARGIN, Card, gap, lane, place
 from placementclient.render.trees import remarks
 
 #: All in pixels. The widths of characters are those of common fonts, a little too wide.
-_MARGIN, _GAP, _BETWEEN_TREES, _BETWEEN_COLUMNS = 24, 14, 30, 64
 _PADDING, _HEADER, _ROW, _NOTE = 12, 32, 20, 15
 _BOLD_CHARACTER, _ROW_CHARACTER, _NOTE_CHARACTER = 8.0, 7.0, 6.2
 _BAR, _BAR_HEIGHT = 84, 6
+_LEGEND, _LEGEND_WIDTH = 7 * _NOTE + MARGIN, 300
 
 _STYLE = """\
   .background { fill: #f8fafc; }
@@ -35,6 +35,7 @@ _STYLE = """\
   .row { font-size: 11px; fill: #475569; }
   .amount { text-anchor: end; }
   .note { font-size: 10px; fill: #94a3b8; }
+  .legend { fill: #475569; }
   .track { fill: #e2e8f0; }
   .green { fill: #22c55e; } .yellow { fill: #f59e0b; } .red { fill: #ef4444; }
   .edge { fill: none; stroke: #94a3b8; stroke-width: 1.5; }
@@ -43,24 +44,10 @@ _STYLE = """\
     .background { fill: #0f172a; }
     .card { fill: #1e293b; stroke: #475569; }
     .name { fill: #f1f5f9; } .row { fill: #cbd5e1; } .note { fill: #64748b; }
+    .legend { fill: #cbd5e1; }
     .track { fill: #334155; }
   }
 """
-
-
-@dataclass(slots=True)
-class _Card:
-    """The position of a provider in the picture; ``y`` is the top."""
-
-    node: Node
-    width: float
-    height: float
-    x: float = 0.0
-    y: float = 0.0
-
-    @property
-    def middle(self) -> float:
-        return self.y + self.height / 2
 
 
 def svg(
@@ -73,12 +60,15 @@ def svg(
     """The trees as an SVG document."""
     shown = nodes(trees, traits=traits, allocations=allocations)
     cards = {node.state.uuid: _card(node) for node in shown}
-    height = _place(cards)
-    width = max((card.x + card.width for card in cards.values()), default=0.0) + _MARGIN
+    height = place(cards)
+    width = max((card.x + card.width for card in cards.values()), default=0.0) + MARGIN
+    legend = list(_legend(cards.values(), height)) if cards else []
+    if legend:
+        height, width = height + _LEGEND, max(width, _LEGEND_WIDTH)
     title, below = _escaped(titled(TITLE, assuming)), []
     if assuming:
         height += 2 * _NOTE
-        below.append(f'<text class="note" x="{_MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
+        below.append(f'<text class="note" x="{MARGIN}" y="{height - _NOTE:.0f}">{title}</text>')
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}">',
@@ -87,13 +77,14 @@ def svg(
         '<rect class="background" width="100%" height="100%"/>',
         *_edges(cards),
         *(line for card in cards.values() for line in _drawn(card)),
+        *legend,
         *below,
         '</svg>',
     ]
     return '\n'.join(parts) + '\n'
 
 
-def _card(node: Node) -> _Card:
+def _card(node: Node) -> Card:
     rows = [_amount(node.state, name) for name in node.state.inventories]
     names = [len(name) for name in node.state.inventories]
     width = max(
@@ -102,116 +93,76 @@ def _card(node: Node) -> _Card:
         max(map(len, node.notes), default=0) * _NOTE_CHARACTER,
     )
     height = _HEADER + _ROW * len(rows) + _NOTE * len(node.notes) + (8 if rows or node.notes else 0)
-    return _Card(node, width + 2 * _PADDING, height)
+    return Card(node, width + 2 * _PADDING, height)
 
 
-def _place(cards: Mapping[str, _Card]) -> float:
-    """Give each card its place; returns the height of the whole."""
-    below: dict[str, list[_Card]] = {}
-    for card in cards.values():
-        if card.node.parent_uuid in cards:
-            below.setdefault(str(card.node.parent_uuid), []).append(card)
-    # Who only shares stands apart; who has children too is drawn as the tree that it is.
-    apart = [card for uuid, card in cards.items() if card.node.serves and uuid not in below]
-    apart = [card for card in apart if card.node.parent_uuid not in cards]
-    roots = [
-        card for card in cards.values() if card.node.parent_uuid not in cards and card not in apart
-    ]
-    columns: dict[tuple[int, int], list[_Card]] = {}
-    bottom = 0.0
-    for band, members in enumerate(_bands(roots, below)):
-        top = float(_MARGIN)
-        for card in members:
-            extent = _extent(card, below)
-            _stack(card, top, extent, (band, 1), below, columns)
-            top += extent + _BETWEEN_TREES
-        bottom = max(bottom, top - _BETWEEN_TREES)
-    if apart:
-        columns[0, 0] = apart
-        bottom = max(bottom, _beside(apart, cards))
-    left = float(_MARGIN)
-    for _, column in sorted(columns.items()):
-        width = max(card.width for card in column)
-        for card in column:
-            card.x, card.width = left, width
-        left += width + _BETWEEN_COLUMNS
-    return bottom + _MARGIN
-
-
-def _bands(roots: Sequence[_Card], below: Mapping[str, list[_Card]]) -> list[Sequence[_Card]]:
-    """The trees in columns beside each other, so many that the picture is about square."""
-    height = sum(_extent(card, below) + _BETWEEN_TREES for card in roots)
-    width = max((_breadth(card, below) + _BETWEEN_COLUMNS for card in roots), default=1.0)
-    each = math.ceil(len(roots) / max(1, round(math.sqrt(height / width)))) or 1
-    return [roots[first : first + each] for first in range(0, len(roots), each)]
-
-
-def _breadth(card: _Card, below: Mapping[str, list[_Card]]) -> float:
-    """Return the width of a provider with all below it."""
-    children = below.get(card.node.state.uuid, [])
-    beside = max((_breadth(child, below) for child in children), default=-_BETWEEN_COLUMNS)
-    return card.width + _BETWEEN_COLUMNS + beside
-
-
-def _extent(card: _Card, below: Mapping[str, list[_Card]]) -> float:
-    """Return the height of a provider with all below it."""
-    children = below.get(card.node.state.uuid, [])
-    stacked = sum(_extent(child, below) + _GAP for child in children) - _GAP
-    return max(card.height, stacked)
-
-
-def _stack(
-    card: _Card,
-    top: float,
-    extent: float,
-    place: tuple[int, int],
-    below: Mapping[str, list[_Card]],
-    columns: dict[tuple[int, int], list[_Card]],
-) -> None:
-    """Put a card in the middle of its extent, and its children beside it.
-
-    :param place: the column of trees, and the depth in the tree
-    """
-    band, depth = place
-    columns.setdefault(place, []).append(card)
-    card.y = top + (extent - card.height) / 2
-    children = below.get(card.node.state.uuid, [])
-    extents = [_extent(child, below) for child in children]
-    top += (extent - sum(extents) - _GAP * (len(extents) - 1)) / 2
-    for child, of_child in zip(children, extents, strict=True):
-        _stack(child, top, of_child, (band, depth + 1), below, columns)
-        top += of_child + _GAP
-
-
-def _beside(apart: Sequence[_Card], cards: Mapping[str, _Card]) -> float:
-    """Put those that share beside the middle of those that they serve; returns where they end."""
-    free = float(_MARGIN)
-    for card in apart:
-        served = [cards[root].middle for root in card.node.serves]
-        card.y = max(free, (min(served) + max(served) - card.height) / 2)
-        free = card.y + card.height + _GAP
-    return free - _GAP
-
-
-def _edges(cards: Mapping[str, _Card]) -> Iterator[str]:
+def _edges(cards: Mapping[str, Card]) -> Iterator[str]:
     for card in cards.values():
         parent = cards.get(card.node.parent_uuid or '')
         if parent is not None:
-            yield _curve(parent, card, 'edge')
+            yield _curve(parent, card)
+    sharing = [card for card in cards.values() if card.node.serves]
+    for number, card in enumerate(sharing):
+        part = (number + 1) / (len(sharing) + 1)
         for root in card.node.serves:
-            yield _curve(card, cards[root], 'share')
+            yield _share(card, cards[root], part, lane(number))
 
 
-def _curve(left: _Card, right: _Card, kind: str) -> str:
+def _curve(left: Card, right: Card) -> str:
     start, end = left.x + left.width, right.x
     bend = (start + end) / 2
     return (
-        f'<path class="{kind}" d="M{start:.1f},{left.middle:.1f} C{bend:.1f},{left.middle:.1f} '
+        f'<path class="edge" d="M{start:.1f},{left.middle:.1f} C{bend:.1f},{left.middle:.1f} '
         f'{bend:.1f},{right.middle:.1f} {end:.1f},{right.middle:.1f}"/>'
     )
 
 
-def _drawn(card: _Card) -> Iterator[str]:
+def _share(card: Card, root: Card, part: float, height: float) -> str:
+    """Draw the line to a root through the gaps between the columns, and above all cards.
+
+    :param part: the place of the line in a gap and beside a card, from 0 to 1
+    :param height: the height of the line above the cards
+    """
+    down = gap(root, part)
+    start, up = card.x, gap(card, part)
+    if card.is_apart:
+        start = card.x + card.width
+        up = start + BETWEEN_COLUMNS * part
+    across = '' if abs(up - down) < 1 else f'V{height:.1f} H{down:.1f} '
+    end = root.y + root.height * part
+    return (
+        f'<path class="share" d="M{start:.1f},{card.middle:.1f} H{up:.1f} {across}'
+        f'V{end:.1f} H{root.x:.1f}"/>'
+    )
+
+
+def _legend(cards: Iterable[Card], top: float) -> Iterator[str]:
+    """Draw the meaning of frames, lines and colours, below the picture."""
+    high, low = (f'{share:.0%}' for share, _ in style.LEVELS[:2])
+    marks = [
+        ('<rect class="card root" x="24" y="{y}" width="26" height="10" rx="3"/>', 'host'),
+        ('<path class="edge" d="M24,{middle} H50"/>', 'parent and child'),
+        ('<path class="share" d="M24,{middle} H50"/>', 'shares its inventory with the host'),
+        *(
+            (f'<rect class="{colour}" x="24" y="{{y}}" width="26" height="6" rx="3"/>', text)
+            for colour, text in (
+                ('green', f'below {low} used'),
+                ('yellow', f'{low} used or more'),
+                ('red', f'{high} used or more'),
+            )
+        ),
+    ]
+    if not any(card.node.serves for card in cards):
+        del marks[2]
+    for number, (mark, text) in enumerate(marks):
+        y = top + _NOTE * number
+        yield mark.format(y=f'{y:.1f}', middle=f'{y + 5:.1f}')
+        yield f'<text class="note legend" x="60" y="{y + 9:.1f}">{text}</text>'
+    y = top + _NOTE * len(marks)
+    yield f'<text class="note legend" x="24" y="{y + 9:.1f}">Numbers: used/capacity</text>'
+
+
+def _drawn(card: Card) -> Iterator[str]:
     state = card.node.state
     kind = 'sharing' if card.node.serves else '' if card.node.parent_uuid else 'root'
     yield f'<g transform="translate({card.x:.1f},{card.y:.1f})">'
@@ -231,7 +182,7 @@ def _drawn(card: _Card) -> Iterator[str]:
     yield '</g>'
 
 
-def _row(card: _Card, name: str, baseline: float) -> Iterator[str]:
+def _row(card: Card, name: str, baseline: float) -> Iterator[str]:
     state = card.node.state
     used, capacity = state.used(name), state.inventories[name].capacity
     filled = style.part(used, capacity) * _BAR

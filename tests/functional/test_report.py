@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import http.server
 import json
 import threading
@@ -13,12 +14,13 @@ import pytest
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.ui import WebDriverWait
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from placementclient import files
 from placementclient.client.http import Client
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
+from placementclient.render.units import sized
 from placementclient.reshape import storage
 from placementclient.snapshot import capture
 from tests.functional import clouds, hosts
@@ -83,20 +85,51 @@ def find(listing: WebElement, text: str) -> list[list[str]]:
     return cells(one(listing, ':scope > table'))
 
 
+def downloaded(browser: WebDriver, folder: Path, *names: str) -> dict[str, list[dict[str, str]]]:
+    """Click the buttons of some lists, and return the rows of the files that come of it."""
+    target = folder / 'downloads'
+    target.mkdir(exist_ok=True)
+    behavior = {'behavior': 'allow', 'downloadPath': str(target)}
+    browser.execute_cdp_cmd('Browser.setDownloadBehavior', behavior)
+    found = {}
+    for name in names:
+        one(browser, f'button[data-file="{name}"]').send_keys(Keys.ENTER)
+        path = target / f'{name}.csv'
+        WebDriverWait(browser, 10).until(lambda _, path=path: path.exists())
+        with path.open(encoding='utf-8-sig', newline='') as file:
+            found[name] = list(csv.DictReader(file))
+    return found
+
+
 def test_figures_are_those_of_the_capacity(
     browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
 ) -> None:
     hosts.build(client, hosts.holder('server', HELD))
     shown(browser, placement, tmp_path)
     in_page = [
-        (name, *map(number, (used, free, capacity, largest, providers)))
+        (name, used, free, capacity, largest, number(providers))
         for name, _, _, used, free, capacity, largest, providers, _ in cells(
             one(browser, '#capacity table')
         )
     ]
-    names = ('resource_class', 'used', 'free', 'capacity', 'largest_fit', 'providers')
+    names = ('used', 'free', 'capacity', 'largest_fit')
     listed = figures(placement, 'resource capacity show --by class')
-    assert in_page == [tuple(row[name] for name in names) for row in listed]
+    assert in_page == [
+        (
+            row['resource_class'],
+            *(sized(row['resource_class'], row[name]) for name in names),
+            row['providers'],
+        )
+        for row in listed
+    ]
+    heads = [
+        ('resource_class', 'Class'), ('used', 'Used'), ('free', 'Free'), ('capacity', 'Capacity'),
+        ('largest_fit', 'Largest request'), ('providers', 'Providers'),
+    ]  # fmt: skip
+    [written] = downloaded(browser, tmp_path, 'capacity').values()
+    assert [{head: each[head] for _, head in heads} for each in written] == [
+        {head: str(row[name]) for name, head in heads} for row in listed
+    ]
 
 
 def test_trees_have_the_figures_of_the_capacity(
@@ -108,7 +141,7 @@ def test_trees_have_the_figures_of_the_capacity(
     heads = [head.text for head in all_of(listing, 'thead th')]
     expected: dict[tuple[str, str], str] = {}
     for row in figures(placement, 'resource capacity show --by tree'):
-        said = f'{row["used"]:,} of {row["capacity"]:,}'
+        said = ' of '.join(sized(row['resource_class'], row[n]) for n in ('used', 'capacity'))
         said = f'shared by {row["shared_by"]}' if row['shared_by'] else said
         expected[row['tree'], row['resource_class']] = said
     drawn = {
@@ -133,8 +166,8 @@ def test_a_tree_opens(
     names = [each.text for each in all_of(tree, '.provider strong')]
     assert names == ['compute0', 'compute0_gpu0', 'compute0_gpu1', 'storage']
     assert cells(all_of(tree, 'table')[0]) == [
-        ['MEMORY_MB', '< 1 %', '512', '64,512',
-         'total 65,536, 1,024 reserved, in steps of 256'],
+        ['MEMORY_MB', '< 1 %', '512 MiB', '63 GiB',
+         'total 64 GiB, 1 GiB reserved, in steps of 256 MiB'],
         ['VCPU', '3 %', '2', '64', 'total 16, ratio 4'],
     ]  # fmt: skip
     assert 'HW_CPU_X86_AVX2' in tree.text
@@ -234,6 +267,43 @@ def test_what_the_audit_found_leads_to_its_tree(
     assert len(all_of(browser, '#all-trees tbody .open')) == 2, 'the host and the storage'
 
 
+def test_the_fullest_hosts_are_filtered_and_servers_have_names(
+    browser: WebDriver, placement: Placement, tmp_path: Path
+) -> None:
+    states = [hosts.provider(f'host{n}', {'VCPU': Inventory(10)}) for n in range(10)]
+    states[3].inventories['DISK_GB'] = Inventory(2)  # type: ignore[index]
+    held = [hosts.holder(f's{n}', {f'host{n}': {'VCPU': n + 1}}) for n in range(10)]
+    path = saved(tmp_path, clouds.used(Snapshot(states, held)))
+    servers = tmp_path / 'servers.json'
+    servers.write_text(json.dumps([{'ID': uuid_of('s9'), 'Name': '=web', 'Host': 'host9'}]))
+    shown(browser, placement, tmp_path, '--snapshot', path, '--servers', str(servers))
+    listing = one(browser, '#all-trees')
+    least, of_class = map(Select, all_of(listing, 'select'))
+    names = lambda: [row[0] for row in cells(one(listing, ':scope > table'))]  # noqa: E731
+    least.select_by_visible_text('70 % full or more')
+    assert names() == ['host9', 'host8', 'host7', 'host6'], 'the fullest first'
+    assert one(listing, 'output').text == '4 of 10'
+    least.select_by_visible_text('full')
+    assert names() == ['host9']
+    all_of(listing, '.open')[0].click()
+    one(listing, 'summary').click()
+    WebDriverWait(browser, 10).until(lambda _: all_of(listing, 'details tbody th'))
+    assert one(listing, 'details tbody th').text == f'=web {uuid_of("s9")}'
+    [consumers, in_hosts] = downloaded(browser, tmp_path, 'consumers', 'hosts').values()
+    assert [(each['name'], each['consumer'], each['amount']) for each in consumers] == [
+        ("'=web", uuid_of('s9'), '10')
+    ], 'no formula for a spreadsheet'
+    assert [(each['host'], each['class'], each['used']) for each in in_hosts] == [
+        ('host9', 'VCPU', '10')
+    ]
+    least.select_by_visible_text('all hosts')
+    of_class.select_by_visible_text('DISK_GB')
+    assert names() == ['host3']
+    assert find(listing, 'web') == []
+    of_class.select_by_visible_text('any class')
+    assert names()[0].splitlines() == ['host9', '=web']
+
+
 def test_a_plan_before_and_after(
     browser: WebDriver, client: Client, placement: Placement, tmp_path: Path
 ) -> None:
@@ -243,6 +313,9 @@ def test_a_plan_before_and_after(
     storage.write_plan(str(path), plan)
     shown(browser, placement, tmp_path, '--plan', str(path))
     assert cells(one(browser, '#changed'))[-1] == ['VGPU', '8', '8', '16', '16']
+    assert all_of(browser, '.verdict li')[0].text.endswith(
+        'Nothing is lost: VGPU 8 used before and after.'
+    )
     listing = one(browser, '#planned-trees')
     assert cells(one(listing, ':scope > table'))[0] == [
         'compute0', '2', '4', '0', '4', '0', str(len(plan.trees[0].warnings))
@@ -250,10 +323,10 @@ def test_a_plan_before_and_after(
     all_of(listing, '.open')[0].click()
     before, after = all_of(listing, '.halves > div')
     assert [cells(table) for table in all_of(before, 'table')] == [
-        [['MEMORY_MB', '10,240', '65,024'], ['VCPU', '10', '512'], ['VGPU', '4', '8']]
+        [['MEMORY_MB', '10 GiB', '63.5 GiB'], ['VCPU', '10', '512'], ['VGPU', '4', '8']]
     ]
     assert [cells(table) for table in all_of(after, 'table')] == [
-        [['MEMORY_MB', '10,240', '65,024'], ['VCPU', '10', '512']],
+        [['MEMORY_MB', '10 GiB', '63.5 GiB'], ['VCPU', '10', '512']],
         [['VGPU', '2', '4']],
         [['VGPU', '2', '4']],
     ]
@@ -270,6 +343,16 @@ def test_a_plan_before_and_after(
             row.evidence,
         )
         for row in plan.trees[0].rows
+    }
+    # Both hosts have the same warnings: they are in the list above them, once.
+    assert plan.trees[0].warnings
+    assert all_of(listing, '.opened .warnings') == []
+    assert len(all_of(browser, '.warnings li')) == len(plan.trees[0].warnings)
+    [moved] = downloaded(browser, tmp_path, 'moved-allocations').values()
+    assert {(each['consumer'], each['from'], each['to']) for each in moved} == {
+        (row.consumer_uuid, row.from_provider, row.to_provider)
+        for tree in plan.trees
+        for row in tree.rows
     }
 
 

@@ -50,6 +50,13 @@ class ReportProvider(base.Command):
         ),
         *lists.OPTIONS,
         Option(
+            '--title',
+            metavar='<text>',
+            default='',
+            help='The title of the page (default: "Capacity report", or with --plan "Reshape plan '
+            'and capacity")',
+        ),
+        Option(
             '-o',
             '--output',
             metavar='<file>',
@@ -96,8 +103,18 @@ class ReportProvider(base.Command):
             invocation=audit.invocation(self, parsed_args, cloud.servers),
             assuming=tuple(map(os.path.basename, parsed_args.assume)),
             drain=drain,
+            title=parsed_args.title,
+            cloud_name='' if parsed_args.snapshot else self._cloud_name(),
         )
         files.write_text(parsed_args.output, page.page(template, report))
+
+    def _cloud_name(self) -> str:
+        """Return the name of the cloud in clouds.yaml, and its region; empty if it has none."""
+        options = self.app.options
+        # OpenStackClient calls the option ``cloud``.
+        name = getattr(options, 'os_cloud', None) or getattr(options, 'cloud', None)
+        region = getattr(self.app.client_manager, 'region_name', None)
+        return ', '.join(map(str, filter(None, (name, region))))
 
 
 def _check_plan(plan: Plan, snapshot: Snapshot) -> None:

@@ -86,6 +86,8 @@ class Report:
     :param invocation: what its commands repeat
     :param assuming: the names of the files of assumptions under which all of it holds
     :param drain: the plan of a drain to show
+    :param title: the title that the operator gave; empty: the page says what it has
+    :param cloud_name: the name of the cloud and its region; empty if they are not known
     """
 
     cloud: Cloud
@@ -97,6 +99,13 @@ class Report:
     invocation: Invocation
     assuming: tuple[str, ...] = ()
     drain: DrainPanel | None = None
+    title: str = ''
+    cloud_name: str = ''
+
+    @property
+    def heading(self) -> str:
+        """Return the title of the page."""
+        return self.title or ('Reshape plan and capacity' if self.plan else 'Capacity report')
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +203,11 @@ def changed(plan: Plan) -> list[tuple[str, Amount, Amount]]:
         (name, was.get(name, Amount()), becomes.get(name, Amount()))
         for name in sorted(was.keys() | becomes.keys())
     ]
+
+
+def percent(amount: Amount | totals.Amounts) -> str:
+    """Return the used percentage, rounded down: 100 % is no less than all of it."""
+    if amount.capacity <= 0:
+        return '–'
+    whole = 100 * amount.used // amount.capacity
+    return '< 1 %' if amount.used and not whole else f'{whole} %'

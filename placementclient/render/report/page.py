@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
@@ -22,14 +23,18 @@ from placementclient.insight import summary
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.audit.findings import Check, Severity
 from placementclient.insight.capacity.totals import Amounts
+from placementclient.insight.topology import is_sharing
 from placementclient.model.origin import Origin
 from placementclient.render import findings, plans, style
 from placementclient.render.report import contents
 from placementclient.render.report.contents import Amount, ClassFill, Report
 from placementclient.render.report.records import Records
+from placementclient.render.report.verdict import verdict
+from placementclient.render.units import LADDER, UNITS, sized
 
 if TYPE_CHECKING:
     import jinja2
+    from markupsafe import Markup
 
 #: How many classes have a column of their own in the list of trees.
 COLUMNS = 5
@@ -61,7 +66,9 @@ def template() -> jinja2.Template:
         'counted': _counted,
         'moment': _moment,
         'number': _number,
-        'percent': percent,
+        'percent': contents.percent,
+        'sized': lambda amount, name: sized(name, amount),
+        'literals': _literals,
         'level': level,
     }
     return environment.from_string(_part('page.html'))
@@ -79,27 +86,22 @@ def page(template: jinja2.Template, report: Report) -> str:
         **Records(report).document(),
         'columns': [printable(name) for name in columns],
         'others': others,
+        'units': UNITS,
+        'ladder': LADDER,
         'levels': [[share, _LEVELS[colour]] for share, colour in style.LEVELS],
     }
     sheet, script = _part('page.css'), _part('page.js')
     return template.render(
         **_values(report),
         rooms=rooms,
-        tree_columns=[(name, '') for name in ('Tree', *columns, *others)],
+        verdict=verdict(report, rooms),
+        tree_columns=[(name, '') for name in ('Host', *columns, *others)],
         policy=_policy(sheet, script),
         # Ours, and JSON that cannot end the element that it stands in.
         sheet=Markup(sheet),  # noqa: S704
         script=Markup(script),  # noqa: S704
         records=Markup(_embedded(records)),  # noqa: S704
     )
-
-
-def percent(amount: Amount | Amounts) -> str:
-    """Return the used percentage, rounded down: 100 % is no less than all of it."""
-    if amount.capacity <= 0:
-        return '–'
-    whole = 100 * amount.used // amount.capacity
-    return '< 1 %' if amount.used and not whole else f'{whole} %'
 
 
 def level(amount: Amount | Amounts) -> str:
@@ -113,6 +115,13 @@ def _number(value: int) -> str:
 
 def _counted(count: int, what: str) -> str:
     return f'{_number(count)} {what}{"" if count == 1 else "s"}'
+
+
+def _literals(text: str) -> Markup:
+    """Return a sentence with its double backquotes as ``code`` elements."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub('``(.+?)``', r'<code>\1</code>', str(escape(text))))  # noqa: S704
 
 
 def _moment(written: str) -> str:
@@ -154,6 +163,7 @@ def _values(report: Report) -> Mapping[str, Any]:
         'report': report,
         'origin': cloud.snapshot.origin or Origin(),
         'summary': summary.of(cloud.snapshot),
+        'shared': sum(map(is_sharing, cloud.snapshot.roots())),
         'found': list(_found(report)),
         'unfounded': findings.nothing(len(CHECKS) - len(report.audit.left_out), cloud, ()),
         'remarks': [*findings.left_out(report.audit), *findings.remarks(report.audit)],

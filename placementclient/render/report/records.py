@@ -124,7 +124,13 @@ class Records:
     def _consumer(self, uuid: str, plan: Plan | None) -> list[Any]:
         # A plan may be of another moment than the snapshot.
         found = self._report.cloud.snapshot.consumers.get(uuid) or Consumer(uuid)
-        return [printable(uuid), self._text(found.project_id), self._text(found.type)]
+        server = (self._report.cloud.servers or {}).get(uuid)
+        return [
+            printable(uuid),
+            self._text(found.project_id),
+            self._text(found.type),
+            printable(server.name or '') if server else '',
+        ]
 
     def _finding(self, finding: Finding) -> list[Any]:
         step = next_step(finding, self._report.invocation)

@@ -150,6 +150,14 @@ def test_a_cloud_of_clouds_yaml_is_used_by_name(service: Service, cloud: str, ur
 
 
 @pytest.mark.usefixtures('clouds')
+def test_the_report_names_the_cloud(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    service.always({'resource_providers': []})
+    report = ['resource', 'provider', 'report']
+    assert shell.main(['--os-cloud', 'lab', '--os-region-name', 'north', *report]) == 0
+    assert '<dt>Cloud</dt><dd><bdi>lab, north</bdi></dd>' in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures('clouds')
 def test_a_cloud_that_is_not_there_is_told(
     service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,7 +25,8 @@ from placementclient.nova import records
 def test_a_server_in_any_form(record: dict[str, Any]) -> None:
     for document in ([record], {'servers': [record]}):
         status = 'active' if 'Status' in record else None
-        assert records.servers(document, 'x.json') == {'ab': Server('ab', ('h1',), status=status)}
+        expected = Server('ab', ('h1',), status=status, name=record.get('Name'))
+        assert records.servers(document, 'x.json') == {'ab': expected}
 
 
 def test_a_server_with_all_that_the_api_says() -> None:

@@ -108,6 +108,53 @@ def test_cards_do_not_overlap() -> None:
             assert beside or one[3] <= other[1] or other[3] <= one[1]
 
 
+def test_lines_of_sharing_providers_cross_no_card() -> None:
+    pools = [state(name, root=name, DISK_GB=4) for name in ('fast', 'slow')]
+    inside = state('inside', 'root3', 'root3', DISK_GB=4)
+    many = [
+        tree(
+            state(f'root{n}', root=f'root{n}', VCPU=1, MEMORY_MB=2),
+            *(state(f'child{n}.{m}', f'root{n}', f'root{n}', VGPU=m) for m in range(3)),
+            *([inside] if n == 3 else []),
+            sharing=tuple(pools if n == 3 else [*pools, inside]),
+        )
+        for n in range(12)
+    ]
+    drawn = ElementTree.fromstring(pictures.svg(many))
+    cards = []
+    for group in drawn.iter(f'{SVG}g'):
+        x, y = map(float, re.findall(r'[\d.]+', group.attrib['transform']))
+        card = group.find(f'{SVG}rect')
+        assert card is not None
+        cards.append((x, y, x + float(card.attrib['width']), y + float(card.attrib['height'])))
+    lines = [each.attrib['d'] for each in drawn.iter(f'{SVG}path') if each.get('class') == 'share']
+    # The legend has one too.
+    assert len(lines) == 12 * 2 + 11 + 1
+    for line in lines:
+        x, y = 0.0, 0.0
+        for kind, *numbers in re.findall(r'([MHV])([\d.]+)(?:,([\d.]+))?', line):
+            fromx, fromy = x, y
+            if kind == 'M':
+                x, y = map(float, numbers)
+                continue
+            x, y = (float(numbers[0]), y) if kind == 'H' else (x, float(numbers[0]))
+            for left, top, right, bottom in cards:
+                beside = max(x, fromx) <= left + 0.1 or min(x, fromx) >= right - 0.1
+                assert beside or max(y, fromy) <= top or min(y, fromy) >= bottom, line
+        assert 0 < x < float(drawn.attrib['width'])
+
+
+def test_a_legend_says_what_lines_and_colours_mean() -> None:
+    shared = [
+        text.text for text in ElementTree.fromstring(pictures.svg([WHOLE])).iter(f'{SVG}text')
+    ]
+    assert shared[-7:] == [
+        'host', 'parent and child', 'shares its inventory with the host', 'below 70% used',
+        '70% used or more', '90% used or more', 'Numbers: used/capacity',
+    ]  # fmt: skip
+    assert 'shares its' not in pictures.svg([tree(state('root', VCPU=1))])
+
+
 @pytest.mark.parametrize('children', [0, 4])
 def test_many_trees_are_a_grid(children: int) -> None:
     hosts = [

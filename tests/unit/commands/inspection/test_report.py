@@ -23,7 +23,7 @@ def test_the_file_appears_at_once_and_is_its_owners(placement: Placement, tmp_pa
     assert target.read_text().startswith('<!DOCTYPE html>\n<html lang="en">')
     assert {path.name for path in tmp_path.iterdir()} == {'cloud.json', 'report.html'}
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert '<h1>Capacity report</h1>' in placement(f'{REPORT} --snapshot {cloud}').stdout
+    assert '<h1><bdi>Capacity report</bdi></h1>' in placement(f'{REPORT} --snapshot {cloud}').stdout
 
 
 def test_a_terminal_is_no_browser(placement: Placement, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,11 +33,28 @@ def test_a_terminal_is_no_browser(placement: Placement, monkeypatch: pytest.Monk
     assert placement(f'{REPORT} --snapshot nowhere.json -o x.html').status == 1
 
 
+def test_the_title_is_the_operators(placement: Placement, tmp_path: Path) -> None:
+    cloud = save(tmp_path, 'cloud.json', small())
+    text = placement(f"{REPORT} --snapshot {cloud} --title 'Cloud <1>'").stdout
+    assert '<h1><bdi>Cloud &lt;1&gt;</bdi></h1>' in text
+    assert '<title>Placement report · Cloud &lt;1&gt;</title>' in text
+    assert '<dt>Cloud</dt>' not in text
+
+
+def test_servers_have_their_names(placement: Placement, tmp_path: Path) -> None:
+    snapshot = small()
+    cloud = save(tmp_path, 'cloud.json', snapshot)
+    uuid = min(snapshot.consumers)
+    servers = save(tmp_path, 'servers.json', [{'ID': uuid, 'Name': 'web', 'Host': 'h'}])
+    records = embedded(placement(f'{REPORT} --snapshot {cloud} --servers {servers}').stdout)
+    assert {each[0]: each[3] for each in records['consumers']}[uuid] == 'web'
+
+
 def test_with_a_plan(placement: Placement, tmp_path: Path) -> None:
     cloud = save(tmp_path, 'cloud.json', flat())
     storage.write_plan(str(tmp_path / 'plan.json'), plan(flat()))
     text = placement(f'{REPORT} --snapshot {cloud} --plan {tmp_path / "plan.json"}').stdout
-    assert '<h1>Reshape plan and capacity</h1>' in text
+    assert '<h1><bdi>Reshape plan and capacity</bdi></h1>' in text
     assert len(embedded(text)['plan']) == 1
 
 

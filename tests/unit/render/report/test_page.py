@@ -14,7 +14,7 @@ from placementclient.insight.audit.checks import CHECKS
 from placementclient.model.origin import Origin
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import LeftOut, Notice
-from placementclient.render.report import page
+from placementclient.render.report import contents, page
 from placementclient.render.report.contents import Amount
 from tests.unit.insight.clouds import cloud, consumer, provider
 from tests.unit.render.report.reports import embedded, flat, nested, plan, written
@@ -30,7 +30,7 @@ def rows(text: str, section: str) -> list[list[str]]:
     body = part.partition('<tbody')[2]
     return [
         [
-            html.unescape(re.sub('<.*?>', '', cell, flags=re.DOTALL)).strip()
+            html.unescape(re.sub('<svg.*?</svg>|<.*?>', '', cell, flags=re.DOTALL)).strip()
             for cell in re.findall(r'<t[hd].*?</t[hd]>', row, re.DOTALL)
         ]
         for row in re.findall(r'<tr.*?</tr>', body, re.DOTALL)
@@ -90,7 +90,7 @@ def test_hostile_names_in_a_plan_stay_text() -> None:
 
 def test_capacity_without_the_script() -> None:
     assert rows(written(nested()), 'capacity') == [
-        ['DISK_GB', '', '45 %', '50', '60', '110', '60', '2', ''],
+        ['DISK_GB', '', '45 %', '50 GiB', '60 GiB', '110 GiB', '60 GiB', '2', ''],
         ['VCPU', '', '50 %', '6', '6', '12', '6', '2', ''],
         ['VGPU', '', '50 %', '1', '1', '2', '1', '1', ''],
     ]
@@ -119,7 +119,9 @@ def test_the_audit_without_the_script() -> None:
     [check] = [check for check in CHECKS if check.id == 'over-capacity']
     over = cloud([provider('over', VCPU=1)], [consumer('s', over={'VCPU': 2})])
     text = written(over)
-    assert rows(text, 'audit') == [['over-capacity', 'error', check.text.summary, '1']]
+    said = check.text.summary.replace('``', '')
+    assert rows(text, 'audit') == [['over-capacity', 'error', said, '1']]
+    assert '<code>(total - reserved) * ratio</code>' in text
     assert 'Left out: orphan, ' in text
     assert 'Nothing found: ' in written(flat())
 
@@ -131,7 +133,10 @@ def test_a_plan_without_the_script() -> None:
         ['VCPU', '3', '3', '8', '8'],
         ['VGPU', '4', '4', '8', '8'],
     ]
-    assert '1 tree to reshape, 2 resource providers to create, 3 consumers to move.' in text
+    assert (
+        '1 host to change, 2 resource providers to create, allocations of 3 consumers to rewrite.'
+        in text
+    )
     [warning] = re.findall('<ul class="warnings">\n<li><bdi>(.*?)</bdi>', text)
     assert warning
     assert '<section id="plan"' not in written(snapshot)
@@ -170,4 +175,4 @@ def test_other_classes_have_a_column_where_there_are_any() -> None:
 )
 def test_how_full(used: int, capacity: int, said: str, level: str) -> None:
     amount = Amount(used, capacity)
-    assert (page.percent(amount), page.level(amount)) == (said, level)
+    assert (contents.percent(amount), page.level(amount)) == (said, level)

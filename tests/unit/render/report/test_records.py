@@ -32,7 +32,9 @@ def test_a_tree() -> None:
     traits, aggregates = (records['sets'][place] for place in host[0][4:6])
     assert [texts[place] for place in (*traits, *aggregates)] == ['COMPUTE_NODE', 'shared']
     holder, held = host[0][6]
-    assert records['consumers'][holder] == ['s', texts.index('project'), texts.index('INSTANCE')]
+    assert records['consumers'][holder] == [
+        's', texts.index('project'), texts.index('INSTANCE'), ''
+    ]  # fmt: skip
     assert held == [texts.index('VCPU'), 2]
 
 

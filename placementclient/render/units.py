@@ -1,0 +1,20 @@
+"""Amounts with their units, as people read them."""
+
+from __future__ import annotations
+
+#: The unit of one of a class; other classes count things.
+UNITS = {'MEMORY_MB': 'MiB', 'DISK_GB': 'GiB'}
+LADDER = ('MiB', 'GiB', 'TiB', 'PiB')
+
+
+def sized(resource_class: str, amount: int) -> str:
+    """Return an amount of a class with its unit, rounded to one decimal: ``1.5 TiB``."""
+    unit = UNITS.get(resource_class)
+    if unit is None:
+        return f'{amount:,}'
+    value = float(amount)
+    for larger in LADDER[LADDER.index(unit) + 1 :]:
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f'{value:,.1f}'.removesuffix('.0') + f' {unit}'

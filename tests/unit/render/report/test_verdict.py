@@ -1,0 +1,113 @@
+"""The first sentences of a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from placementclient.model.snapshots import Snapshot
+from placementclient.planner.plan.plan import LeftOut, Notice, Plan
+from placementclient.planner.plan.state_changes import ProviderContent
+from placementclient.render.report import contents, verdict
+from placementclient.render.report.contents import DrainPanel, Report
+from tests.unit.insight.clouds import cloud, consumer, provider
+from tests.unit.render.report.reports import flat, plan, report
+
+
+def said(made: Report) -> list[tuple[str, str]]:
+    return list(map(tuple, verdict.verdict(made, contents.room(made.cloud))))  # type: ignore[arg-type]
+
+
+def of_plan(changed: Plan) -> list[tuple[str, str]]:
+    """Return the sentences on a plan; those on its cloud are the last three."""
+    return said(report(flat(), changed))[:-3]
+
+
+def test_nothing_is_lost() -> None:
+    assert said(report(flat(), plan(flat()))) == [
+        ('good', 'Nothing is lost: VGPU 4 used before and after'),
+        ('good', 'No host is over its capacity'),
+        ('good', 'The fullest class of the whole cloud: VGPU 50 % used'),
+        ('good', 'The audit found nothing to fix'),
+    ]
+
+
+def test_a_plan_without_allocations() -> None:
+    made = plan(flat())
+    tree = replace(made.trees[0], rows=(), consumers=(), providers=())
+    assert of_plan(replace(made, trees=(tree,))) == [
+        ('good', 'Nothing is lost: no allocation changes')
+    ]
+
+
+def test_a_renamed_class_is_not_lost() -> None:
+    made = plan(flat())
+    [tree] = made.trees
+    consumers = [
+        replace(
+            each,
+            after={
+                uuid: {'CUSTOM_GPU' if name == 'VGPU' else name: n for name, n in held.items()}
+                for uuid, held in each.after.items()
+            },
+        )
+        for each in tree.consumers
+    ]
+    providers = [
+        replace(
+            each,
+            after=ProviderContent(
+                each.after.generation,
+                {
+                    'CUSTOM_GPU' if name == 'VGPU' else name: inventory
+                    for name, inventory in each.after.inventories.items()
+                },
+            ),
+        )
+        for each in tree.providers
+    ]
+    rows = [replace(row, to_resource_class='CUSTOM_GPU') for row in tree.rows]
+    renamed = replace(
+        tree, consumers=tuple(consumers), providers=tuple(providers), rows=tuple(rows)
+    )
+    assert of_plan(replace(made, trees=(renamed,))) == [
+        (
+            'good',
+            'Nothing is lost: CUSTOM_GPU 0 used before, 4 after, VGPU 4 used before, 0 after',
+        ),
+        ('attention', 'The capacity changes: CUSTOM_GPU 0 before, 8 after, VGPU 8 before, 0 after'),
+    ]
+
+
+def test_a_loss_is_told_with_the_hosts_that_are_left_out() -> None:
+    made = plan(flat())
+    [tree] = made.trees
+    [first, *others] = tree.consumers
+    lost = replace(tree, consumers=(replace(first, after={}), *others))
+    left = LeftOut(tree.root_provider_uuid, 'other', (Notice('kind', 'a reason'),))
+    assert of_plan(replace(made, trees=(lost,), left_out=(left,))) == [
+        (
+            'attention',
+            'The used amounts change: VCPU 3 before, 2 after, VGPU 4 before, 2 after',
+        ),
+        ('attention', 'The plan leaves out other'),
+    ]
+
+
+def test_hosts_over_their_capacity_and_scarce_classes() -> None:
+    full = cloud(
+        [provider('a', VCPU=1), provider('b', VCPU=1, MEMORY_MB=1024)],
+        [consumer('s', a={'VCPU': 2}), consumer('t', b={'VCPU': 2, 'MEMORY_MB': 700})],
+    )
+    assert said(report(full)) == [
+        ('bad', 'a, b are over capacity'),
+        ('attention', 'Scarce in the whole cloud: VCPU 200 % used'),
+        ('bad', 'The audit found 2 errors'),
+    ]
+
+
+def test_an_empty_cloud_and_a_drain() -> None:
+    panel = DrainPanel('depends', ['It depends on the order'], [], [], [], (0, 0))
+    assert said(replace(report(Snapshot([], [])), drain=panel)) == [
+        ('attention', 'It depends on the order'),
+        ('good', 'The audit found nothing to fix'),
+    ]
