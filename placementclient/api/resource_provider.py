@@ -13,6 +13,9 @@ from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider, is_uuid, normalized
 from placementclient.model.requests import Filter
 
+#: So many providers are asked for one by one; if it is more, all are listed.
+FEW = 16
+
 
 def list(
     client: Client,
@@ -40,6 +43,7 @@ def named(client: Client, name: str) -> Provider:
     # The service takes an empty name for none, and lists all providers.
     for provider in list(client, name=name):
         if provider.name == name:
+            client.names[provider.uuid] = name
             return provider
     raise errors.NoSuchProvider(f'No resource provider has the name {name!r}', name)
 
@@ -55,9 +59,15 @@ def find(client: Client, name_or_uuid: str) -> str:
 
 
 def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
-    """The names of some providers, by UUID, but of those that are gone; a request for each."""
+    """The names of some providers, by UUID, but of those that are gone.
+
+    Few are asked for one by one; if there are more, all providers are listed.
+    """
     found = {}
-    for uuid in provider_uuids:
+    uuids = builtins.set(provider_uuids)
+    if len(uuids) > FEW:
+        return {each.uuid: each.name for each in list(client) if each.uuid in uuids}
+    for uuid in sorted(uuids):
         try:
             found[uuid] = show(client, uuid).value.name
         except errors.NotFound:

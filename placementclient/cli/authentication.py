@@ -16,6 +16,7 @@ from typing import Any
 
 from placementclient import plugin
 from placementclient.client import errors
+from placementclient.client.wording import suggestion
 
 DEFAULT_WAY, WAY_OF_A_TOKEN = 'password', 'admin_token'
 DEFAULT_INTERFACE, DEFAULT_DOMAIN = 'public', 'default'
@@ -120,7 +121,11 @@ class NamedCloud:
             session = region.get_session()
         except self._unusable as unusable:
             missing = re.findall(r'Missing value (\S+) required', str(unusable))
-            raise _missing(missing) if missing else errors.PlacementError(str(unusable)) from None
+            if missing:
+                raise _missing(missing) from None
+            known = self._clouds.get_cloud_names()
+            near = '' if given.cloud in known else suggestion(given.cloud or '', known)
+            raise errors.PlacementError(f'{str(unusable).rstrip(".")}{near or "."}') from None
         self.selection = {
             'interface': region.config.get('interface'),
             'region_name': region.region_name,

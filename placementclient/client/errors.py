@@ -253,13 +253,14 @@ class HTTPError(PlacementError):
         super().__init__(' '.join(text.split()))
 
     def with_names(self, names: Mapping[str, str]) -> Self:
-        """The same, with the names of providers beside their UUIDs.
+        """The same, with the names of providers beside their UUIDs, unless they are there.
 
         :param names: by UUID
         """
         sentence = self.sentence
         for uuid, name in names.items():
-            sentence = sentence.replace(uuid, f'{uuid} ({name})')
+            # A name may have anything in it.
+            sentence = f'{uuid} ({name})'.join(re.split(rf'{re.escape(uuid)}(?! \()', sentence))
         named = type(self)(self.status, sentence, self.code, self.request_id)
         vars(named).update(vars(self) | {'sentence': sentence})
         return named
@@ -347,7 +348,7 @@ BY_STATUS: Mapping[int, type[HTTPError]] = {
 #: After these, the next request would fare no better: nobody is let in.
 SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
 #: Said for keystonemiddleware, whose answers are not those of the service.
-_NOT_ACCEPTED = (
+NOT_ACCEPTED = (
     'the service does not accept the token, which may have expired: get a new one (openstack token '
     'issue), or authenticate with a password or an application credential'
 )
@@ -418,5 +419,5 @@ def _shown(reason: str) -> str:
 
 def _unreadable(status: int, reason: str | None) -> str:
     if status == 401:
-        return f'{reason or "Unauthorized"}: {_NOT_ACCEPTED}'
+        return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
     return f'{reason or "Unknown status"}: the answer is not one of the Placement service'

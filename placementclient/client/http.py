@@ -66,6 +66,8 @@ class Client:
         self.version_is_chosen = version is not None
         #: The last change that was sent and not refused.
         self.last_change: Change | None = None
+        #: The names by which providers were asked for, by UUID: errors say them.
+        self.names: dict[str, str] = {}
         self._settled = version
         self._supported: tuple[Microversion, Microversion] | None = None
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
@@ -73,7 +75,7 @@ class Client:
     def renewed(self) -> Client:
         """A client for another command: knows what this one does, but nothing is required yet."""
         client = copy.copy(self)
-        client._requirements, client.last_change = [], None
+        client._requirements, client.last_change, client.names = [], None, {}
         return client
 
     @property

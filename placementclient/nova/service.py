@@ -23,6 +23,11 @@ TIMEOUT = 60.0
 #: How many bytes a page may have, and how many pages a list; a page of Nova has 1,000 records.
 LARGEST_PAGE = 1 << 28
 MOST_PAGES = 10_000
+#: What to do about a refusal.
+_ADVICE = {
+    401: f': {errors.NOT_ACCEPTED}',
+    403: ': {} does not allow it to your user: it needs the role admin',
+}
 #: What the ID of a project or a server may be made of.
 _ID = re.compile(r'[\w-]+')
 
@@ -273,7 +278,8 @@ def _page(client: Client, page: str, service: _CatalogService) -> Any:
         raise NoCompute(str(failure)) from None
     if response.status_code != 200:
         refused = _Unknown if response.status_code in (400, 404) else ServiceRefusal
-        raise refused(f'{response.reason} (HTTP {response.status_code})')
+        advice = _ADVICE.get(response.status_code, '').format(service.name)
+        raise refused(f'{response.reason} (HTTP {response.status_code}){advice}')
     if len(response.content) > LARGEST_PAGE:
         raise NoCompute(f'An answer has more than {LARGEST_PAGE} bytes')
     try:

@@ -19,7 +19,7 @@ from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.client.wording import meant
+from placementclient.client.wording import meant, suggestion
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
 from placementclient.model.origin import Origin
@@ -85,7 +85,11 @@ class Edits:
             if not name or name in state.inventories:
                 states[provider.uuid] = state
         if not states:
-            raise errors.NoSuchProvider('No resource provider is selected')
+            known = resource_class.list(self._client)
+            near = '' if name in known else suggestion(str(name), known)
+            raise errors.NoSuchProvider(
+                f'No resource provider is selected: none of them has inventory of {name}{near}'
+            )
         self._selected = list(states)
         origin = Origin(begun, self._client.service, program())
         return Snapshot([*states.values(), *self._above(states.values())], (), origin)
@@ -185,7 +189,10 @@ def _listed(client: Client, selection: ProviderSelector) -> list[Provider]:
             reason = patterns.unmatched(selection.match, listed)
             raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
     if not names:
-        raise errors.NoSuchProvider('No resource provider is selected')
+        conditions = [f'has the trait {name}' for name in required]
+        conditions += [f'is in the aggregate {each}' for each in selection.member_of]
+        reason = f'none {" and ".join(conditions)}' if conditions else 'there is none'
+        raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
     return [listed[name] for name in sorted(names)]
 
 

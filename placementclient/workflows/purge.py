@@ -20,8 +20,6 @@ from placementclient.producers.purged import Objection, Surroundings, purged
 from placementclient.snapshot import capture, survey
 
 _COMMAND = 'resource provider purge'
-#: So many providers are asked for one by one; if it is more, all are listed.
-_FEW = 16
 
 
 class PurgeRefused(errors.PlacementError):
@@ -126,7 +124,7 @@ def _dependent(client: Client, states: Sequence[ProviderState]) -> set[str]:
 def _providers(client: Client, uuids: set[str]) -> dict[str, Provider]:
     """Ask for providers by UUID; for many of them all at once."""
     found: dict[str, Provider] = {}
-    if len(uuids) > _FEW:
+    if len(uuids) > resource_provider.FEW:
         found = {each.uuid: each for each in resource_provider.list(client) if each.uuid in uuids}
     for uuid in sorted(uuids - found.keys()):
         found[uuid] = resource_provider.show(client, uuid).value

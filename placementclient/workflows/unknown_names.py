@@ -39,6 +39,7 @@ _REFUSALS = (
         'resource class create',
     ),
     _Refusal('No such resource class', resource_class.list),
+    _Refusal('^No inventory of class', resource_class.list),
 )
 
 
@@ -53,7 +54,7 @@ def suggestion(client: Client, refusal: errors.PlacementError) -> str:
         except errors.PlacementError:
             return ''
         return alike(refusal.name, {provider.name for provider in providers})
-    if not isinstance(refusal, errors.BadRequest):
+    if not isinstance(refusal, errors.BadRequest | errors.NotFound):
         return ''
     for beginning, listed, command in _REFUSALS:
         said = re.search(beginning, refusal.sentence)

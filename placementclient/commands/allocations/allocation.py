@@ -78,14 +78,20 @@ class ListAllocation(base.Lister):
 class ConsumerLister(base.Lister):
     """A command that prints what a consumer holds."""
 
-    prints = (*columns.ALLOCATION.names, 'last_modified')
+    prints = (*columns.ALLOCATION.names, 'last_modified', 'name')
 
-    def output(self, shown: Read[Consumer]) -> Output:
+    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> Output:
         consumer = shown.value
-        return columns.ALLOCATION.rows(
+        output = columns.ALLOCATION.rows(
             ((uuid, resources, consumer) for uuid, resources in consumer.allocations.items()),
             self.version,
         )
+        if getattr(parsed_args, 'long', False):
+            output = base.with_last_modified(output, shown, one=False)
+        if not base.is_wanted(parsed_args, 'name'):
+            return output
+        names = api.resource_provider.names(self.client, consumer.allocations)
+        return base.with_column(output, 'name', lambda row: names.get(row[0], ''))
 
 
 class ShowAllocation(ConsumerLister):
@@ -94,15 +100,23 @@ class ShowAllocation(ConsumerLister):
     Example:
 
       openstack resource provider allocation show 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8
+
+    The column name, with --long or -c name, has the names of the providers.
     """
 
     endpoint = endpoints.SHOW_ALLOCATIONS
-    options = (option.CONSUMER, option.LONG)
+    options = (
+        option.CONSUMER,
+        Option(
+            '--long',
+            action='store_true',
+            since='1.15',
+            help='Print last_modified and the name of each resource provider too',
+        ),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        shown = api.allocation.show(self.client, parsed_args.consumer)
-        output = self.output(shown)
-        return base.with_last_modified(output, shown, one=False) if parsed_args.long else output
+        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
 
 class SetAllocation(ConsumerLister):
@@ -165,7 +179,7 @@ class SetAllocation(ConsumerLister):
             ),
             given,
         )
-        return self.output(api.allocation.show(self.client, parsed_args.consumer))
+        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
     def _warn(self, parsed_args: argparse.Namespace) -> None:
         """Say which arguments the version in use has no place for."""
@@ -245,7 +259,7 @@ class UnsetAllocation(ConsumerLister):
                 api.allocation.delete(self.client, consumer.uuid)
 
         self.retried(attempt, given)
-        return self.output(api.allocation.show(self.client, parsed_args.consumer))
+        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
 
 class DeleteAllocation(base.Command):

@@ -141,7 +141,7 @@ class ListCandidate(base.Lister):
             '--long',
             action='store_true',
             since='1.34',
-            help='Print too which groups a provider serves, and its parent and root',
+            help='Print too which groups a provider serves, its parent and root, and its name',
         ),
     )
 
@@ -149,9 +149,14 @@ class ListCandidate(base.Lister):
         candidates, summaries = api.allocation_candidate.list(
             self.client, requested(self.client, parsed_args)
         )
-        return columns.candidates(
+        output = columns.candidates(
             candidates, summaries, self.client.microversion, long=parsed_args.long
         )
+        if not base.is_wanted(parsed_args, 'name'):
+            return output
+        uuids = {uuid for candidate in candidates for uuid in candidate.allocations}
+        names = api.resource_provider.names(self.client, uuids)
+        return base.with_column(output, 'name', lambda row: names.get(row[2], ''))
 
 
 def requested(

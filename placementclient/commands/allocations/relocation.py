@@ -11,7 +11,7 @@ from placementclient import api
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, Microversion
 from placementclient.commands.allocations.allocation import ConsumerLister
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import option
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import normalized
 from placementclient.render import columns
@@ -32,7 +32,7 @@ class _Relocation(ConsumerLister):
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         return GUARDS_CONSUMERS
 
-    def output(self, shown: Read[Consumer]) -> Output:
+    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> Output:
         consumer = shown.value
         names = api.resource_provider.names(self.client, consumer.allocations)
         return columns.relocated(consumer, names, self.version)
@@ -109,9 +109,8 @@ class MoveAllocation(_Relocation):
             moved = _moved(consumer, source, target, parsed_args.resource_class, names)
             api.allocation.set(self.client, moved)
 
-        with base.naming(names):
-            self.retried(attempt)
-        return self.output(api.allocation.show(self.client, parsed_args.consumer))
+        self.retried(attempt)
+        return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
     def _is_made(
         self, consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
@@ -175,7 +174,7 @@ class TransferAllocation(_Relocation):
         if parsed_args.consumer == parsed_args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
         self.retried(lambda: self._transfer(parsed_args))
-        return self.output(api.allocation.show(self.client, parsed_args.to_consumer))
+        return self.output(api.allocation.show(self.client, parsed_args.to_consumer), parsed_args)
 
     def _transfer(self, parsed_args: argparse.Namespace) -> None:
         giver = api.allocation.show(self.client, parsed_args.consumer).value

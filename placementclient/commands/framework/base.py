@@ -11,7 +11,7 @@ import logging
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from cliff.display import DisplayCommandBase
@@ -188,7 +188,10 @@ class _Placement(command.Command):
 
     def tell(self, failure: errors.PlacementError) -> None:
         """Say what was raised."""
-        said = '\n'.join(failures.lines(failure)) + self._suggestion(failure)
+        named, client = failure, vars(self).get('client')
+        if isinstance(failure, errors.HTTPError) and client is not None:
+            named = failure.with_names(client.names)
+        said = '\n'.join(failures.lines(named)) + self._suggestion(failure)
         if self.app.options.debug:
             import traceback
 
@@ -197,7 +200,7 @@ class _Placement(command.Command):
         self.log.error(without_credentials(said))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
-        if not isinstance(failure, errors.BadRequest | errors.NoSuchProvider):
+        if not isinstance(failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider):
             return ''
         from placementclient.workflows import unknown_names
 
@@ -448,24 +451,26 @@ class ShowOne(_Table, command.ShowOne):
     """A command that prints the fields of one thing."""
 
 
-@contextlib.contextmanager
-def naming(names: Mapping[str, str]) -> Iterator[None]:
-    """Put the names of providers beside their UUIDs in what the service says against a request.
-
-    :param names: by UUID; what was given as a UUID is its own
-    """
-    try:
-        yield
-    except errors.HTTPError as failure:
-        known = {uuid: name for uuid, name in names.items() if name != uuid}
-        raise failure.with_names(known) from failure
-
-
 def with_last_modified(output: Output, read: Read[Any], *, one: bool = True) -> Output:
     """A table with ``last_modified`` as its last column.
 
     :param one: whether it is the fields of one thing
     """
+    if not one:
+        return with_column(output, 'last_modified', lambda row: read.last_modified)
     names, values = output
-    last = (read.last_modified,)
-    return (*names, 'last_modified'), (*values, *last) if one else [(*row, *last) for row in values]
+    return (*names, 'last_modified'), (*values, read.last_modified)
+
+
+def with_column(output: Output, name: str, value: Callable[[Any], Any]) -> Output:
+    """A table of rows with one more column.
+
+    :param value: returns its value for a row
+    """
+    names, rows = output
+    return (*names, name), [(*row, value(row)) for row in rows]
+
+
+def is_wanted(parsed_args: argparse.Namespace, name: str) -> bool:
+    """Return whether a column is asked for that tables have with ``--long`` or ``-c`` alone."""
+    return getattr(parsed_args, 'long', False) or name in map(str.lower, parsed_args.columns)

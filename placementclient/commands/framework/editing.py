@@ -68,7 +68,8 @@ class Editing(Changing):
         from placementclient.render import changes
         from placementclient.workflows.edits import Edits
 
-        selection, with_usages = selectors.selection(parsed_args), bool(parsed_args.plan)
+        selection = selectors.selection(self.client, parsed_args)
+        with_usages = bool(parsed_args.plan)
         edits = Edits(self.client, command, selection, edit, with_usages=with_usages)
         self.nothing = Changing.nothing
 
@@ -122,17 +123,17 @@ class NamesEditing(Editing):
             if lacking := [each.settings['metavar'] for each, value in missing if not value]:
                 self._parser.error(f'the following arguments are required: {", ".join(lacking)}')
             self.check_one(parsed_args)
-            return self.edit_one(parsed_args, given)
+            return self.edit_one(parsed_args, self.known(given))
         if parsed_args.generation is not None:
             raise errors.UsageError(
                 "--generation is one provider's, and selectors may find several"
             )
         if provider is not None:
-            given = [self.name(provider), *given]
+            given = [provider, *given]
         if not given:
             lacking_names = self.names.settings['metavar']
             self._parser.error(f'the following arguments are required: {lacking_names}')
-        return self._edit_many(parsed_args, frozenset(given))
+        return self._edit_many(parsed_args, frozenset(self.known(given)))
 
     def _edit_many(self, parsed_args: argparse.Namespace, names: frozenset[str]) -> Output:
         from placementclient.producers.edited import NamesEdit
@@ -143,9 +144,9 @@ class NamesEditing(Editing):
         command = f'resource provider {self.facet.removesuffix("s")} {verb}'
         return self.edit(parsed_args, command, NamesEdit(self.facet, *sets))
 
-    def name(self, text: str) -> str:
-        """Return a name that stood where the provider stands."""
-        return text
+    def known(self, given: list[str]) -> list[str]:
+        """Return the names as Placement has them."""
+        return given
 
     def edit_one(self, parsed_args: argparse.Namespace, given: list[str]) -> Output:
         """Edit the one resource provider.

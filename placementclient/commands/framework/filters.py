@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient import api
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework.option import Option
-from placementclient.model.providers import normalized
+from placementclient.model.providers import is_uuid, normalized
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -31,7 +31,8 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
             '--resource',
             metavar='<resource_class>=<value>',
             since=since['resource'],
-            help='How much of a resource class there must be; may be repeated',
+            help='How much of a resource class there must be; several joined by commas, and it may '
+            'be repeated',
             **repeated,
         ),
         Option(
@@ -53,7 +54,8 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
             '--member-of',
             metavar='<member_of>',
             since=since['member-of'],
-            help='UUIDs of aggregates, joined by commas: membership in one of them is needed; '
+            help='UUIDs of aggregates, or names of those of Nova, joined by commas: membership in '
+            'one of them is needed; '
             'may be repeated from API version 1.24 on, then one of each is needed',
             **repeated,
         ),
@@ -61,7 +63,8 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
             '--forbidden-member-of',
             metavar='<member_of>',
             since='1.32',
-            help='UUIDs of aggregates, joined by commas: membership in none of them is allowed; '
+            help='UUIDs of aggregates, or names of those of Nova, joined by commas: membership in '
+            'none of them is allowed; '
             'may be repeated',
             **repeated,
         ),
@@ -108,28 +111,51 @@ def parsed(
         raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
     from placementclient.model.requests import Filter
 
+    asked = None if find else client
     return Filter(
         resources(given.get('resource') or ()),
         tuple(required),
         tuple(given.get('forbidden') or ()),
-        any_of([','.join(aggregates)] if aggregates else member_of),
-        any_of(given.get('forbidden_member_of') or ()),
+        any_of([','.join(aggregates)] if aggregates else member_of, asked),
+        any_of(given.get('forbidden_member_of') or (), asked),
         in_tree,
     )
 
 
-def any_of(groups: Iterable[str]) -> tuple[str, ...]:
-    """Aggregates joined by commas, each UUID in small letters, as the service compares them."""
-    return tuple(','.join(map(normalized, group.split(','))) for group in groups)
+def any_of(groups: Iterable[str], client: Client | None = None) -> tuple[str, ...]:
+    """Aggregates joined by commas, each UUID in small letters, as the service compares them.
+
+    :param client: finds the UUIDs of names, where the catalog has Nova
+    :raises errors.BadArgument: if Nova does not have a name
+    """
+    # Of osc-placement come the forms of the API too: in:UUID,UUID and !UUID.
+    return tuple(
+        ','.join(map(normalized, group.split(',')))
+        if client is None or group.startswith(('in:', '!'))
+        else ','.join(aggregates(client, group.split(','), is_checked=False))
+        for group in groups
+    )
+
+
+def aggregates(client: Client, names: Sequence[str], *, is_checked: bool = True) -> list[str]:
+    """Return the UUIDs of aggregates, as :func:`placementclient.workflows.aggregate_names.uuids`.
+
+    :raises errors.BadArgument: if there is no aggregate of a name
+    """
+    if all(map(is_uuid, names)):
+        return list(map(normalized, names))
+    from placementclient.workflows import aggregate_names  # takes long to load
+
+    return aggregate_names.uuids(client, names, is_checked=is_checked)
 
 
 def resources(arguments: Iterable[str]) -> dict[str, int]:
-    """``['VCPU=2', 'MEMORY_MB=512']`` as amounts by class; the last one of a class counts.
+    """``['VCPU=2,DISK_GB=9', 'MEMORY_MB=512']`` as amounts by class; the last of a class counts.
 
     :raises errors.BadArgument: if one is not of that form
     """
     amounts = {}
-    for argument in arguments:
+    for argument in (part for each in arguments for part in each.split(',')):
         name, _, amount = argument.partition('=')
         if not (name and amount) or '=' in amount:
             raise errors.BadArgument(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
+    from placementclient.client.http import Client
     from placementclient.insight.selecting import ProviderSelector
 
 OPTIONS = (
@@ -25,8 +26,8 @@ OPTIONS = (
         since='1.3',
         action='append',
         default=[],
-        help='Those in one of these aggregates: UUIDs joined by commas; may be repeated from API '
-        'version 1.24 on, then one of each is needed',
+        help='Those in one of these aggregates: UUIDs, or names of those of Nova, joined by '
+        'commas; may be repeated from API version 1.24 on, then one of each is needed',
     ),
 )
 
@@ -36,7 +37,7 @@ def are_given(parsed_args: argparse.Namespace) -> bool:
     return any(each.is_given(parsed_args) for each in OPTIONS)
 
 
-def selection(parsed_args: argparse.Namespace) -> ProviderSelector:
+def selection(client: Client, parsed_args: argparse.Namespace) -> ProviderSelector:
     """Return the conditions that the options state."""
     from placementclient.commands.framework.filters import any_of
     from placementclient.insight.selecting import ProviderSelector
@@ -45,5 +46,5 @@ def selection(parsed_args: argparse.Namespace) -> ProviderSelector:
         match=parsed_args.match,
         with_trait=parsed_args.with_trait,
         with_class=parsed_args.with_class,
-        member_of=any_of(parsed_args.member_of),
+        member_of=any_of(parsed_args.member_of, client),
     )

@@ -129,13 +129,13 @@ class ShowCapacity(watching.WatchingLister):
             return tables.lines(totals.GROUPED[by](snapshot), by)
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(parsed_args.tree) or None
-        request = _restricted(_plain(shape or {}), parsed_args)
+        request = self._restricted(_plain(shape or {}), parsed_args)
         self._tell_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
         for flavor, asked in flavors.requests(self.log.warning, snapshot, chosen):
-            request = _restricted(asked, parsed_args)
+            request = self._restricted(asked, parsed_args)
             found.append((flavor, fits.GROUPED[by](topology, request, trees)))
         return tables.flavors(found, by)
 
@@ -149,6 +149,28 @@ class ShowCapacity(watching.WatchingLister):
             raise errors.BadArgument('; '.join(unknown))
         for each in found:
             self.log.warning(each.sentence)
+
+    def _restricted(
+        self, request: CandidateRequest, parsed_args: argparse.Namespace
+    ) -> CandidateRequest:
+        """A request with the filters that were given, too."""
+        from placementclient.commands.framework.filters import any_of
+        from placementclient.model.requests import CandidateRequest, Filter
+
+        client = None if parsed_args.snapshot else self.client
+        return request.restricted(
+            CandidateRequest(
+                Filter(
+                    {},
+                    tuple(parsed_args.required),
+                    tuple(parsed_args.forbidden),
+                    any_of(parsed_args.member_of, client),
+                    any_of(parsed_args.forbidden_member_of, client),
+                ),
+                root_required=tuple(parsed_args.root_required),
+                root_forbidden=tuple(parsed_args.root_forbidden),
+            )
+        )
 
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.fits is not None and parsed_args.flavors:
@@ -167,26 +189,6 @@ def _plain(shape: dict[str, int]) -> CandidateRequest:
     from placementclient.model.requests import CandidateRequest, Filter
 
     return CandidateRequest(Filter(shape))
-
-
-def _restricted(request: CandidateRequest, parsed_args: argparse.Namespace) -> CandidateRequest:
-    """A request with the filters that were given, too."""
-    from placementclient.commands.framework.filters import any_of
-    from placementclient.model.requests import CandidateRequest, Filter
-
-    return request.restricted(
-        CandidateRequest(
-            Filter(
-                {},
-                tuple(parsed_args.required),
-                tuple(parsed_args.forbidden),
-                any_of(parsed_args.member_of),
-                any_of(parsed_args.forbidden_member_of),
-            ),
-            root_required=tuple(parsed_args.root_required),
-            root_forbidden=tuple(parsed_args.root_forbidden),
-        )
-    )
 
 
 def _shape(text: str) -> dict[str, int]:

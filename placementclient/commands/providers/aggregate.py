@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import base, editing, option
+from placementclient.commands.framework import base, editing, filters, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.editing import NamesEditing
 from placementclient.commands.framework.option import Option
-from placementclient.model.providers import is_uuid, normalized
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -25,15 +24,24 @@ class ListAggregate(base.Lister):
 
     Example:
 
-      openstack resource provider aggregate list compute1
+      openstack resource provider aggregate list compute1 --long
     """
 
     endpoint = endpoints.LIST_AGGREGATES
-    options = (option.PROVIDER,)
+    options = (
+        option.PROVIDER,
+        Option('--long', action='store_true', help='Print the names that Nova has for them too'),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
-        return columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
+        output = columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
+        if not base.is_wanted(parsed_args, 'name'):
+            return output
+        from placementclient.workflows import aggregate_names
+
+        names = aggregate_names.of_nova(self.client)
+        return base.with_column(output, 'name', lambda row: names.get(row[0].lower(), ''))
 
 
 class SetAggregate(base.Lister):
@@ -51,11 +59,11 @@ class SetAggregate(base.Lister):
         option.PROVIDER,
         Option(
             '--aggregate',
-            metavar='<aggregate_uuid>',
-            type=normalized,
+            metavar='<aggregate>',
             action='append',
             default=[],
-            help='UUID of an aggregate; may be repeated; without it, it will be in none',
+            help='UUID of an aggregate, or name of a host aggregate of Nova; may be repeated; '
+            'without it, it will be in none',
         ),
         Option(
             '--generation',
@@ -71,22 +79,13 @@ class SetAggregate(base.Lister):
         generation = parsed_args.generation
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
             raise errors.BadArgument('A generation must be specified.')
+        aggregates = filters.aggregates(self.client, parsed_args.aggregate, is_checked=False)
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         written = self.retried(
-            lambda: api.aggregate.set(self.client, uuid, parsed_args.aggregate, generation),
+            lambda: api.aggregate.set(self.client, uuid, aggregates, generation),
             generation,
         )
         return columns.UUID.rows(written.value)
-
-
-def _uuid(text: str) -> str:
-    """The UUID of an aggregate, as the type of an argument.
-
-    :raises argparse.ArgumentTypeError: if it is none
-    """
-    if not is_uuid(text):
-        raise argparse.ArgumentTypeError(f'{text!r} is not the UUID of an aggregate')
-    return normalized(text)
 
 
 class AddAggregate(NamesEditing):
@@ -106,11 +105,10 @@ class AddAggregate(NamesEditing):
     facet = 'aggregates'
     names = Option(
         'aggregate',
-        metavar='<aggregate_uuid>',
-        type=_uuid,
+        metavar='<aggregate>',
         nargs='+',
         missable=True,
-        help='UUIDs of aggregates; openstack aggregate show NAME tells that of one of Nova',
+        help='UUIDs of aggregates, or names of host aggregates of Nova',
     )
     column, prints_one = columns.UUID, columns.UUID.names
     prints = (*prints_one, *Changing.prints)
@@ -121,11 +119,8 @@ class AddAggregate(NamesEditing):
         # Below, nothing tells that somebody else came between the reading and the writing.
         return api.aggregate.GUARDED
 
-    def name(self, text: str) -> str:
-        try:
-            return _uuid(text)
-        except argparse.ArgumentTypeError as reason:
-            self._parser.error(f'argument <aggregate_uuid>: {reason}')
+    def known(self, given: list[str]) -> list[str]:
+        return filters.aggregates(self.client, given)
 
     def read_names(self, uuid: str) -> Read[list[str]]:
         return api.aggregate.list(self.client, uuid)

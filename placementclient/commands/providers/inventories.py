@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.client.wording import meant
-from placementclient.commands.framework import changing, editing, option, selectors
+from placementclient.commands.framework import base, changing, editing, filters, option, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.editing import Editing
 from placementclient.commands.framework.filters import whole
@@ -45,7 +45,7 @@ class ReplaceInventories(Editing):
     """
 
     endpoint = endpoints.SET_INVENTORIES
-    prints_one = columns.INVENTORY_OF_PROVIDER.names
+    prints_one = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
     prints = (*prints_one, *Changing.prints)
     only_many = (changing.PLAN,)
     options = (
@@ -102,7 +102,8 @@ class ReplaceInventories(Editing):
         from placementclient.model.requests import Filter
 
         members = api.resource_provider.list(
-            self.client, matching=Filter(member_of=(parsed_args.provider,))
+            self.client,
+            matching=Filter(member_of=filters.any_of([parsed_args.provider], self.client)),
         )
         if not members:
             raise errors.BadArgument(
@@ -122,7 +123,11 @@ class ReplaceInventories(Editing):
             raise errors.PlacementError(
                 f'Failed to set inventory for {failed} of {len(members)} resource providers.'
             )
-        return columns.INVENTORY_OF_PROVIDER.rows(rows)
+        output = columns.INVENTORY_OF_PROVIDER.rows(rows)
+        if not base.is_wanted(parsed_args, 'name'):
+            return output
+        names = {member.uuid: member.name for member in members}
+        return base.with_column(output, 'name', lambda row: names[row[0]])
 
     def _set(
         self, uuid: str, given: Mapping[str, Fields], parsed_args: argparse.Namespace

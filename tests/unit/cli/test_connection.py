@@ -163,6 +163,8 @@ def test_a_cloud_that_is_not_there_is_told(
 ) -> None:
     assert shell.main(['--os-cloud', 'nowhere', *LIST]) == 1
     assert 'nowhere' in capsys.readouterr().err
+    assert shell.main(['--os-cloud', 'slwo', *LIST]) == 1
+    assert capsys.readouterr().err == 'Cloud slwo was not found. Did you mean "slow"?\n'
     assert service.requests == []
 
 

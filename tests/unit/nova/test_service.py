@@ -254,7 +254,8 @@ def test_projects_are_asked_of_the_identity_service() -> None:
     [
         (exceptions.EndpointNotFound('no compute here'), 'no compute here'),
         (exceptions.Unauthorized('no such user'), 'no such user'),
-        (403, r'No \(HTTP 403\)'),
+        (401, r'No \(HTTP 401\): the service does not accept the token, which may have expired'),
+        (403, r'No \(HTTP 403\): Nova does not allow it to your user: it needs the role admin'),
         ({}, 'not a compute service'),
         ([], 'not a compute service'),
         ({'servers': None}, 'not a compute service'),

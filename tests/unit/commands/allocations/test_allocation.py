@@ -30,6 +30,11 @@ from tests.unit.dialogue import (
 
 SHOW = f'resource provider allocation show {CONSUMER}'
 
+NAMED = (
+    get(f'/resource_providers/{RP}', provider()),
+    get(f'/resource_providers/{RP2}', provider(RP2, 'storage')),
+)
+
 READING = {
     'the holders of a provider are listed': Case(
         'resource provider allocation list compute1 -f json',
@@ -56,10 +61,16 @@ READING = {
     'from 1.38 on there is a type': Case(
         f'{SHOW} -f value', [read()], rows(' p u INSTANCE'), version='1.38'
     ),
-    'with --long each row has the date': Case(
+    'with --long each row has the date and the name': Case(
         f'{SHOW} --long -f value',
-        [get(PATH, Reply(200, held(), {'Last-Modified': MONDAY}))],
-        rows(f' p u {MONDAY}'),
+        [get(PATH, Reply(200, held(), {'Last-Modified': MONDAY})), *NAMED],
+        f"{RP} 7 {{'VCPU': 2, 'VGPU': 1}} p u {MONDAY} compute1\n"
+        f"{RP2} 9 {{'DISK_GB': 5}} p u {MONDAY} storage\n",
+    ),
+    'names are a column that can be asked for': Case(
+        f'{SHOW} -c resource_provider -c name -f value',
+        [read(), *NAMED],
+        f'{RP} compute1\n{RP2} storage\n',
     ),
     'a consumer without allocations has no rows': Case(
         SHOW, [get(PATH, {'allocations': {}})], '\n'

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.conftest import Play
-from tests.unit.dialogue import AGG, AGG2, ROOT, RP, RP2, Case, Exchange, found, get
+from tests.unit.dialogue import AGG, AGG2, ROOT, RP, RP2, Case, Exchange, found, get, provider
 
 LIST = 'allocation candidate list'
 NONE: dict[str, Any] = {'allocation_requests': [], 'provider_summaries': {}}
@@ -49,6 +49,9 @@ QUERIES = {
         [get(f'/allocation_candidates?resources=VCPU:2&member_of=in:{AGG},{AGG2}', NONE)],
         '\n',
         'The --aggregate-uuid option is deprecated, please use --member-of instead.\n',
+    ),
+    'amounts may be joined by commas': asked(
+        '--resource VCPU=2,DISK_GB=5 --resource VGPU=1', 'resources=VCPU:2,DISK_GB:5,VGPU:1'
     ),
     'a limit and the root are of the request as a whole': asked(
         '--resource VCPU=2 --limit 5 --root-required A --root-required B --root-forbidden C',
@@ -163,8 +166,14 @@ ROWS = {
     ),
     'with --long it is shown what a provider serves and where it stands': Case(
         f'{ASK} --long -f value',
-        [answered(BOTH)],
-        numbered(f'{FIRST} B,A ["", "1"] None {RP}', f'{SECOND}  [""] {ROOT} {ROOT}'),
+        [
+            answered(BOTH),
+            get(f'/resource_providers/{RP}', provider()),
+            get(f'/resource_providers/{RP2}', provider(RP2, 'storage')),
+        ],
+        numbered(
+            f'{FIRST} B,A ["", "1"] None {RP} compute1', f'{SECOND}  [""] {ROOT} {ROOT} storage'
+        ),
     ),
     'the headings are the peers own, and the number is a number': Case(
         f'{ASK} -f json',

@@ -59,8 +59,12 @@ UNSETTING = {
     ),
     'a class that there is not is an error': Case(
         f'{UNSET} --resource-class VPGU',
-        [read(), get('/resource_classes/VPGU', fault(404, 'No such resource class VPGU.'))],
-        stderr='No such resource class VPGU. (HTTP 404) [req-1]\n',
+        [
+            read(),
+            get('/resource_classes/VPGU', fault(404, 'No such resource class VPGU.')),
+            get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
+        ],
+        stderr='No such resource class VPGU. (HTTP 404) [req-1], did you mean VGPU?\n',
         status=1,
     ),
     'a provider in capitals is the same': unset(

@@ -78,10 +78,76 @@ CASES = {
 
 
 @pytest.mark.parametrize('command', ['add', 'remove'])
-def test_a_name_is_no_aggregate(placement: Placement, service: Service, command: str) -> None:
+def test_a_name_needs_nova(placement: Placement, service: Service, command: str) -> None:
     result = placement(f'resource provider aggregate {command} {RP} {AGG} rack7')
-    assert (result.status, service.requests) == (2, [])
-    assert "'rack7' is not the UUID of an aggregate\n" in result.stderr
+    assert (result.status, service.requests) == (1, [])
+    assert result.stderr == (
+        "'rack7' is not the UUID of an aggregate; its name cannot be looked up: Nova cannot be "
+        'asked: the session has no catalog\n'
+    )
+
+
+@pytest.fixture
+def nova(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nova has two host aggregates."""
+    listed = [
+        {'uuid': AGG, 'name': 'ssd', 'hosts': []},
+        {'uuid': AGG2.upper(), 'name': 'rack7', 'hosts': []},
+    ]
+    monkeypatch.setattr('placementclient.nova.service.aggregates', lambda client: listed)
+
+
+@pytest.mark.usefixtures('nova')
+def test_names_of_host_aggregates_stand_for_their_uuids(play: Play) -> None:
+    one = {'aggregates': [AGG2], 'resource_provider_generation': 7}
+    both = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 7}
+    play(
+        Case(
+            f'resource provider aggregate add {RP} ssd -f value',
+            [get(PATH, one), put(PATH, both, both)],
+            f'{AGG}\n{AGG2}\n',
+        )
+    )
+
+
+@pytest.mark.usefixtures('nova')
+def test_set_takes_names_of_host_aggregates(play: Play) -> None:
+    both = {'aggregates': [AGG2, AGG], 'resource_provider_generation': 5}
+    command = f'resource provider aggregate set {RP} --aggregate rack7 --aggregate {AGG}'
+    put_both = put(PATH, both, both)
+    play(Case(f'{command} --generation 5 -f value', [put_both], ROWS, version='1.39'))
+
+
+@pytest.mark.usefixtures('nova')
+def test_filters_take_names_of_host_aggregates(play: Play) -> None:
+    play(
+        Case(
+            'resource provider list --member-of ssd,rack7 --forbidden-member-of ssd -f value',
+            [
+                get(
+                    f'/resource_providers?member_of=in:{AGG},{AGG2}&member_of=!{AGG}',
+                    {'resource_providers': []},
+                )
+            ],
+            '',
+            'No resource provider matches\n',
+        )
+    )
+
+
+@pytest.mark.usefixtures('nova')
+def test_a_name_that_nova_does_not_have_may_be_mistyped(
+    placement: Placement, service: Service
+) -> None:
+    result = placement(f'resource provider aggregate add {RP} rack8')
+    assert (result.status, service.requests) == (1, [])
+    assert result.stderr == 'Nova has no host aggregate \'rack8\'. Did you mean "rack7"?\n'
+
+
+@pytest.mark.usefixtures('nova')
+def test_the_names_of_aggregates_are_printed_where_they_are_asked_for(play: Play) -> None:
+    command = f'resource provider aggregate list {RP} -f value --long'
+    play(Case(command, [get(PATH, {**HELD, 'aggregates': [AGG]})], f'{AGG} ssd\n'))
 
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)

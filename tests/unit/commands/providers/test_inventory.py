@@ -83,8 +83,22 @@ READING = {
     ),
     'a class that is not there is an error': Case(
         f'resource provider inventory show {RP} VGPU',
-        [get(f'{ALL}/VGPU', fault(404, 'No inventory of class VGPU'))],
-        stderr='No inventory of class VGPU (HTTP 404) [req-1]\n',
+        [
+            get(f'{ALL}/VGPU', fault(404, f'No inventory of class VGPU for {RP}')),
+            get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
+        ],
+        stderr=f'No inventory of class VGPU for {RP} (HTTP 404) [req-1]\n',
+        status=1,
+    ),
+    'a refusal has the name that was typed, and the class that was meant': Case(
+        'resource provider inventory show compute1 VGPUS',
+        [
+            found(),
+            get(f'{ALL}/VGPUS', fault(404, f'No inventory of class VGPUS for {RP}')),
+            get('/resource_classes', {'resource_classes': [{'name': 'VGPU'}]}),
+        ],
+        stderr=f'No inventory of class VGPUS for {RP} (compute1) (HTTP 404) [req-1], did you mean '
+        'VGPU?\n',
         status=1,
     ),
 }

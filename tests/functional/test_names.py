@@ -1,0 +1,46 @@
+"""Names in errors and tables: the ones that were typed, and the ones that were meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.client.http import Client
+from tests.functional.clouds import uuid_of
+from tests.functional.conftest import Placement
+from tests.functional.hosts import build
+
+COMPUTE0 = uuid_of('compute0')
+
+MISTYPED = {
+    'resource provider inventory show compute0 VCPUS': (
+        f'No inventory of class VCPUS for {COMPUTE0} (compute0) (HTTP 404)',
+        'did you mean VCPU?',
+    ),
+    'resource class show VCPUS': ('No such resource class VCPUS. (HTTP 404)', 'did you mean VCPU?'),
+    'trait show HW_CPU_X86_VM': ('HW_CPU_X86_VM. (HTTP 404)', 'did you mean HW_CPU_X86_VMX?'),
+    'resource provider delete compute0': (
+        f'Unable to delete parent resource provider {COMPUTE0} (compute0)',
+        '',
+    ),
+    'resource provider trait add --with-class VCPUS CUSTOM_A': (
+        'No resource provider is selected: none of them has inventory of VCPUS',
+        '. Did you mean "VCPU"?',
+    ),
+    'resource provider trait add --with-trait HW_CPU_X86_VMX CUSTOM_A': (
+        'No resource provider is selected: none has the trait HW_CPU_X86_VMX',
+        '',
+    ),
+}
+
+
+@pytest.mark.parametrize('command', MISTYPED)
+def test_an_error_says_the_name_that_was_typed_and_the_one_that_was_meant(
+    client: Client, placement: Placement, command: str
+) -> None:
+    build(client)
+    result = placement(command)
+    beginning, end = MISTYPED[command]
+    assert result.status == 1
+    said = result.stderr.splitlines()[-1]
+    assert beginning in said
+    assert said.endswith(end)
