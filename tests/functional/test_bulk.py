@@ -127,7 +127,7 @@ def test_one_that_fails_does_not_stop_the_others(client: Client, placement: Plac
         (
             '--with-class PCPU --amend --resource VCPU=1',
             1,
-            'No resource provider is selected',
+            'No resource provider is selected: none of them has inventory of PCPU',
         ),
         (
             '--all --resource VCPU:reserved=1',
@@ -465,7 +465,7 @@ def test_names_stand_on_either_side_of_selectors(
         ('trait add --all CUSTOM_A41', 1, "no trait 'CUSTOM_A41', did you mean CUSTOM_A40?"),
         ('trait add --match x CUSTOM_A40', 1, 'No resource provider is selected: "x" matches no'),
         ('trait add --all CUSTOM_A40', 2, 'There is nobody to ask: give --yes'),
-        ('aggregate add --all compute0', 2, "'compute0' is not the UUID of an aggregate"),
+        ('aggregate add --all compute0', 1, "'compute0' is not the UUID of an aggregate; its name"),
     ],
 )
 def test_wrong_usage_of_traits_and_aggregates(
