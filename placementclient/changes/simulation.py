@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatchmethod
 
@@ -21,6 +21,7 @@ from placementclient.changes.operations import (
     UpdateProvider,
 )
 from placementclient.model.consumers import Consumer
+from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -32,27 +33,53 @@ def simulate(snapshot: Snapshot, operations: Iterable[Operation]) -> Snapshot:
 
     :param operations: as :func:`placementclient.changes.diff.diff` gives them
     """
-    simulation = _Simulation(snapshot)
-    for operation in operations:
-        simulation.perform(operation)
-    return simulation.snapshot()
+    simulation = Simulation(snapshot.providers, snapshot.consumers)
+    simulation.run(operations)
+    return simulation.snapshot(snapshot.origin)
 
 
-class _Simulation:
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._states = dict(snapshot.providers)
-        self._consumers = dict(snapshot.consumers)
-        self._origin = snapshot.origin
-        # Usage beyond that of the consumers stays: nobody answers for it.
-        self._used = {uuid: Counter(s.usages) for uuid, s in snapshot.providers.items()}
+class Simulation:
+    """A Placement that carries out whatever it is told.
 
-    def snapshot(self) -> Snapshot:
-        states = (self._finished(state) for state in self._states.values())
-        consumers = (consumer for consumer in self._consumers.values() if consumer.allocations)
-        return Snapshot(states, consumers, self._origin)
+    :ivar states: the providers, by UUID
+    :ivar consumers: by UUID; some may hold nothing
+    """
 
-    def _finished(self, state: ProviderState) -> ProviderState:
-        used = self._used[state.uuid]
+    def __init__(
+        self, providers: Mapping[str, ProviderState], consumers: Mapping[str, Consumer]
+    ) -> None:
+        self.states, self.consumers = dict(providers), dict(consumers)
+        # As they were, where they have been allocated something.
+        self._were: dict[str, Consumer | None] = {}
+
+    def run(self, operations: Iterable[Operation]) -> None:
+        """Carry out operations."""
+        for operation in operations:
+            self.perform(operation)
+
+    def snapshot(self, origin: Origin | None = None) -> Snapshot:
+        """Return what is there, with the roots and usages that follow."""
+        gained = self._gained()
+        states = (self._finished(state, gained[state.uuid]) for state in self.states.values())
+        consumers = (consumer for consumer in self.consumers.values() if consumer.allocations)
+        return Snapshot(states, consumers, origin)
+
+    def _gained(self) -> dict[str, Counter[str]]:
+        """Return how much more is used of each provider than before.
+
+        Usage beyond that of the consumers stays: nobody answers for it.
+        """
+        gained: dict[str, Counter[str]] = defaultdict(Counter)
+        for consumer_uuid, was in self._were.items():
+            for sign, consumer in ((-1, was), (1, self.consumers[consumer_uuid])):
+                for uuid, resources in consumer.allocations.items() if consumer else ():
+                    for name, amount in resources.items():
+                        gained[uuid][name] += sign * amount
+        return gained
+
+    def _finished(self, state: ProviderState, gained: Counter[str]) -> ProviderState:
+        used = Counter(state.usages)
+        used.update(gained)
         usages = {name: used[name] for name in {**state.inventories, **used} if used[name]}
         usages |= {name: 0 for name in state.inventories if not used[name] and name in state.usages}
         root_uuid = self._root_of(state)
@@ -61,12 +88,13 @@ class _Simulation:
         )
 
     def _root_of(self, state: ProviderState) -> str:
-        while (parent := self._states.get(state.provider.parent_provider_uuid or '')) is not None:
+        while (parent := self.states.get(state.provider.parent_provider_uuid or '')) is not None:
             state = parent
         return state.provider.parent_provider_uuid or state.uuid
 
     @singledispatchmethod
     def perform(self, operation: Operation) -> None:
+        """Carry out an operation."""
         raise TypeError(f'{operation} is no operation')
 
     @perform.register
@@ -78,20 +106,19 @@ class _Simulation:
         provider = Provider(
             operation.uuid, operation.name, 0, operation.parent_provider_uuid, operation.uuid
         )
-        self._states[operation.uuid] = ProviderState(provider)
-        self._used[operation.uuid] = Counter()
+        self.states[operation.uuid] = ProviderState(provider)
 
     @perform.register
     def _(self, operation: UpdateProvider) -> None:
         name, parent = operation.after
-        provider = self._states[operation.uuid].provider
+        provider = self.states[operation.uuid].provider
         self._set(
             operation.uuid, provider=provider._replace(name=name, parent_provider_uuid=parent)
         )
 
     @perform.register
     def _(self, operation: DeleteProvider) -> None:
-        del self._states[operation.uuid]
+        self.states.pop(operation.uuid, None)
 
     @perform.register
     def _(self, operation: SetTraits) -> None:
@@ -127,13 +154,8 @@ class _Simulation:
             )
 
     def _set(self, provider_uuid: str, **fields: object) -> None:
-        self._states[provider_uuid] = replace(self._states[provider_uuid], **fields)  # type: ignore[arg-type]
+        self.states[provider_uuid] = replace(self.states[provider_uuid], **fields)  # type: ignore[arg-type]
 
     def _allocate(self, consumer: Consumer) -> None:
-        there = self._consumers.get(consumer.uuid)
-        held = there.allocations if there else {}
-        for sign, allocations in ((-1, held), (1, consumer.allocations)):
-            for uuid, resources in allocations.items():
-                for name, amount in resources.items():
-                    self._used.setdefault(uuid, Counter())[name] += sign * amount
-        self._consumers[consumer.uuid] = consumer
+        self._were.setdefault(consumer.uuid, self.consumers.get(consumer.uuid))
+        self.consumers[consumer.uuid] = consumer

@@ -90,7 +90,7 @@ class TreePlanner:
             )
         except Refused as refusal:
             return TreeOutcome(root, refusal=refusal)
-        if tree.operations():
+        if tree.operations:
             self.overlay.commit(tree)
         return TreeOutcome(root, tree, assignment)
 

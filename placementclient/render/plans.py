@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
@@ -20,14 +19,9 @@ from placementclient.render import changes, trees
 def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
-    counts = str(changes_summary(each for tree in trees for each in operations_of(tree)))
+    counts = str(changes_summary(each for tree in trees for each in tree.operations))
     number = sum(len(tree.warnings) for tree in trees if isinstance(tree, TreePlan))
     return f'{counts}; {counted(number, "warning")}' if number else counts
-
-
-def operations_of(tree: TreePlan | ChangeSet) -> Iterable[Operation]:
-    """Return the operations of a tree of either kind of plan."""
-    return tree.operations() if isinstance(tree, TreePlan) else tree.operations
 
 
 def changes_lines(plan: ChangePlan) -> Iterator[str]:

@@ -25,8 +25,9 @@ from placementclient.model.outcomes import Deviation, Rehearsal
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Plan
+from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.reshape import engines, live_state
+from placementclient.reshape import engines
 from placementclient.reshape.engines import AnyPlan
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
@@ -82,17 +83,11 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
     :raises errors.BadArgument: if the snapshot has none of the trees of the plan
     :raises errors.Differs: if it lacks one of them
     """
-    names: dict[str, str] = {}
-    if isinstance(plan, Plan):
-        for tree in plan.selected(trees):
-            names |= {change.uuid: change.name for change in tree.providers}
-            names[tree.root_provider_uuid] = tree.root_provider_name
-        roots = [u for tree in plan.selected(trees) for u in live_state.roots_of(tree)]
-    else:
-        states_before = [s for tree in plan.selected(trees) for s in tree.before.walked()]
-        names = {state.uuid: state.name for state in states_before}
-        roots = [state.provider.root_uuid for state in states_before]
-    roots = list(dict.fromkeys(roots))
+    wanted = plan.selected(trees)
+    known = [state for tree in wanted for state in sides_of(tree).before.walked()]
+    names = {tree.root_provider_uuid: tree.root_provider_name for tree in wanted}
+    names |= {state.uuid: state.name for state in known}
+    roots = list(dict.fromkeys(state.provider.root_uuid for state in known))
     missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(

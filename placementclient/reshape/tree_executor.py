@@ -133,14 +133,14 @@ class TreeExecutor:
         else:
             tree_state = live_state.read_tree_state(self._client, self.tree, self._listed())
             if tree_state.phase is Phase.AFTER:
-                return self._complete(self.tree.operations())
+                return self._complete(self.tree.operations)
             found = preconditions.found(self._client, tree_state)
             if isinstance(found, str):
                 self._replan(found)
                 return None
             conditions = found
         applier = self._applier(conditions)
-        operations = iter(self.tree.operations())
+        operations = iter(self.tree.operations)
         try:
             self._run_up_to_reshape(applier, conditions, operations)
         except errors.DuplicateName:
@@ -151,7 +151,7 @@ class TreeExecutor:
     def _run_up_to_reshape(
         self, applier: Applier, conditions: Preconditions, operations: Iterator[Operation]
     ) -> None:
-        for operation in self.tree.operations():
+        for operation in self.tree.operations:
             if isinstance(operation, EnsureClass | EnsureTrait):
                 # Not joined to the others: when it is there already, the service tries and fails.
                 applier.run([operation])
@@ -320,4 +320,4 @@ def _run(applier: Applier, conditions: Preconditions, operation: Operation) -> N
 
 
 def _reshape_of(tree: TreePlan) -> Reshape:
-    return next(operation for operation in tree.operations() if isinstance(operation, Reshape))
+    return next(operation for operation in tree.operations if isinstance(operation, Reshape))

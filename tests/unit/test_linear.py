@@ -183,7 +183,7 @@ def in_a_journal(n: int) -> bytes:
     def write(path: str) -> None:
         with journal.opened(path, planned(n)) as opened:
             for tree in planned(n).trees:
-                for operation in tree.operations():
+                for operation in tree.operations:
                     TreeJournal(opened, tree.root_provider_uuid).intend(operation)
                 opened.end(tree.root_provider_uuid, 'applied')
 

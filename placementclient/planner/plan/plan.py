@@ -118,6 +118,7 @@ class TreePlan:
         """The providers that are made, parents before their children."""
         return (change for change in self.providers if change.is_created)
 
+    @property
     def operations(self) -> tuple[Operation, ...]:
         """Return the operations from before to after, in the order of execution.
 
@@ -143,7 +144,7 @@ class TreePlan:
         created = {change.uuid for change in self.created()}
         return tuple(
             inverse
-            for operation in reversed(self.operations())
+            for operation in reversed(self.operations)
             if not (
                 isinstance(operation, SetTraits | SetAggregates)
                 and operation.provider_uuid in created  # it goes altogether

@@ -22,6 +22,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.spec.values import LONGEST_NAME
 from placementclient.producers.assuming import placing
 from placementclient.producers.assuming.assumptions import (
@@ -32,7 +33,6 @@ from placementclient.producers.assuming.assumptions import (
     NewServers,
     ProviderEdit,
 )
-from placementclient.producers.assuming.planned import sides_of
 from placementclient.producers.edited import Edit, InventoryEdit, NamesEdit
 
 #: All UUIDs that are made up come from here: the same assumptions give the same cloud.

@@ -107,7 +107,7 @@ class Service:
         }
         states = {**self.snapshot.providers, **made}
         service = Service(Snapshot(states.values(), self.snapshot.consumers.values()))
-        for operation in tree.operations():
+        for operation in tree.operations:
             if isinstance(operation, Reshape):
                 service = service.reshape(
                     {change.provider_uuid: change.after for change in operation.inventories},

@@ -2,76 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 
-from placementclient.changes.operations import (
-    CreateProvider,
-    DeleteProvider,
-    EnsureClass,
-    EnsureTrait,
-    Operation,
-    Reshape,
-    SetAggregates,
-    SetTraits,
-)
-from placementclient.model.consumers import Allocations
-from placementclient.model.inventories import Inventory
+from placementclient.changes.simulation import Simulation
+from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.invariants.subject import Subject
+from placementclient.planner.plan.sides import before_of
 from placementclient.planner.plan.state_changes import ProviderContent
 
 
 def faults(subject: Subject) -> Iterator[str]:
     """The operations lead from before to after, and the inverse leads back."""
     tree = subject.tree
-    before = {
-        change.uuid: replace(change.before, generation=None)
-        for change in tree.providers
-        if change.before is not None
-    }
-    after = {change.uuid: change.after for change in tree.providers}
-    held = {change.uuid: change.before for change in tree.consumers}
-    state = _ReversalSimulation(dict(before), dict(held))
-    state.run(tree.operations())
-    if state.providers != after or state.consumers != {
-        change.uuid: change.after for change in tree.consumers
-    }:
+    begin = before_of(tree)
+    simulation = Simulation(begin.providers, begin.consumers)
+    before = _there(simulation)
+    after = (
+        {
+            each.uuid: (each.name, each.parent_provider_uuid, *_values(each.after))
+            for each in tree.providers
+        },
+        {each.uuid: each.after for each in tree.consumers if each.after},
+    )
+    simulation.run(tree.operations)
+    if _there(simulation) != after:
         yield 'the operations do not lead to what the plan says'
-    state.run(tree.inverse())
-    if state.providers != before or state.consumers != held:
+    simulation.run(tree.inverse())
+    if _there(simulation) != before:
         yield 'the inverse does not lead back'
 
 
-class _ReversalSimulation:
-    """A Placement that only knows what a plan is about."""
+def _there(simulation: Simulation) -> tuple[object, ...]:
+    """Return all that operations change."""
+    return (
+        {
+            uuid: (state.name, state.provider.parent_provider_uuid, *_values(state))
+            for uuid, state in simulation.states.items()
+        },
+        {
+            uuid: consumer.allocations
+            for uuid, consumer in simulation.consumers.items()
+            if consumer.allocations
+        },
+    )
 
-    def __init__(
-        self, providers: dict[str, ProviderContent], consumers: dict[str, Allocations]
-    ) -> None:
-        self.providers, self.consumers = providers, consumers
 
-    def run(self, operations: tuple[Operation, ...]) -> None:
-        for operation in operations:
-            match operation:
-                case EnsureClass() | EnsureTrait():
-                    pass
-                case CreateProvider():
-                    self.providers[operation.uuid] = ProviderContent()
-                case DeleteProvider():
-                    self.providers.pop(operation.uuid, None)
-                case SetTraits():
-                    self._change(operation.provider_uuid, traits=operation.after)
-                case SetAggregates():
-                    self._change(operation.provider_uuid, aggregates=operation.after)
-                case Reshape():
-                    for change in operation.inventories:
-                        self._change(change.provider_uuid, inventories=change.after)
-                    for consumer in operation.consumers:
-                        self.consumers[consumer.uuid] = consumer.after
-
-    def _change(
-        self, provider_uuid: str, **fields: frozenset[str] | Mapping[str, Inventory]
-    ) -> None:
-        content = self.providers.get(provider_uuid)
-        if content is not None:
-            self.providers[provider_uuid] = replace(content, **fields)  # type: ignore[arg-type]
+def _values(content: ProviderState | ProviderContent) -> tuple[object, ...]:
+    return content.inventories, content.traits, content.aggregates
