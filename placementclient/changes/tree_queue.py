@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
@@ -10,6 +11,7 @@ from graphlib import TopologicalSorter
 from typing import Generic, TypeVar
 
 from placementclient.changes.journal import JournalFailed
+from placementclient.changes.supervisor import Supervisor
 from placementclient.client import errors
 from placementclient.model.outcomes import Outcome, State, TreeResult
 from placementclient.model.planned_trees import PlannedTree
@@ -24,9 +26,11 @@ class OutcomeUnknown(errors.PlacementError):
 
 
 T = TypeVar('T', bound=PlannedTree)
+U = TypeVar('U')
 
-#: Told how each tree ended, when it ends.
-Report = Callable[[TreeResult], None]
+#: Told how each tree ended, when it ends; a supervisor also decides how many may be under way.
+Report = Callable[[TreeResult], None] | Supervisor
+
 #: After these, the next request would fare no better.
 _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 
@@ -55,7 +59,7 @@ class TreeQueue(Generic[T]):
         self.trees = {tree.root_provider_uuid: tree for tree in trees}
         self._startable = len(trees) if limit is None else limit
         self._failures_left = len(trees) if max_failures is None else max_failures
-        self._report = report
+        self._supervisor = report if isinstance(report, Supervisor) else Supervisor(report)
         self._begun: set[str] = set()
         self._results: dict[str, TreeResult] = {}
         self._stopped: errors.PlacementError | None = None
@@ -76,8 +80,14 @@ class TreeQueue(Generic[T]):
         self._results[result.root_provider_uuid] = result
         if result.state in (State.FAILED, State.LEFT_ALONE):
             self._failures_left -= 1
-        if self._report:
-            self._report(result)
+        self._supervisor.ended(result)
+
+    def parallel(self, function: Callable[[T], U], trees: Iterable[T], workers: int) -> Iterator[U]:
+        """Read trees, as :func:`placementclient.api.parallel.parallel` does.
+
+        :raises Stopped: if the operator stops the run meanwhile
+        """
+        return self._supervisor.parallel(function, trees, workers)
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
@@ -86,7 +96,8 @@ class TreeQueue(Generic[T]):
         :raises OtherService: nothing is told of trees that are not there
         """
         try:
-            yield
+            with self._supervisor.supervising(list(self.trees.values())):
+                yield
         except OtherService:
             raise  # nothing has begun
         except KeyboardInterrupt:
@@ -98,21 +109,30 @@ class TreeQueue(Generic[T]):
         """Bring all trees to their end, or as many as it may be.
 
         :param run_tree: does it for one tree
-        :param workers: how many trees at a time
+        :param workers: how many trees at a time, unless the supervisor says otherwise
         """
         self._order.prepare()
         ready: deque[str] = deque()
         running: dict[Future[TreeResult], T] = {}
-        with ThreadPoolExecutor(workers) as pool:
+        supervisor = self._supervisor
+        # A pool has no more threads than trees were ever under way.
+        with ThreadPoolExecutor(sys.maxsize) as pool:
             try:
                 while True:
                     ready.extend(self._released())
-                    while ready and len(running) < workers and self._may_begin():
+                    # Asked in any case, as the supervisor takes note of orders then.
+                    while (
+                        len(running) < supervisor.permitted(workers) and ready and self._may_begin()
+                    ):
                         tree = self._begin(ready.popleft())
                         running[pool.submit(run_tree, tree)] = tree
-                    if not running:
+                    if running:
+                        found = wait(running, supervisor.interval, return_when=FIRST_COMPLETED)
+                        self._collect(running, found.done)
+                    elif ready and self._may_begin():
+                        supervisor.rest()
+                    else:
                         break
-                    self._collect(running, wait(running, return_when=FIRST_COMPLETED).done)
             except BaseException:
                 # What is under way comes to its end all the same, and is told.
                 self._collect(running, as_completed(list(running)))
@@ -135,12 +155,17 @@ class TreeQueue(Generic[T]):
                     yield uuid
 
     def _may_begin(self) -> bool:
-        return self._stopped is None and self._startable > 0 and self._failures_left > 0
+        if self._startable <= 0 or self._failures_left <= 0:
+            return False
+        self._stopped = self._stopped or self._supervisor.stopped
+        return self._stopped is None
 
     def _begin(self, uuid: str) -> T:
         self._startable -= 1
         self._begun.add(uuid)
-        return self.trees[uuid]
+        tree = self.trees[uuid]
+        self._supervisor.begun(tree)
+        return tree
 
     def _collect(
         self, running: dict[Future[TreeResult], T], ended: Iterable[Future[TreeResult]]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import logging
 import re
+import time
 import urllib.parse
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
@@ -68,6 +70,9 @@ class Client:
         self.last_change: Change | None = None
         #: The names by which providers were asked for, by UUID: errors say them.
         self.names: dict[str, str] = {}
+        #: How long the service took for its last answers, in seconds; whoever reads a time takes it
+        #: away.
+        self.answer_times: deque[float] = deque(maxlen=1000)
         self._settled = version
         self._supported: tuple[Microversion, Microversion] | None = None
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
@@ -274,20 +279,25 @@ class Client:
         version: Microversion | None,
     ) -> Any:
         """The response to a request."""
-        with translated():
-            return self.session.request(
-                path,
-                endpoint.method,
-                params=list(_pairs(query or {})),
-                json=body,
-                headers={'Accept': 'application/json'},
-                microversion=str(version) if version else None,
-                endpoint_filter=self.endpoint_filter,
-                endpoint_override=self.endpoint_override,
-                user_agent=USER_AGENT,
-                raise_exc=False,
-                timeout=self.timeout or endpoint.timeout,
-            )
+        began = time.perf_counter()
+        try:
+            with translated():
+                return self.session.request(
+                    path,
+                    endpoint.method,
+                    params=list(_pairs(query or {})),
+                    json=body,
+                    headers={'Accept': 'application/json'},
+                    microversion=str(version) if version else None,
+                    endpoint_filter=self.endpoint_filter,
+                    endpoint_override=self.endpoint_override,
+                    user_agent=USER_AGENT,
+                    raise_exc=False,
+                    timeout=self.timeout or endpoint.timeout,
+                )
+        finally:
+            # Also of an answer that did not come.
+            self.answer_times.append(time.perf_counter() - began)
 
 
 @contextmanager

@@ -105,18 +105,23 @@ def generation(since: str | None = None) -> Option:
     )
 
 
-def workers(what: str) -> Option:
+#: How much is done at the same time, where the operator does not say.
+WORKERS = 4
+
+
+def workers(what: str, default: int | None = WORKERS) -> Option:
     """The option that says how much is done at the same time.
 
     :param what: what is done, such as ``'trees to read'``
+    :param default: ``None``: the command has to see whether it was given
     """
     return Option(
         '--workers',
         metavar='<number>',
         type=_number_of_workers,
-        default=4,
+        default=default,
         help=f'How many {what} at the same time, or auto: two for each processor of this machine; '
-        '4 without it',
+        f'{WORKERS} without it',
     )
 
 

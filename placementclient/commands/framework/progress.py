@@ -16,10 +16,12 @@ class Progress:
     """A function to call with a line for each part that has ended.
 
     :param tell: shows the line
+    :param warn: to be called with a sentence that is printed in any case
     :param expect: to be called with the number of parts, as soon as it is known
     """
 
     tell: Callable[[str], None]
+    warn: Callable[[str], None]
     expect: Callable[[int], None] = lambda total: None
 
     def __call__(self, line: str) -> None:
@@ -35,7 +37,7 @@ def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[P
     :param total: how many parts there are, where that is known
     """
     if log.isEnabledFor(logging.INFO) or not app.stderr.isatty():
-        yield Progress(log.info)
+        yield Progress(log.info, log.warning)
         return
     from rich import console, progress  # takes long to load
 
@@ -51,5 +53,7 @@ def shown(app: Any, log: logging.Logger, total: int | None = None) -> Iterator[P
         task = bar.add_task('', total=total)
         yield Progress(
             lambda line: bar.update(task, advance=1, description=printable(line)),
+            # Above the bar.
+            lambda line: bar.console.print(printable(line), markup=False, highlight=False),
             lambda number: bar.update(task, total=number),
         )

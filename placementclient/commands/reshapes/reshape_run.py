@@ -7,68 +7,28 @@ before it runs one.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import itertools
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress, watching
 from placementclient.commands.framework.option import Option
-from placementclient.commands.framework.plan_files import PLAN, journal_of
+from placementclient.commands.framework.plan_files import PLAN
+from placementclient.commands.reshapes.plan_run import (
+    JSON_LINES,
+    MAX_LATENCY,
+    OTHER_SERVICE,
+    PlanCommand,
+    PlanRunCommand,
+    journal_path,
+)
 from placementclient.commands.reshapes.reshape import computes_up, still_up
 from placementclient.commands.snapshots.snapshot import TREE
 
 if TYPE_CHECKING:
-    from placementclient.model.outcomes import Outcome, TreeResult
     from placementclient.planner.plan.plan import TreePlan
     from placementclient.render.columns import Output
     from placementclient.reshape.engines import AnyPlan
-
-
-OTHER_SERVICE = Option(
-    '--other-service',
-    action='store_true',
-    help='Go on where this does not seem to be the service that the plan was made for: none of '
-    'its trees is here, or it was made of another service, and trees are not as it says',
-)
-
-
-def _journal(parsed_args: argparse.Namespace) -> str:
-    """Return the path of the journal of a plan.
-
-    :raises errors.UsageError: if the plan has no place
-    """
-    if parsed_args.plan == '-':
-        raise errors.UsageError('The plan has to be in a file: its journal is kept beside it')
-    return journal_of(parsed_args.plan)
-
-
-class _OfPlan(base.Lister):
-    """A command about the trees of a plan."""
-
-    def advise(self, plan: AnyPlan, path: str, left_alone: Iterable[str]) -> None:
-        """Say how trees are planned anew that were left alone.
-
-        :param path: the file of the plan
-        :param left_alone: the names of their roots
-        """
-        from placementclient.render import runs
-
-        names = list(left_alone)
-        if names:
-            line = runs.planning_anew(plan, path, names, _beside(path), self.program)
-            self.log.warning(line)
-
-
-def _beside(path: str) -> str:
-    """The name of a file for a plan that follows another: the first that is free."""
-    stem, end = os.path.splitext(path)
-    names = (f'{stem}-{number}{end}' for number in itertools.count(2))
-    return next(
-        name for name in names if not (os.path.exists(name) or os.path.exists(journal_of(name)))
-    )
 
 
 def _made(plan: AnyPlan, here: str) -> str:
@@ -80,64 +40,7 @@ def _made(plan: AnyPlan, here: str) -> str:
     return f'The plan was made on what was there at {origin.captured_at}{elsewhere}. '
 
 
-class _RunCommand(_OfPlan):
-    """A command that works on trees and tells how each one ended."""
-
-    prints = ('tree', 'state', 'reason')
-    statuses = (
-        (
-            errors.ExitStatus.DIFFERS,
-            'every tree that was tried was left alone, or is not as planned',
-        ),
-        (errors.ExitStatus.PARTIAL, 'some trees are done, some are not'),
-    )
-
-    @contextlib.contextmanager
-    def reported(self, total: int) -> Iterator[Callable[[TreeResult], None]]:
-        """Tells of each tree that has ended, while others go on."""
-        with progress.shown(self.app, self.log, total) as tell:
-            yield lambda result: tell(
-                f'{result.root_provider_name}: {result.state.value}'
-                + (f': {result.reason}' if result.reason else '')
-            )
-
-    def run_plan(
-        self,
-        run: Callable[..., Outcome],
-        plan: AnyPlan,
-        parsed_args: argparse.Namespace,
-        count: int,
-        **options: Any,
-    ) -> Outcome:
-        """Carry a plan out or take it back, and tell of each tree that has ended.
-
-        :param run: :func:`engines.apply` or :func:`engines.rollback`
-        :param count: how many trees are expected to end
-        """
-        with self.reported(count) as report:
-            return run(
-                self.client,
-                plan,
-                _journal(parsed_args),
-                trees=parsed_args.tree,
-                workers=parsed_args.workers,
-                other_service=parsed_args.other_service,
-                report=report,
-                **options,
-            )
-
-    def output(self, outcome: Outcome) -> Output:
-        """Return the ends of all trees; the exit status follows from them."""
-        from placementclient.render import runs
-
-        self.exit_status = outcome.exit_status
-        if outcome.stopped is not None:
-            cause = outcome.stopped if self.app.options.debug else None
-            self.log.error(runs.ending(outcome), exc_info=cause)
-        return runs.outcome(outcome)
-
-
-class ApplyReshape(_RunCommand):
+class ApplyReshape(PlanRunCommand):
     """Carry a plan out, tree by tree.
 
     Every step is noted in <plan>.journal before it is taken. Killed at any moment, the same command
@@ -163,6 +66,7 @@ class ApplyReshape(_RunCommand):
             help='At most so many trees, not counting those that are done',
         ),
         option.workers('trees to change'),
+        MAX_LATENCY,
         Option(
             '--max-failures',
             metavar='<number>',
@@ -176,6 +80,7 @@ class ApplyReshape(_RunCommand):
             help='Go on where nova-compute is up on hosts of the plan; the compute service is not '
             'asked',
         ),
+        JSON_LINES,
         option.YES,
     )
 
@@ -184,7 +89,7 @@ class ApplyReshape(_RunCommand):
         from placementclient.model.outcomes import State
         from placementclient.planner.plan.plan import Plan
         from placementclient.render.plans import extent
-        from placementclient.reshape import engines, storage
+        from placementclient.reshape import storage
 
         plan = storage.read_any_plan(parsed_args.plan)
         trees = plan.selected(parsed_args.tree)
@@ -200,11 +105,11 @@ class ApplyReshape(_RunCommand):
             self.log.warning(f'{extent(trees)}')
         if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
             self.log.warning(f'{_made(plan, here)}This is {here}')
-        outcome = self.run_plan(
-            engines.apply,
+        outcome = self.carry_out(
+            'apply',
             plan,
-            parsed_args,
             count,
+            parsed_args,
             limit=parsed_args.limit,
             max_failures=parsed_args.max_failures,
         )
@@ -231,7 +136,7 @@ class ApplyReshape(_RunCommand):
         self.confirm(question, argparse.Namespace(yes=False))
 
 
-class RollbackReshape(_RunCommand):
+class RollbackReshape(PlanRunCommand):
     """Take back what a plan has done, wholly or in part.
 
     The way back is planned on what is there now: consumers that came after the plan go back too,
@@ -247,12 +152,14 @@ class RollbackReshape(_RunCommand):
         PLAN,
         TREE,
         option.workers('trees to change'),
+        MAX_LATENCY,
         OTHER_SERVICE,
+        JSON_LINES,
         option.YES,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.reshape import engines, storage
+        from placementclient.reshape import storage
 
         plan = storage.read_any_plan(parsed_args.plan)
         count = len(plan.selected(parsed_args.tree))
@@ -260,24 +167,67 @@ class RollbackReshape(_RunCommand):
             f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
         )
         self.confirm(question, parsed_args)
-        return self.output(self.run_plan(engines.rollback, plan, parsed_args, count))
+        return self.output(self.carry_out('rollback', plan, count, parsed_args))
 
 
-class StatusReshape(_OfPlan, watching.WatchingLister):
+class StatusReshape(PlanCommand, watching.WatchingLister):
     """Show where each tree of a plan is: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason that it was left alone for. Ends with exit
     status 3 if a tree differs.
 
+    With --pause, --resume or --stop it reads no tree, and gives that order to an apply or rollback
+    of the plan that is running. --pause returns when no tree is under way, --stop when the run has
+    ended. --workers then is the number for the run.
+
     Example:
 
       openstack resource provider reshape status plan.json
+      openstack resource provider reshape status plan.json --resume --workers 2
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
-    options = (PLAN, TREE, option.workers('trees to read'), watching.WATCH)
+    options = (
+        PLAN,
+        TREE,
+        option.workers('trees to read, or with an order: to change,', None),
+        watching.WATCH,
+        Option(
+            '--pause',
+            action='store_true',
+            help='Let the run begin no further tree, and wait until those under way have ended',
+        ),
+        Option('--resume', action='store_true', help='Let the run go on'),
+        Option(
+            '--stop',
+            action='store_true',
+            help='Let the run end when the trees under way have ended; the same command goes on',
+        ),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
+        given = [name for name in ('pause', 'resume', 'stop') if vars(parsed_args)[name]]
+        if len(given) > 1 or (given and (parsed_args.watch or parsed_args.tree)):
+            raise errors.UsageError(
+                'give one of --pause, --resume and --stop, without --watch and --tree'
+            )
+        return self._order(given[0], parsed_args) if given else self._trees(parsed_args)
+
+    def _order(self, name: str, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.changes import control
+        from placementclient.changes.records.controls import Order
+        from placementclient.render import runs
+
+        path = journal_path(parsed_args)
+        order = {'pause': Order.PAUSE, 'resume': Order.RUN, 'stop': Order.STOP}[name]
+        record = control.order(path, order, parsed_args.workers)
+        if order is Order.RUN:
+            return runs.controlled(record)
+        later = control.wait(path, order)
+        return runs.controlled(later or record, has_ended=later is None)
+
+    def _trees(self, parsed_args: argparse.Namespace) -> Output:
+        from placementclient.changes import control
         from placementclient.model.outcomes import Status
         from placementclient.render import runs
         from placementclient.reshape import engines, storage
@@ -287,9 +237,12 @@ class StatusReshape(_OfPlan, watching.WatchingLister):
             self.client,
             plan,
             trees=parsed_args.tree,
-            journal_path=_journal(parsed_args),
-            workers=parsed_args.workers,
+            journal_path=journal_path(parsed_args),
+            workers=parsed_args.workers or option.WORKERS,
         )
+        record, is_under_way = control.current(journal_path(parsed_args))
+        if record is not None:
+            self.log.warning(runs.steered(record, is_under_way))
         if any(tree.status is Status.DIFFERS for tree in found):
             self.exit_status = errors.ExitStatus.DIFFERS
         self.advise(
@@ -328,7 +281,7 @@ class VerifyReshape(base.Lister):
                 self.client,
                 plan,
                 trees=parsed_args.tree,
-                journal_path=_journal(parsed_args),
+                journal_path=journal_path(parsed_args),
                 workers=parsed_args.workers,
                 progress=tell,
             )

@@ -8,7 +8,7 @@ import json
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 
-_KINDS = ('spec', 'assignments', 'snapshot', 'plan')
+_KINDS = ('spec', 'assignments', 'snapshot', 'plan', 'events')
 
 
 class SchemaReshape(DocumentCommand):
@@ -28,7 +28,8 @@ class SchemaReshape(DocumentCommand):
             'kind',
             metavar='<file>',
             choices=_KINDS,
-            help='Which file: the specification (spec), assignments, snapshot, or plan',
+            help='Which file: the specification (spec), assignments, snapshot, plan, or each '
+            'line of --json-lines (events)',
         ),
     )
 
