@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
-from placementclient.api.parallel import parallel
 from placementclient.changes.applier import EnsuredNames
 from placementclient.changes.journal import Journal
 from placementclient.changes.tree_queue import (
@@ -115,7 +114,7 @@ def carry_out(
     :param workers: how many trees at a time
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
-    :param report: told how each tree ended
+    :param report: told how each tree ended; a supervisor can also pause, slow and stop the run
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
     :raises errors.Forbidden: if the policy does not allow it
@@ -130,7 +129,7 @@ def carry_out(
         )
         with queue.ending():
             _end_those_done(run, queue, workers, backward)
-            looks = _preflight(run, queue.startable(), workers, other_service, backward)
+            looks = _preflight(run, queue, workers, other_service, backward)
             run.journal.begin()
             for look in looks:
                 if look.obstacle is not None and not backward:
@@ -151,13 +150,13 @@ def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward
             return run.stands(tree, backward=backward)
 
     told = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
-    for tree, is_so in zip(told, parallel(stands, told, workers), strict=True):
+    for tree, is_so in zip(told, queue.parallel(stands, told, workers), strict=True):
         if is_so:
             queue.end(result_of(tree, State.ALREADY_BACK if backward else State.ALREADY_APPLIED))
 
 
 def _preflight(
-    run: PlanRun[T], trees: Sequence[T], workers: int, other_service: bool, backward: bool
+    run: PlanRun[T], queue: TreeQueue[T], workers: int, other_service: bool, backward: bool
 ) -> Sequence[Look[T]]:
     """Compare the trees that may have their turn with the plan.
 
@@ -165,6 +164,7 @@ def _preflight(
 
     :raises OtherService: if it is
     """
+    trees = queue.startable()
     is_elsewhere = origin.is_elsewhere(run.plan.origin, run.client.service)
     looks: Sequence[Look[T]] = ()
     with unknown_outcomes():
@@ -175,7 +175,7 @@ def _preflight(
                 with unknown_outcomes():
                     return look_at(tree)
 
-            looks = list(parallel(look, trees, workers))
+            looks = list(queue.parallel(look, trees, workers))
         if (trees or backward) and not other_service:
             _check_any(run, looks)
     if is_elsewhere and not other_service:

@@ -51,7 +51,14 @@ PURE = (
     *('model', 'codec', 'planner', 'insight', 'producers', 'render'),
     *('nova.schema', 'nova.records', 'nova.resource_request', 'changes.records'),
     *('changes.aside', 'changes.operations', 'changes.transfers', 'changes.diff'),
-    *('changes.simulation', 'changes.plan', 'changes.rebase', 'changes.summary', 'changes.results'),
+    *(
+        'changes.pace',
+        'changes.simulation',
+        'changes.plan',
+        'changes.rebase',
+        'changes.summary',
+        'changes.results',
+    ),
 )
 #: Modules that send requests.
 SENDING = ('client.http', 'api', 'direct', 'snapshot', 'reshape', 'nova.service')

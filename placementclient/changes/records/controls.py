@@ -15,7 +15,7 @@ VERSION: Final = 1
 
 
 class Order(enum.StrEnum):
-    """What the operator wants of a run."""
+    """An order of the operator to a run."""
 
     RUN = 'run'
     PAUSE = 'pause'
@@ -23,7 +23,7 @@ class Order(enum.StrEnum):
 
 
 class RunState(enum.StrEnum):
-    """What a run does about its order."""
+    """The state of a run, as its order has it."""
 
     RUNNING = 'running'
     PAUSING = 'pausing'

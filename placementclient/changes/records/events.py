@@ -17,7 +17,7 @@ Uuid = Annotated[str, msgspec.Meta(extra_json_schema={'format': 'uuid'})]
 
 
 class TreeCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many trees of the run are where; all but the first add up to it.
+    """Numbers of trees of the run; all but the first add up to it.
 
     :param done: where the run was to bring them, by this run or before
     """
