@@ -136,10 +136,20 @@ def restore(scene: Scene) -> Command | None:
     consumers = set(document['consumers'])
     missing = {uuid for uuid in known if ('provider', uuid) not in scene.state}
 
+    def is_left(state: State, key: Key) -> bool:
+        # A restore that was killed may have left a provider without any of these.
+        kind, uuid, *name = key
+        first = name if kind == 'inventory' else []
+        return (
+            uuid in known
+            and kind in ('inventory', 'trait', 'aggregate')
+            and not state.of(kind, uuid, *first)
+        )
+
     def scope(state: State, key: Key) -> bool:
         if key[0] in ('allocation', 'consumer'):
             return key[1] in consumers and key[1] not in scene.nova.servers
-        return new_names(state, key) or key[1] in missing
+        return new_names(state, key) or key[1] in missing or is_left(state, key)
 
     words = typed('resource provider snapshot restore', str(path), '--missing', '-f', 'json')
     wants = {('provider', uuid): lambda value: value is not ABSENT for uuid in missing}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from openstack.config import loader
 from openstackclient import shell as openstack
 from osc_lib.clientmanager import ClientManager
 from requests_mock import ANY, Mocker
@@ -206,6 +207,8 @@ def both(
 ) -> Callable[..., tuple[Made, Made]]:
     """Run both programs with settings, and a ``clouds.yaml``."""
     monkeypatch.setenv('OS_CLIENT_CONFIG_FILE', str(tmp_path / 'clouds.yaml'))
+    # openstacksdk 4.4 adds that file to this list for the life of the process.
+    monkeypatch.setattr(loader, 'CONFIG_FILES', list(loader.CONFIG_FILES))
     requests_mock.get(ANY, json={'resource_classes': []})
 
     def run(argv: str, environment: dict[str, str], clouds: str = CLOUDS) -> tuple[Made, Made]:
