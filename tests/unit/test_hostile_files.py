@@ -41,6 +41,7 @@ def test_good_ones_are_read(kind: str, tmp_path: Path) -> None:
         reader(str(tmp_path / 'file'))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('kind', GOOD)
 def test_truncated_at_each_byte(kind: str, tmp_path: Path) -> None:
     reader, contents = GOOD[kind]
@@ -75,6 +76,7 @@ def mangled(draw: st.DrawFn) -> tuple[str, bytes]:
     return kind, b'\n'.join(lines) + b'\n'
 
 
+@pytest.mark.slow
 @examples(400)
 @given(mangled())
 def test_something_is_something_else(tmp_path: Path, file: tuple[str, bytes]) -> None:
@@ -82,6 +84,7 @@ def test_something_is_something_else(tmp_path: Path, file: tuple[str, bytes]) ->
     read_or_refuse(READERS[kind], tmp_path / 'file', content)
 
 
+@pytest.mark.slow
 @examples(300)
 @given(
     st.sampled_from(sorted(READERS)),
@@ -140,6 +143,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('kind', sorted(READERS.keys() - {'history', 'journal', 'host facts'}))
 def test_spaces_in_a_small_archive(kind: str, archive: Path) -> None:
     tracemalloc.start()

@@ -220,6 +220,7 @@ def test_every_kind_of_file_is_there() -> None:
     assert FILES.keys() == GOOD.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('kind', FILES)
 def test_a_file_is_read_in_linear_time_and_memory(kind: str, tmp_path: Path) -> None:
     content, size = FILES[kind]
@@ -316,6 +317,7 @@ ANSWERS: dict[str, tuple[Callable[[Client], Any], str, Callable[[int], Any]]] = 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('kind', ANSWERS)
 def test_an_answer_is_read_in_linear_time_and_memory(
     kind: str, session: Session, service: Service
@@ -330,6 +332,7 @@ def test_an_answer_is_read_in_linear_time_and_memory(
     check_linear(measured, 200)
 
 
+@pytest.mark.slow
 def test_planning_keeps_to_memory_that_is_linear() -> None:
     spec = specification.from_document(specified(2), 'spec.yaml')
 

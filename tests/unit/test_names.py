@@ -8,11 +8,14 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import placementclient
 
 PACKAGE = Path(placementclient.__file__).parent
 
 
+@pytest.mark.slow
 def test_no_class_name_occurs_twice() -> None:
     names = Counter(
         node.name.lstrip('_')
@@ -36,6 +39,7 @@ def test_the_main_types_exist() -> None:
         )
 
 
+@pytest.mark.slow
 def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
     opening = re.compile(r'\s*(What|Who|Whose|Whether|Where|How|When|Why|Which)\b')
     found = [

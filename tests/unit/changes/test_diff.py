@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from tests.snapshot_pairs import content, pair
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
 def test_a_diff_leads_from_one_snapshot_to_the_other(seed: int) -> None:
@@ -21,6 +23,7 @@ def test_a_diff_leads_from_one_snapshot_to_the_other(seed: int) -> None:
     assert content(simulate(before, diff(before, after))) == content(after)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
 def test_the_inverses_lead_back(seed: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from tests.snapshot_pairs import content, pair
 SEEDS = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(SEEDS)
 def test_the_change_sets_in_any_order_are_the_change(seed: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ HOST = uuid_of('host')
 SERVER = uuid_of('server')
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
 def test_a_change_cut_off_anywhere_is_completed(seed: int) -> None:
@@ -37,6 +39,7 @@ def test_a_change_cut_off_anywhere_is_completed(seed: int) -> None:
     assert content(simulate(there, rebased.operations)) == content(after)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SEEDS)
 def test_a_change_cut_off_anywhere_is_taken_back(seed: int) -> None:

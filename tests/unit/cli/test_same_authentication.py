@@ -223,6 +223,7 @@ def both(
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('argv', 'environment'), COMBINATIONS, ids=str)
 def test_both_programs_make_the_same_of_settings(
     both: Callable[..., tuple[Made, Made]], argv: str, environment: dict[str, str]

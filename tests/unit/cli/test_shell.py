@@ -106,6 +106,7 @@ def test_any_answer_is_survived_with_one_line(
     assert len(service.requests) == (6 if reply.status >= 500 else 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('reply', 'line'), HOSTILE.values(), ids=HOSTILE)
 def test_with_debug_there_is_a_traceback_and_the_same_exit_status(
     placement: Placement, service: Service, reply: Reply, line: str

@@ -103,6 +103,7 @@ def ours(modules: set[str]) -> set[str]:
     return {module.split('.')[1] for module in modules if module.startswith('placementclient.')}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('format', ['table', 'json', 'value', 'csv'])
 def test_a_command_loads_what_it_needs_and_no_other_command(url: str, format: str) -> None:
     argv = ('resource', 'provider', 'list', '-f', format)
@@ -137,6 +138,7 @@ def test_the_overview_does_without_the_network_and_the_work() -> None:
     assert ours(modules) & (OURS_NEVER - {'completion'}) == set()
 
 
+@pytest.mark.slow
 def test_openstackclient_loads_the_commands_that_it_runs() -> None:
     """What it loads else is what the plugin costs every command of every other service."""
     argv = ('resource', 'provider', 'list', '--help')
@@ -169,6 +171,7 @@ sys.exit(main())
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, b'', b'')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('program', ['placementclient.__main__', 'openstackclient.shell'])
 def test_nothing_looks_for_garbage_at_the_end_of_our_commands(url: str, program: str) -> None:
     script = FROZEN.format(program)

@@ -25,6 +25,7 @@ def run(command: str, home: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('closed', ['>&-', '2>&-', '<&-', '>&- 2>&-', '<&- >&- 2>&-'])
 def test_what_is_asked_for_is_done(closed: str, tmp_path: Path) -> None:
     done = run(f'resource class create CUSTOM_X {closed}', tmp_path)
@@ -34,6 +35,7 @@ def test_what_is_asked_for_is_done(closed: str, tmp_path: Path) -> None:
     assert ('CUSTOM_X\n' in listed.stdout) == ('>&-' not in closed.split())
 
 
+@pytest.mark.slow
 def test_an_error_keeps_its_exit_status(tmp_path: Path) -> None:
     for closed in ('>&-', '2>&-', '>&- 2>&-'):
         refused = run(f'resource class show VCPUS {closed}', tmp_path)
@@ -41,6 +43,7 @@ def test_an_error_keeps_its_exit_status(tmp_path: Path) -> None:
         assert ('VCPUS' in refused.stderr) == ('2>&-' not in closed)
 
 
+@pytest.mark.slow
 def test_nobody_can_be_asked(tmp_path: Path) -> None:
     run('resource provider create compute1', tmp_path)
     asked = run('resource provider purge compute1 <&-', tmp_path)

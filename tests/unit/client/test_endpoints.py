@@ -93,6 +93,7 @@ def test_any_other_part_is_quoted(part: str, quoted: str) -> None:
     assert endpoints.SHOW_TRAIT.path(trait=part) == f'/traits/{quoted}'
 
 
+@pytest.mark.slow
 @given(st.sampled_from(WITH_PARTS), st.data())
 def test_whatever_the_parts_only_the_own_route_is_reached(
     row: Endpoint, data: st.DataObject

@@ -241,6 +241,7 @@ facts = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(
     st.integers(400, 599), anything | st.fixed_dictionaries({'errors': anything | st.lists(facts)})
 )

@@ -25,6 +25,7 @@ DOCUMENTS = st.recursive(
 both = pytest.mark.parametrize('layout', [Json, Yaml])
 
 
+@pytest.mark.slow
 @both
 @examples(300)
 @given(DOCUMENTS)

@@ -94,6 +94,7 @@ def seconds(path: Path, said: str) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(('content', 'said'), FORMS.values(), ids=FORMS)
 def test_the_time_is_linear(tmp_path: Path, content: Callable[[int], bytes], said: str) -> None:
     path, taken = tmp_path / 'cloud.json', []

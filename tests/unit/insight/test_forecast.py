@@ -92,6 +92,7 @@ def test_the_error_is_that_of_forecasts_of_the_past() -> None:
         assert days == (pytest.approx(expected) if 0 < expected <= 40 else None)
 
 
+@pytest.mark.slow
 def test_what_really_happens_is_most_often_between_earliest_and_latest() -> None:
     random, hits = Random(1), 0
     for _ in range(100):

@@ -46,6 +46,7 @@ def test_there_is_none() -> None:
     assert (solved.status, solved.found) == ('INFEASIBLE', False)
 
 
+@pytest.mark.slow
 def test_it_ends_after_the_same_work() -> None:
     first, second = cpsat.solve(packing(), 0.2), cpsat.solve(packing(), 0.2)
     assert first.status == second.status == 'UNKNOWN'
@@ -59,6 +60,7 @@ def test_a_model_that_is_none() -> None:
         cpsat.solve(model)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_search_and_goes_on_working() -> None:
     for _ in range(2):
         timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
@@ -89,6 +91,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_after_ctrl_c_the_program_can_end() -> None:
     """The solver's thread has ended by then: to end with it would be an abort."""
     command = [sys.executable, '-c', INTERRUPTED]

@@ -61,6 +61,7 @@ class Case:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('path', CASES, ids=lambda path: path.stem)
 def test_case(path: Path) -> None:
     if 'error' in (expect := yaml.safe_load(path.read_text())['expect']):
@@ -207,6 +208,7 @@ def test_every_cause_has_a_case() -> None:
             assert {cause.kind for cause in infeasible.value.causes} == {kind}
 
 
+@pytest.mark.slow
 def test_every_case_says_what_it_is_about() -> None:
     for path in CASES:
         document = cursors.read(path.read_text(), path.name)

@@ -11,6 +11,7 @@ from tests.unit.planner import oracle
 pytest.importorskip('ortools')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ('kind', 'seed', 'count'),
     [('wild', 0, 300), ('wild', 2400, 100), ('wild', 3700, 100), ('tame', 0, 300)],

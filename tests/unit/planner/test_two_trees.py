@@ -41,6 +41,7 @@ def order_of(plan: Plan) -> list[str]:
     return sorted(ROOTS, key=[*planned, *ROOTS].index)  # what changes nothing has no plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('first', range(0, 1500, 300))
 def test_brute_force_says_the_same(first: int) -> None:
     refused = []
@@ -68,6 +69,7 @@ def test_units_that_bar_a_consumer_of_the_other_tree(seed: int) -> None:
     assert held_after(plan, case) in list(case.outcomes(*order_of(plan)))
 
 
+@pytest.mark.slow
 def test_what_is_forced_has_no_alternative() -> None:
     for seed in range(300, 700):
         case = instance(seed)

@@ -168,6 +168,7 @@ def test_many_trees_are_a_grid(children: int) -> None:
     assert 0.5 < float(drawn.attrib['width']) / float(drawn.attrib['height']) < 2
 
 
+@pytest.mark.slow
 def test_ten_thousand_children() -> None:
     wide = tree(state('root'), *(state(f'c{n}', 'root', VCPU=1) for n in range(10000)))
     assert sum(1 for _ in trees.detailed(wide)) == 10001

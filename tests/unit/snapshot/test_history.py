@@ -75,6 +75,7 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_each_snapshot_is_read_as_it_was_saved(tmp_path: Path) -> None:
     folder = tmp_path / 'daily'
     snapshots = kept(folder, 70)
@@ -142,6 +143,7 @@ def damaged(folder: Path, number: int, content: bytes) -> tuple[dict[str, Snapsh
     return found, told
 
 
+@pytest.mark.slow
 def test_damage_leaves_out_what_needs_the_file_and_nothing_else(tmp_path: Path) -> None:
     snapshots = kept(tmp_path, 35)
     path = files_of(tmp_path)[10]
@@ -164,6 +166,7 @@ def test_damage_leaves_out_what_needs_the_file_and_nothing_else(tmp_path: Path) 
         assert len(told) == 2
 
 
+@pytest.mark.slow
 def test_a_file_may_be_cut_off_anywhere(tmp_path: Path) -> None:
     snapshots = kept(tmp_path, 4)
     content = files_of(tmp_path)[2].read_bytes()

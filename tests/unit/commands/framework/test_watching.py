@@ -23,6 +23,7 @@ from tests.watching import ENTER, HEIGHT, HOME, LEAVE, TIMEOUT, watching
 SHOW = 'resource capacity show --by class --snapshot cloud.json'
 
 
+@pytest.mark.slow
 def test_the_table_is_drawn_in_its_place_until_ctrl_c(tmp_path: Path) -> None:
     save(tmp_path, 'cloud.json', small())
     with watching(f'{SHOW} --watch 1', tmp_path) as watch:
@@ -43,6 +44,7 @@ def test_the_table_is_drawn_in_its_place_until_ctrl_c(tmp_path: Path) -> None:
     assert '| CUSTOM_NEW ' in left.rpartition(LEAVE)[2]
 
 
+@pytest.mark.slow
 def test_a_reading_that_fails_is_said_and_the_last_good_one_stays(tmp_path: Path) -> None:
     save(tmp_path, 'cloud.json', small())
     with watching(f'{SHOW} --watch 1', tmp_path) as watch:
@@ -62,6 +64,7 @@ def test_a_reading_that_fails_is_said_and_the_last_good_one_stays(tmp_path: Path
     assert (status, LEAVE in left) == (130, True)
 
 
+@pytest.mark.slow
 def test_what_has_no_room_is_counted_and_names_steer_nothing(tmp_path: Path) -> None:
     hosts = [provider(f'host\x1b[2J{number}', VCPU=1) for number in range(40)]
     save(tmp_path, 'cloud.json', cloud(hosts))

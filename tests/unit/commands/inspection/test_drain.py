@@ -317,6 +317,7 @@ def test_the_answer_in_a_file(placement: Placement, file: str, tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 def test_without_a_solver(
     placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,7 @@ def test_a_request_that_is_too_long_is_not_kept() -> None:
         assert is_closed(client)
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_takes_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, 'DEADLINE', 0.5)
     with server(lambda: b'x' * 50_000_000) as port, connected(port) as client:
@@ -290,6 +291,7 @@ def export(cloud: Placement, tmp_path: Path) -> Iterator[Callable[..., Exporter]
             exporter.process.wait()
 
 
+@pytest.mark.slow
 def test_a_placement_that_hangs_is_down_and_comes_back(
     cloud: Placement, export: Callable[..., Exporter]
 ) -> None:
@@ -303,6 +305,7 @@ def test_a_placement_that_hangs_is_down_and_comes_back(
     assert 'Traceback' not in exporter.said
 
 
+@pytest.mark.slow
 def test_a_placement_that_hangs_from_the_beginning_is_down(
     cloud: Placement, export: Callable[..., Exporter]
 ) -> None:
@@ -325,6 +328,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_no_answer_ends_it(cloud: Placement, export: Callable[..., Exporter]) -> None:
     exporter = export()
     for path, answer in WRONG.values():
@@ -337,6 +341,7 @@ def test_no_answer_ends_it(cloud: Placement, export: Callable[..., Exporter]) ->
     assert exporter.said.count('The figures are read again') == len(WRONG)
 
 
+@pytest.mark.slow
 def test_used_up_descriptors_do_not_end_it(export: Callable[..., Exporter]) -> None:
     exporter = export(descriptors=64)
     before = exporter.wait_until(up=True)[READ_AT]

@@ -47,6 +47,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str] | None]:
     return has
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('shell', script.SHELLS)
 def test_a_script_knows_every_command_and_option(placement: Placement, shell: str) -> None:
     result = placement('complete', shell)

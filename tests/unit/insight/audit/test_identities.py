@@ -175,6 +175,7 @@ def test_hypervisors_without_uuids_tell_nothing() -> None:
     assert (left_out['twin'], left_out['renamed']) == (said, said)
 
 
+@pytest.mark.slow
 def test_ten_thousand_hosts_take_seconds() -> None:
     names = [f'host{number}' for number in range(10_000)]
     begun = time.process_time()

@@ -173,12 +173,14 @@ def most(snapshot: Snapshot, classes: tuple[str, ...]) -> int:
     return best('a', everything)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(clouds(pooled=('C',)))
 def test_with_one_class_in_pools_it_is_what_trying_all_ways_finds(snapshot: Snapshot) -> None:
     assert counts(snapshot, A=1, C=1)[ALL] == most(snapshot, ('A', 'C'))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(clouds(pooled=('B', 'C')))
 def test_with_two_classes_in_pools_too(snapshot: Snapshot) -> None:
@@ -247,6 +249,7 @@ REQUESTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('request_', REQUESTS, ids=range(len(REQUESTS)))
 def test_hosts_that_are_alike_count_as_if_they_were_not(request_: CandidateRequest) -> None:
     for seed in range(25):

@@ -22,6 +22,7 @@ def test_the_most_that_can_move_and_the_verdict(first: int) -> None:
     assert {seed: said for seed, said in found.items() if said} == {}
 
 
+@pytest.mark.slow
 def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: Counter[str] = Counter()
     solve, patterns = cpsat.solve, groups.patterns
@@ -39,6 +40,7 @@ def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ('module', 'name', 'value'),
     [

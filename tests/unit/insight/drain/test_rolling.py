@@ -168,6 +168,7 @@ def _have_a_place_alone(snapshot: Snapshot, emptied: Sequence[str]) -> bool:
     return oracle.lax(alone, emptied) == len(left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('first', range(0, 400, 50))
 def test_small_clouds(first: int) -> None:
     for seed in range(first, first + 50):
@@ -215,6 +216,7 @@ def test_the_loss_of_any_host() -> None:
     assert lose(DrainCloud(snapshot), ['h0'], 1).verdict is DrainVerdict.YES
 
 
+@pytest.mark.slow
 def test_each_loss_is_what_a_drain_says() -> None:
     for seed in range(100):
         snapshot, _ = oracle.case(seed)

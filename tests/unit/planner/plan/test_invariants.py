@@ -185,6 +185,7 @@ def clouds(draw: st.DrawFn) -> tuple[dict[str, object], dict[str, object], list[
     return trees, consumers, totals, draw(st.booleans())
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(clouds())
 def test_plans_hold_and_lead_back(

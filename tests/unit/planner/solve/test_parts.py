@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ def packings(draw: st.DrawFn, sizes: tuple[int, ...] = (1, 2, 3, 5)) -> Problem:
     return problem(free, *groups)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(packings())
 def test_what_is_found_is_a_solution(packing: Problem) -> None:
@@ -39,6 +41,7 @@ def test_what_is_found_is_a_solution(packing: Problem) -> None:
         assert every
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(packings())
 def test_what_is_learnt_is_possible(packing: Problem) -> None:
@@ -53,6 +56,7 @@ def test_what_is_learnt_is_possible(packing: Problem) -> None:
     assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(packings(sizes=(2,)))
 def test_a_flow_knows_all_of_one_size(packing: Problem) -> None:

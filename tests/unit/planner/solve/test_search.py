@@ -118,6 +118,7 @@ def with_refused(bins: Sequence[Bin], kept: Sequence[int], item: Item) -> Item:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(problems())
 def test_brute_force_says_the_same(problem: tuple[list[Bin], list[Item]]) -> None:
@@ -168,6 +169,7 @@ def cells(slack: float) -> tuple[list[Bin], list[Item]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     'problem',
     [
