@@ -96,6 +96,8 @@ class Nova:
         for _ in range(3):
             status, there = self.call('GET', f'/allocations/{uuid}')
             yield
+            if uuid in self.migrating.values():
+                return
             if status != 200:
                 continue
             if not there['allocations']:

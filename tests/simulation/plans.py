@@ -88,7 +88,9 @@ def _carried(verb: str, scene: Scene) -> Command | None:
     words = typed(f'resource provider reshape {verb}', plan.path, '--yes', '-f', 'json')
     words += ['--compute-is-up'] if verb == 'apply' else []
     made = plan.made
-    wants = made.wants
+    # What was as wanted when the plan was made is not in it, and may change.
+    planned = Path(plan.path).read_text()
+    wants = {key: value for key, value in made.wants.items() if key[1] in planned}
     if plan.hosts:
         wants = {('inventory', root, 'VGPU'): ABSENT for root in planned_roots(plan)}
     return replace(made, words=words, wants=wants if verb == 'apply' else {}, plan=plan, verb=verb)
