@@ -31,8 +31,8 @@ _GENERATION = Option(
     metavar='<generation>',
     type=int,
     since='1.28',
-    help='Write only if this is still the generation of the consumer; without it, the write is '
-    'repeated where somebody else came first',
+    help='Write only if the consumer still has this generation; default: read the generation and '
+    'retry after a conflict',
 )
 
 #: Whom a consumer belongs to, and what it is.
@@ -53,13 +53,13 @@ OWNER = (
         '--consumer-type',
         metavar='<consumer_type>',
         required_since='1.38',
-        help='What the consumer is, such as INSTANCE; without it, its type stays as it is',
+        help='Type of the consumer, such as INSTANCE; default: the type that it has',
     ),
 )
 
 
 class ListAllocation(base.Lister):
-    """List who holds what of a resource provider.
+    """List the consumers of a resource provider with their allocations.
 
     Example:
 
@@ -120,7 +120,7 @@ class ShowAllocation(ConsumerLister):
 
 
 class SetAllocation(ConsumerLister):
-    """Replace all that a consumer holds.
+    """Replace all allocations of a consumer.
 
     Example:
 
@@ -137,8 +137,8 @@ class SetAllocation(ConsumerLister):
             metavar='<rp=provider,resource_class=amount>',
             action='append',
             default=[],
-            help='Name or UUID of a resource provider, and how much of which class; more classes '
-            'may follow, and it may be repeated',
+            help='Name or UUID of a resource provider, and an amount of a class; more classes may'
+            ' follow. May be repeated',
         ),
         *OWNER,
         Option(
@@ -147,7 +147,7 @@ class SetAllocation(ConsumerLister):
             action='append',
             default=[],
             since='1.34',
-            help='Which provider serves a request group, as candidates say it; may be repeated',
+            help='Provider that serves a request group, as a candidate has it; may be repeated',
         ),
         _GENERATION,
     )
@@ -197,9 +197,9 @@ class SetAllocation(ConsumerLister):
 
 
 class UnsetAllocation(ConsumerLister):
-    """Take some of what a consumer holds away from it, and leave the rest.
+    """Remove some allocations of a consumer and leave the rest.
 
-    Without an option, it loses everything.
+    Without an option, all allocations are removed.
 
     Example:
 
@@ -215,14 +215,15 @@ class UnsetAllocation(ConsumerLister):
             metavar='<provider>',
             action='append',
             default=[],
-            help='Only what it holds on this resource provider, by name or UUID; may be repeated',
+            help='Remove only allocations of this resource provider, by name or UUID; may be '
+            'repeated',
         ),
         Option(
             '--resource-class',
             metavar='<resource_class>',
             action='append',
             default=[],
-            help='Only what it holds of this resource class; may be repeated',
+            help='Remove only allocations of this resource class; may be repeated',
         ),
         _GENERATION,
     )
@@ -263,7 +264,7 @@ class UnsetAllocation(ConsumerLister):
 
 
 class DeleteAllocation(base.Command):
-    """Free all that a consumer holds.
+    """Delete all allocations of a consumer.
 
     Example:
 
@@ -282,7 +283,7 @@ class DeleteAllocation(base.Command):
 
 
 class ReplaceAllocation(base.Command):
-    """Replace what several consumers hold, in one transaction.
+    """Replace the allocations of several consumers in one transaction.
 
     The file has the body of POST /allocations for the API version in use, as JSON or YAML.
 

@@ -114,7 +114,7 @@ FILTERS: tuple[Option, ...] = (
 _LIMIT: Mapping[str, Any] = {
     'metavar': '<limit>',
     'since': '1.16',
-    'help': 'At most so many candidates',
+    'help': 'Return at most this number of candidates; default: all',
 }
 LIMIT = Option('--limit', type=int, **_LIMIT)
 
@@ -122,8 +122,8 @@ LIMIT = Option('--limit', type=int, **_LIMIT)
 class ListCandidate(base.Lister):
     """List the ways to satisfy a request for resources.
 
-    Options that follow a --group belong to that group: one resource provider alone satisfies it.
-    What comes before the first --group is satisfied by a provider tree as a whole.
+    Options after a --group belong to that group: one resource provider alone satisfies it. Options
+    before the first --group are satisfied by a provider tree as a whole.
 
     Example:
 

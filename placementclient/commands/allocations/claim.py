@@ -56,9 +56,9 @@ class HoldsAlready(errors.PlacementError):
 class ClaimAllocation(base.Lister):
     """Allocate the first candidate that the service grants; after a conflict, try the next.
 
-    The filters are those of allocation candidate list. A consumer that holds something already is
-    refused, unless it is what is asked for. The row 0 and those with the same number are what was
-    claimed; further numbers are the alternates, each on another tree.
+    The filters are those of allocation candidate list. A consumer with other allocations is
+    refused. The row 0, and those with the same number, are the claim; further numbers are the
+    alternates, each on another tree.
 
     Example:
 
@@ -78,7 +78,7 @@ class ClaimAllocation(base.Lister):
             metavar='<number>',
             type=int,
             default=0,
-            help='Print so many of the candidates that come next, each on another tree',
+            help='Print so many of the next candidates, each on another tree',
         ),
         *OWNER,
     )

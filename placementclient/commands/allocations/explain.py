@@ -27,10 +27,13 @@ _NESTED = Microversion(1, 29)
 class ExplainCandidate(DocumentCommand):
     """Explain why a request for candidates cannot be met.
 
-    The filters are those of allocation candidate list. It says how many trees satisfy each
-    requirement alone, which smallest sets cannot be met together, what would be enough, and what
-    the nearest trees lack. What would be enough has been asked of the service, if not marked as
-    calculated. The exit status is 0 if there are candidates, and 4 if there are none.
+    The filters are those of allocation candidate list. The command prints:
+
+      * how many trees satisfy each requirement alone,
+      * the smallest sets of requirements that cannot be met together,
+      * the changes of the request that would be enough, asked of the service unless marked as
+        calculated,
+      * the shortage of the nearest trees.
 
     With --flavor it explains "No valid host" of a server. Filters of Nova's scheduler that do not
     ask Placement are not known here.
@@ -48,22 +51,30 @@ class ExplainCandidate(DocumentCommand):
         *FILTERS,
         LIMIT,
         Option(
-            '--hosts', metavar='<number>', type=int, default=5, help='How many of the nearest trees'
+            '--hosts',
+            metavar='<number>',
+            type=int,
+            default=5,
+            help='Show so many of the nearest trees',
         ),
-        Option('--snapshot', metavar='<file>', help='Ask this snapshot, not the service'),
+        Option(
+            '--snapshot',
+            metavar='<file>',
+            help='Read this snapshot file in place of the live cloud',
+        ),
         ASSUME,
         Option(
             '--flavor',
             metavar='<name>',
-            help='Ask what the scheduler of Nova asks for a server of this flavor, its root disk '
-            'on the host; --required, --member-of and the like are added',
+            help="Send the request of Nova's scheduler for a server of this flavor, with its root"
+            ' disk on the host; --required, --member-of and the like are added',
         ),
         Option(
             '--flavors',
             metavar='<file>',
             default=NOVA,
-            help='Find the flavor in this file, of what GET /flavors/detail answers; without it, '
-            f'or with {NOVA}, the compute service is asked',
+            help='Find the flavor in this file with the answer of GET /flavors/detail; nova: ask '
+            'Nova',
         ),
     )
 

@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 
 
 class HealAllocation(Changing):
-    """Give servers that hold nothing what they should hold on their host.
+    """Give servers without allocations what they should hold on their host.
 
-    What a server holds as another project's or user's becomes its own, too. The amounts are those
-    that Nova computes of the flavor. What cannot be known is named and not guessed: virtual GPUs,
-    PCI devices, what several providers of the host have. A server that is under way is left alone.
-    With --ports a server gets the bandwidth and packet rates, too, that its ports ask for.
+    Allocations of a server under another project or user get the right owner, too. The amounts are
+    those that Nova computes from the flavor. With --ports the server also gets the bandwidth and
+    packet rates of its ports.
 
-    Without files the compute service is asked, as an administrator. The files are what it answers
-    to GET /servers/detail, /flavors/detail and /os-migrations, just before.
+    The command names, and never guesses: virtual GPUs, PCI devices, and resources that several
+    providers of the host have. It leaves servers alone that Nova is changing.
 
-    A server that Nova has deleted since the list gets nothing: the compute service is asked again
-    just before the write. That is so only without --plan; apply a plan soon after it was made.
+    Without files the command asks Nova, as an administrator. The files have the answers of
+    GET /servers/detail, /flavors/detail and /os-migrations, from the same minutes.
+
+    The command asks Nova again just before the write: a server that was deleted since gets nothing.
+    With --plan that is impossible: apply the plan soon.
 
     Example:
 
@@ -52,25 +54,25 @@ class HealAllocation(Changing):
         Option(
             '--servers',
             metavar='<file>|nova',
-            help='The list of all servers, with details; without it, or with nova, the compute '
-            'service is asked',
+            help='The list of all servers, with details; default: nova, ask Nova',
         ),
         Option(
             '--flavors',
             metavar='<file>',
-            help='The list of all flavors, where servers have but the ID: below compute API 2.47',
+            help='The list of all flavors, for servers that have only the ID of theirs (below '
+            'compute API 2.47)',
         ),
         Option(
             '--migrations',
             metavar='<file>|nova',
-            help='The list of all migrations, or nova: the compute service is asked, as it is '
-            'where no list of servers is given',
+            help='The list of all migrations; default: nova, ask Nova, unless a list of servers '
+            'is given',
         ),
         Option(
             '--ports',
             metavar=f'<file>|{NEUTRON}',
-            help='Heal what ports ask for, too, such as bandwidth: a list of what GET /v2.0/ports '
-            f'answers an administrator; {NEUTRON}: ask the network service',
+            help='Also allocate the bandwidth and packet rates of ports. The file has the answer '
+            'of GET /v2.0/ports to an administrator; neutron: ask Neutron',
         ),
         *changing.OPTIONS,
     )

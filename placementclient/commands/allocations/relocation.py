@@ -54,10 +54,10 @@ class _Relocation(ConsumerLister):
 
 
 class MoveAllocation(_Relocation):
-    """Move what a consumer holds on one resource provider to another, in one request.
+    """Move the allocations of a consumer from one resource provider to another, in one request.
 
-    What it holds on further providers stays as it is, and what it holds on the other already is
-    added to. The service refuses what the other has no room for; nothing is changed then.
+    Allocations on other providers stay as they are. Amounts are added to those that the consumer
+    has on the target. If the target has no room, Placement refuses and nothing changes.
 
     Example:
 
@@ -72,14 +72,14 @@ class MoveAllocation(_Relocation):
             dest='source',
             metavar='<provider>',
             required=True,
-            help='Name or UUID of the resource provider that it holds something on',
+            help='Name or UUID of the resource provider to move the allocation from',
         ),
         Option(
             '--to',
             dest='target',
             metavar='<provider>',
             required=True,
-            help='Name or UUID of the one that it shall hold that on',
+            help='Name or UUID of the resource provider to move the allocation to',
         ),
         Option(
             '--class',
@@ -87,7 +87,7 @@ class MoveAllocation(_Relocation):
             metavar='<resource_class>',
             action='append',
             default=[],
-            help='Only this resource class; may be repeated; without it, all that it holds there',
+            help='Move only this resource class; may be repeated. Default: all classes',
         ),
     )
 
@@ -137,10 +137,11 @@ class MoveAllocation(_Relocation):
 
 
 class TransferAllocation(_Relocation):
-    """Hand all that a consumer holds to another consumer, in one request.
+    """Transfer all allocations of a consumer to another consumer, in one request.
 
-    So Nova hands what a server holds to its migration, and back. The other takes over project, user
-    and, unless another is given, the type. A consumer that holds something already is refused.
+    Nova does so between a server and its migration. The other consumer takes over project and user,
+    and the type unless you give another. A consumer with allocations is refused, unless you give
+    --replace.
 
     Example:
 
@@ -155,18 +156,19 @@ class TransferAllocation(_Relocation):
             metavar='<uuid>',
             type=normalized,
             required=True,
-            help='UUID of the consumer that shall hold it, such as that of a migration',
+            help='UUID of the consumer that gets the allocations, such as a migration',
         ),
         Option(
             '--consumer-type',
             metavar='<consumer_type>',
             since='1.38',
-            help='What the other consumer is, such as MIGRATION',
+            help='Type of the other consumer, such as MIGRATION',
         ),
         Option(
             '--replace',
             action='store_true',
-            help='Free what the other holds already, as the revert of a resize does',
+            help='Delete the allocations that the other consumer has, as the revert of a resize '
+            'does',
         ),
     )
 

@@ -47,6 +47,12 @@ _EXAMPLE = re.compile(r'^( +)openstack(?= (?:resource|allocation|trait) )', re.M
 STABLE = Microversion(1, 37)
 
 
+#: The exit statuses of every command.
+USUAL = (
+    (errors.ExitStatus.DONE, 'done'),
+    (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
+    (errors.ExitStatus.USAGE, 'wrong usage'),
+)
 #: How a dry run ends, so that scripts see whether there is something to do.
 WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
@@ -98,8 +104,8 @@ class _Placement(command.Command):
 
     def get_epilog(self) -> str:
         """Return the exit statuses and the origin; cliff reads all metadata to tell the origin."""
-        ends = ''.join(f'\n  {int(status)}  {text}' for status, text in self.statuses)
-        ends = f'Exit status, beside 0, 1 and 2:\n{ends}\n' if ends else ''
+        lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
+        ends = f'Exit status:\n\n{"".join(lines)}'
         if next(iter(self._hooks), None) is not None:
             return f'{ends}{super().get_epilog()}'
         return ends if self._is_lean else f'{ends}{_ORIGIN}'

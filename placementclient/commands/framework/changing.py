@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 PLAN = Option(
     '--plan',
     metavar='<file>',
-    help='Write what would be done as a plan, and change nothing. "resource provider reshape '
-    'show | rehearse | apply | status | verify | rollback" take the plan',
+    help='Write the changes to this plan file and make none. "resource provider reshape show | '
+    'rehearse | apply | status | verify | rollback" take the plan',
 )
 #: So many rows stand before the question.
 _SHOWN = 40

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, compute
-from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
 FLAVORS = Option(
     '--flavors',
     metavar='<file>',
-    help='Show how many servers of each flavor still fit: a file of what GET /flavors/detail '
-    f'answers, or what openstack flavor list --all --long -f json prints; {NOVA}: ask the compute '
-    'service',
+    help='Show how many servers of each flavor still fit. The file has the answer of GET '
+    '/flavors/detail or the output of openstack flavor list --all --long -f json; nova: ask '
+    'Nova',
 )
 
 

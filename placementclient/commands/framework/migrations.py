@@ -20,8 +20,7 @@ def option(purpose: str) -> Option:
     return Option(
         '--migrations',
         metavar=f'<file>|{compute.NOVA}',
-        help=f'The migrations of servers, {purpose}: a list as JSON, or "{compute.NOVA}": the '
-        'compute service is asked',
+        help=f'The migrations of servers, {purpose}: a list as JSON, or {compute.NOVA}: ask Nova',
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
@@ -41,7 +42,7 @@ class Option:
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.required_until = Microversion.parse(required_until) if required_until else None
         self.instead, self._missable = instead, missable
-        self.help = f'{help}{self._versions()}.'
+        self.help = f'{help}{_default(settings)}{self._versions()}.'
         self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
@@ -76,6 +77,13 @@ class Option:
         return f' ({", ".join(facts)})' if facts else ''
 
 
+def _default(settings: Mapping[str, Any]) -> str:
+    """Return the default of an option for its help text, where that is a number or a word."""
+    default = settings.get('default')
+    is_shown = isinstance(default, int | float | str) and not isinstance(default, bool)
+    return f' (default: {default})' if is_shown and default not in ('', '-') else ''
+
+
 def positive(text: str) -> int:
     """A whole number from 1 on, as the type of an option.
 
@@ -100,8 +108,8 @@ def generation(since: str | None = None) -> Option:
         metavar='<generation>',
         type=int,
         since=since,
-        help='Write only if this is still the generation; without it, the write is repeated '
-        'where somebody else came first',
+        help='Write only if the provider still has this generation; default: read the generation '
+        'and retry after a conflict',
     )
 
 
@@ -120,8 +128,8 @@ def workers(what: str, default: int | None = WORKERS) -> Option:
         metavar='<number>',
         type=_number_of_workers,
         default=default,
-        help=f'How many {what} at the same time, or auto: two for each processor of this machine; '
-        f'{WORKERS} without it',
+        help=f'Number of {what} at the same time, or auto: two for each processor of this machine'
+        + ('' if default else f'; default: {WORKERS}'),
     )
 
 
@@ -133,7 +141,7 @@ def _number_of_workers(text: str) -> int:
     return 2 * (os.cpu_count() or 1) if text == 'auto' else positive(text)
 
 
-OVERWRITE = Option('--overwrite', action='store_true', help='Replace what is there')
-DRY_RUN = Option('--dry-run', action='store_true', help='Print what would be done, and do nothing')
-YES = Option('--yes', action='store_true', help='Do not ask')
+OVERWRITE = Option('--overwrite', action='store_true', help='Overwrite the file if it exists')
+DRY_RUN = Option('--dry-run', action='store_true', help='Print the changes and make none')
+YES = Option('--yes', action='store_true', help='Do not ask for confirmation')
 LONG = Option('--long', action='store_true', since='1.15', help='Print last_modified too')

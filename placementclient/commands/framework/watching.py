@@ -20,8 +20,8 @@ WATCH = Option(
     '--watch',
     metavar='<seconds>',
     type=option.positive,
-    help='Read again after so many seconds, and draw the table anew in its place, until Ctrl-C; '
-    'only on a terminal',
+    help='Read again after so many seconds and redraw the table in its place, until Ctrl-C; only '
+    'on a terminal. Default: print once',
 )
 
 

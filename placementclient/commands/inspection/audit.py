@@ -58,25 +58,24 @@ class Paragraphs(formatters.ListFormatter):
 class AuditProvider(Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
-    Exit status 3 means that there is anything but information. Audit compares Placement with what
-    Nova, Keystone, Ironic and Neutron say. It asks the services of the catalog, or reads the files
-    that you name, which have to be made after the snapshot:
+    Audit compares Placement with Nova, Keystone, Ironic and Neutron. It asks the services of the
+    catalog, or reads the files that you name. Make the files after the snapshot:
 
       openstack server list --all-projects --long -f json > servers.json
       openstack server migration list -f json > migrations.json
       openstack compute service list -f json > services.json
 
-    The answers of the APIs are taken too. GET /servers/detail has flavors: with it audit tells what
-    a server should hold. A check without the list that it needs is left out, and named on stderr.
+    The files may also have the answers of the APIs. With GET /servers/detail, which has flavors,
+    audit knows the amounts that a server should hold. A check without its list is left out, and
+    named on standard error.
 
-    --explain prints what a check finds, why it matters, whether the fix is safe, and how to look
-    yourself. On a terminal each finding is a paragraph, elsewhere a row of a table.
+    On a terminal each finding is a paragraph, elsewhere a row of a table. The column command has a
+    command that is safe to run as it is. If it is empty, the column reason says why. --explain
+    prints what a check finds, why it matters, and if the fix is safe.
 
-    --fix carries out what is safe: nobody loses anything that it uses. It deletes nothing by a list
-    of servers that does not look complete, and nothing that a migration holds. The column command
-    has what is safe to run as it is; where it is empty, the column reason says why. A command that
-    deletes reads and judges all again, as --fix does. --plan writes the safe repairs as a plan, and
-    fixes nothing: the exit status is 0 then.
+    --fix carries out the safe commands: no server loses an allocation that it needs. It deletes
+    nothing if the list of servers is not complete, and nothing of a migration under way. Each
+    deletion reads and judges again first. --plan writes the safe fixes as a plan and exits with 0.
 
     Example:
 
@@ -96,32 +95,31 @@ class AuditProvider(Changing):
         Option(
             '--explain',
             metavar='<id>',
-            help='Print what this check finds, why it matters, whether the fix is safe and how to '
-            'look yourself; nothing is read',
+            help='Print what this check finds, why it matters and if the fix is safe; read nothing',
         ),
         Option(
             '--ignore',
             metavar='<id>',
             action='append',
             default=[],
-            help='Leave out a check, by its id; may be repeated',
+            help='Leave out this check; may be repeated',
         ),
         Option(
             '--id',
             metavar='<id>',
             action='append',
             default=[],
-            help='Make this check only, by its id; may be repeated',
+            help='Make only this check; may be repeated',
         ),
         Option(
             '--subject',
             metavar='<subject>',
             action='append',
             default=[],
-            help='Show and fix only what is found of this subject, as the column subject has it; '
-            'may be repeated',
+            help='Show and fix only findings of this subject, as in the column subject; may be '
+            'repeated',
         ),
-        Option('--fix', action='store_true', help='Fix what is safe to fix'),
+        Option('--fix', action='store_true', help='Carry out the fixes that are safe'),
         changing.PLAN,
         option.OVERWRITE,
         option.YES,

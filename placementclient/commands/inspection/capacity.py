@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 class ShowCapacity(watching.WatchingLister):
     """Show how much there is, what is used, what is free, and the largest amount that still fits.
 
-    Capacity is what can be allocated: (total - reserved) * allocation_ratio. What several trees
-    share counts once in the lines for (all).
+    Capacity is (total - reserved) * allocation_ratio. A shared pool counts once in the lines for
+    (all). Amounts are in units of the class: MiB for MEMORY_MB, GiB for DISK_GB.
 
-    With --fits it shows how many servers of a shape can still be had: for each tree, if they all
-    go there, and in all; and which class runs out first. With --flavors it does so for each flavor,
-    asked for as Nova's scheduler does: with its traits, its groups, its dedicated CPUs, the root
-    disk on the host, the trait OWNER_NOVA where a host has it. Standard error names a class or
-    trait that a flavor asks for and no provider has. Servers are granted as the service grants a
-    request for candidates: each class, and each group, from one provider of a tree, or from one
-    that shares with the tree.
+    With --fits the table has the number of servers of a shape that still fit, in each tree and in
+    all, and the class that runs out first. With --flavors it has a row for each flavor. The request
+    is that of Nova's scheduler: traits, groups, dedicated CPUs, the root disk on the host, and the
+    trait OWNER_NOVA if a host has it. Standard error names a class or trait of a flavor that no
+    provider has.
+
+    Placement grants each class, and each group, from one provider of a tree, or from a provider
+    that shares with the tree. The count follows the same rule.
 
     Example:
 
@@ -43,8 +44,8 @@ class ShowCapacity(watching.WatchingLister):
             '--by',
             choices=('tree', 'aggregate', 'class'),
             default='tree',
-            help='What to show a line for: each provider tree, each aggregate (what the service '
-            'grants of it to a request with --member-of), or each resource class; tree without it',
+            help='Print a line for each provider tree, for each aggregate, or for each resource '
+            'class. The line of an aggregate counts the grants of a request with --member-of',
         ),
         Option(
             '--fits',
@@ -104,9 +105,9 @@ class ShowCapacity(watching.WatchingLister):
             metavar='<provider>',
             action='append',
             default=[],
-            help='With --fits or --flavors: count what fits into the tree of this resource '
-            "provider, by name, UUID, or a pattern of names as of files, such as 'compute2*'; may "
-            'be repeated, then into all of them',
+            help='With --fits or --flavors: count servers that fit into the tree of this '
+            "provider: a name, a UUID, or a pattern such as 'compute2*'. May be repeated: "
+            'all these trees',
         ),
         SNAPSHOT,
         ASSUME,

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 class ExportCapacity(base.Command):
     """Export the capacity as metrics for Prometheus: once, to a file, or served to scrapers.
 
-    Names and labels are those of os-capacity and of openstack-exporter, whose dashboards go on
-    working; nested providers stand under their host, each with a label provider. Capacity is
-    (total - reserved) * allocation_ratio. With --flavors: how many servers of each flavor still fit
-    on each host and in all; a class or trait of a flavor that no provider has is logged. Zones, the
-    names of projects and quotas are known to other services; they are empty where --aggregates,
-    --projects and --quotas do not say whom to ask. A file appears at once and whole, as
-    node_exporter's textfile collector needs it.
+    The names and labels are those of os-capacity and openstack-exporter: their dashboards go on
+    working. Nested providers stand under their host, each with a label provider. Capacity is
+    (total - reserved) * allocation_ratio.
 
-    With --serve scrapes are answered from what was read last. If a reading fails, the last good
-    figures stay. openstack_placement_up is 1 while the last successful reading is younger than
-    three intervals, else 0. A SIGTERM stops it.
+    With --flavors the metrics have the number of servers of each flavor that still fit, on each
+    host and in all. The command logs a class or trait of a flavor that no provider has. With
+    --aggregates, --projects and --quotas they have zones, names of projects and quotas, which other
+    services know; without these options the labels are empty. The file appears at once and whole,
+    as the textfile collector of node_exporter needs it.
+
+    With --serve the command answers scrapes from the last reading. If a reading fails, the last
+    good figures stay. openstack_placement_up is 1 while the last successful reading is younger than
+    three intervals, else 0. A SIGTERM stops the command.
 
     Example:
 
@@ -49,38 +51,42 @@ class ExportCapacity(base.Command):
         Option(
             '--aggregates',
             metavar='<file>|nova',
-            help='Say which zone a host is in, and which aggregates are for which projects: a file '
-            'of what GET /os-aggregates answers, or nova: the compute service is asked',
+            help='Add the zone of each host and the projects of each aggregate: a file with the '
+            'answer of GET /os-aggregates, or nova: ask Nova',
         ),
         Option(
             '--projects',
             metavar='<file>|keystone',
-            help='Say the names of projects: a file of what openstack project list -f json prints, '
-            'or keystone: the identity service is asked',
+            help='Add the names of projects: a file with the output of openstack project list -f '
+            'json, or keystone: ask Keystone',
         ),
         Option(
             '--quotas',
             metavar='<file>|nova',
-            help='Say the quotas of projects: a file of what openstack quota list --compute -f '
-            'json prints, or nova: the compute service is asked for each project with allocations',
+            help='Add the quotas of projects: a file with the output of openstack quota list '
+            '--compute -f json, or nova: ask Nova for each project with allocations',
         ),
         SNAPSHOT,
         ASSUME,
         Option(
-            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+            '-o',
+            '--output',
+            metavar='<file>',
+            default='-',
+            help='Write to this file; default: standard output',
         ),
         Option(
             '--serve',
             metavar='<address>:<port>',
-            help='Answer scrapers at this address, until a SIGTERM',
+            help='Serve the metrics at this address until a SIGTERM',
         ),
         Option(
             '--interval',
             metavar='<seconds>',
             type=option.positive,
             default=60,
-            help='With --serve: how long to wait before reading again; 60 without it. A reading '
-            'may take three intervals, or a minute where these are shorter',
+            help='With --serve: read the cloud again after so many seconds. A reading may take '
+            'three intervals, or a minute if these are shorter',
         ),
     )
 

@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 class CheckProvider(base.Lister):
     """Check rules about the state of a cloud, and print where they are broken.
 
-    The file is a list of rules, as YAML or JSON: each has a name, hosts or providers by the filters
-    that other commands have as options, and what is expected of them: traits, aggregates,
-    inventories, children, consumers, usage, names, room for more servers. A rule that selects
-    nothing holds, and standard error names it; with --strict it is broken.
+    The file is a list of rules, as YAML or JSON. Each rule has a name, and selects hosts or
+    providers with the filters that other commands have as options. It says what to expect of them:
+    traits, aggregates, inventories, children, consumers, usage, names, room for more servers. A
+    rule that selects nothing holds, and standard error names it; with --strict it is broken.
 
-    With --assume or --plan the rules are checked on the cloud as it would be, before anything is
-    applied. Nothing is written to the service.
+    With --assume or --plan the rules are checked on the cloud as it would be. Nothing is written.
 
     Example:
 
@@ -47,8 +46,8 @@ class CheckProvider(base.Lister):
         Option(
             '--flavors',
             metavar='<file>|nova',
-            help='The flavors that rules name: a file of what GET /flavors/detail answers, or '
-            'nova; without it, the compute service is asked if a rule names a flavor',
+            help='The flavors that rules name: a file with the answer of GET /flavors/detail. '
+            'Default: nova, ask Nova if a rule names a flavor',
         ),
         Option(
             '--strict', action='store_true', help='A rule that selects nothing counts as broken'

@@ -31,20 +31,19 @@ _ENDS = {
 
 
 class PlanDrain(base.Lister):
-    """Say whether hosts can be emptied, where each server goes, and in which order.
+    """Plan the drain of hosts: if they can be emptied, where each server goes, in which order.
 
-    It prints a plan, or the proof that there is none, and changes nothing. A row is a move of a
-    server; the moves of a wave may run at the same time. As long as a live migration runs,
-    Placement has the server's allocations twice: each wave has room for that. Hosts with the trait
-    COMPUTE_STATUS_DISABLED receive nothing.
+    The command prints a plan, or the proof that there is none, and changes nothing. A row is the
+    move of a server; the moves of a wave may run at the same time. During a live migration
+    Placement has the allocations of the server twice: each wave has room for that. Hosts with the
+    trait COMPUTE_STATUS_DISABLED receive nothing.
 
-    Placement does not know what a server asked for. Without --requests, a new host needs all
-    traits and aggregates of the old one, and as many providers of the same kind. If that leaves a
-    server without a place, the amounts alone decide whether it is impossible.
+    Placement does not know the request of a server. Without --requests, a new host needs all traits
+    and aggregates of the old one, and as many providers of the same kind. If a server then has no
+    place, the amounts alone decide if the drain is impossible.
 
-    With --rolling each host is emptied once, batch by batch, and each batch is back and empty
-    before the next one. With --lose nothing is planned: the rows are losses of hosts after which
-    some servers have no place.
+    --rolling empties each host once, batch by batch; a batch is back and empty before the next one.
+    With --lose nothing is planned: the rows are losses of hosts after which servers have no place.
 
     Example:
 
@@ -73,16 +72,16 @@ class PlanDrain(base.Lister):
         Option(
             '--requests',
             metavar='<file>|nova',
-            help='Count what servers ask for: their flavors with traits and groups, availability '
-            'zone and server group. The file has what GET /servers/detail answers, and may have '
-            'aggregates and server_groups of GET /os-aggregates and /os-server-groups beside it; '
-            'nova: ask the compute service',
+            help='Count the requests of the servers: flavors with traits and groups, availability'
+            ' zone and server group. The file has the answer of GET /servers/detail, and may'
+            ' have aggregates and server_groups of GET /os-aggregates and /os-server-groups '
+            'beside it; nova: ask Nova',
         ),
         Option(
             '--strict',
             action='store_true',
-            help='Take it that each server asks for all that its old host has: the answer is yes '
-            'or no',
+            help='Assume that each server needs all traits and aggregates of its old host: the '
+            'answer is yes or no',
         ),
         Option(
             '--rolling', action='store_true', help='Empty the hosts in batches, one after the other'
@@ -91,23 +90,24 @@ class PlanDrain(base.Lister):
             '--batch',
             metavar='<number>',
             type=option.positive,
-            help='With --rolling: so many hosts are a batch. Without it, the hosts of the smallest '
-            'aggregate of each are one, such as a rack; a host in none is a batch alone',
+            help='With --rolling: empty so many hosts at a time. Default: one aggregate at a '
+            'time, such as a rack, the smallest of each host; a host without aggregate is a '
+            'batch alone',
         ),
         Option(
             '--lose',
             metavar='<number>',
             type=option.positive,
-            help='Say whether the servers have a place if any so many hosts are lost, of those '
-            'that are given, or of all. For 1 each host is checked; for more each combination, '
-            'or where there are more than 10,000 the largest',
+            help='Check if the servers have a place when any so many hosts are lost, of the named'
+            ' ones or of all. For 1 each host is checked. For more each combination is '
+            'checked, or the largest if there are more than 10,000. Default: no losses',
         ),
         Option(
             '--keep-free',
             metavar='<percent>',
             type=float,
             default=0.0,
-            help='Leave so much of the capacity of each class free on each host (default: 0)',
+            help='Leave so many percent of the capacity of each class free on each host',
         ),
         Option(
             '--others-may-move',
@@ -119,29 +119,29 @@ class PlanDrain(base.Lister):
             metavar='<number>',
             type=option.positive,
             default=2,
-            help='How many servers leave a host, and come to a host, at the same time (default: 2)',
+            help='Let so many servers leave a host, and so many come to a host, at the same time',
         ),
         Option(
             '--parallel',
             metavar='<number>',
             type=option.positive,
             default=50,
-            help='How many servers move at the same time in all (default: 50)',
+            help='Let so many servers move at the same time in all',
         ),
         Option(
             '--solver-timeout',
             metavar='<seconds>',
             type=option.positive,
             default=60,
-            help='How long to search (default: 60), counted by what is done, so that the same '
+            help='Search for so many seconds. They are counted in steps of the search: the same '
             'files give the same answer',
         ),
         Option(
             '-o',
             '--output',
             metavar='<file>',
-            help='Write the whole answer as JSON, too, which resource provider report --drain '
-            'shows',
+            help='Also write the whole answer as JSON to this file, for resource provider report '
+            '--drain',
         ),
         SNAPSHOT,
         ASSUME,

@@ -28,13 +28,14 @@ _COUNTED = 24
 class ForecastCapacity(ReadingHistory):
     """Forecast when resource classes or flavors run out, by the trend of a history.
 
-    The trend is a straight line through the last snapshot; its slope is the median of the slopes
-    between all pairs of snapshots. For a resource class it is that of the usage, compared with the
-    capacity of the last snapshot; for a flavor that of the number of servers that still fit. The
-    error is measured: the later half of the history is forecast from the earlier part, error_days
-    ahead, and nine of ten such forecasts were at most so far off. The dates earliest and latest
-    have the slope changed by that error. No forecast looks further ahead than the history goes
-    back. There is too little data below 14 snapshots or 13 days.
+    The trend is a straight line through the last snapshot. Its slope is the median of the slopes
+    between all pairs of snapshots. For a resource class the line is the usage, compared with the
+    capacity of the last snapshot. For a flavor it is the number of servers that still fit.
+
+    The error is measured: the command forecasts the later half of the history from the earlier
+    half, error_days ahead. Nine of ten such forecasts had at most this error. The dates earliest
+    and latest have the slope changed by the error. No forecast looks further ahead than the history
+    goes back. A forecast needs 14 snapshots and 13 days.
 
     Example:
 
@@ -47,17 +48,17 @@ class ForecastCapacity(ReadingHistory):
         Option(
             '--flavors',
             metavar='<file>',
-            help='Forecast the number of servers of each flavor that still fit: a file of what '
-            'GET /flavors/detail answers, or what openstack flavor list --all --long -f json '
-            f'prints; {NOVA}: ask the compute service',
+            help='Forecast the number of servers of each flavor that still fit. The file has the '
+            'answer of GET /flavors/detail or the output of openstack flavor list --all '
+            '--long -f json; nova: ask Nova',
         ),
         Option(
             '--flavor',
             metavar='<flavor>',
             action='append',
             default=[],
-            help='Only the flavor of this name; without --flavors the compute service is asked; '
-            'may be repeated',
+            help='Forecast only the flavor of this name; without --flavors Nova is asked. May be '
+            'repeated',
         ),
     )
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 class ReportProvider(base.Command):
     """Write a report for people: one file of HTML that needs no network.
 
-    It has the capacity of each class, how full each tree is, the trees to open and to search, and
-    what the audit found. With --plan it also has each tree of a reshape before and after, and who
-    goes where and why. For a change request, or for the morning meeting.
+    It begins with the result, such as "Nothing is lost: VGPU 20 used before and after". It has the
+    capacity of each class, the fill of each host, and the findings of the audit. Lists can be
+    searched, filtered, and saved as CSV. With --plan it has each host before and after, and the
+    place of each server with the reason. Use it for a change request, or for the morning meeting.
 
     Example:
 
@@ -40,13 +41,12 @@ class ReportProvider(base.Command):
         Option(
             '--plan',
             metavar='<plan>',
-            help='Show what this plan, of a reshape or of changes, would change',
+            help='Show the effect of this plan file',
         ),
         Option(
             '--drain',
             metavar='<file>',
-            help='Show this plan of a drain, as drain plan -o has written it: the hosts before and '
-            'after, and the waves',
+            help='Show this file of drain plan -o: the hosts before and after, and the waves',
         ),
         *lists.OPTIONS,
         Option(
@@ -61,7 +61,7 @@ class ReportProvider(base.Command):
             '--output',
             metavar='<file>',
             default='-',
-            help='The file; without it, stdout, unless that is a terminal',
+            help='Write the page to this file; default: standard output, unless that is a terminal',
         ),
     )
 

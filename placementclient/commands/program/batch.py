@@ -49,14 +49,14 @@ class BatchLine(NamedTuple):
 class Batch(base.Command):
     """Run one command a line, in one process and on one authenticated connection.
 
-    A line is what would be typed, with the program's name, openstack or placement, or without it;
-    quoted as for a shell; # before a word begins a comment. A line ends with a line feed, or with
-    a carriage return and a line feed. Any other control character than a tab is an error, and so
-    is a line above 128 KiB; the number of lines is not limited. Each line may have
-    --os-placement-api-version, --debug and --timing of its own.
+    Each line is a command as you type it, with or without openstack or placement before it, quoted
+    as for a shell. # before a word begins a comment. A line ends with a line feed, or a carriage
+    return and a line feed. Other control characters than tabs are errors, and so are lines above
+    128 KiB; the number of lines is not limited. Each line may have its own
+    --os-placement-api-version, --debug and --timing.
 
-    The command prints each line with its number and its exit status, then what it prints. The
-    first line that fails is the last; the exit status is the worst.
+    The command prints each line with its number and exit status, then the output. It stops at the
+    first line that fails, unless you give --keep-going. The exit status is the worst of all lines.
 
     Example:
 

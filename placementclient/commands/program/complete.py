@@ -11,10 +11,10 @@ from placementclient.completion import script, tables
 
 
 class Complete(base.Command):
-    """Print a script that completes commands, options, choices, and names of what the cloud has.
+    """Print a script that completes commands, options, choices, and names of the cloud.
 
-    The names of resource providers, resource classes and traits are kept in the cache of the user
-    for a minute; older ones are shown while they are renewed.
+    Names of resource providers, resource classes and traits are kept for a minute in the cache of
+    the user. Older names are shown while they are read again.
 
     Example:
 

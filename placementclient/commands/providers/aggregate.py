@@ -70,8 +70,8 @@ class SetAggregate(base.Lister):
             metavar='<generation>',
             type=int,
             since='1.19',
-            help='Write only if this is still the generation of the provider; needed where the '
-            'service takes one. aggregate add and remove do without',
+            help='Write only if the provider still has this generation; Placement requires it. '
+            'aggregate add and aggregate remove need no generation',
         ),
     )
 

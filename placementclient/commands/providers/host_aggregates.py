@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class SyncAggregate(Changing):
     """Put the resource providers of hosts into the aggregates that Nova has them in.
 
-    Without a file the compute service is asked. Aggregates that Nova does not have are left alone,
-    and so are sharing providers. A host that Placement does not know is named, and --remove takes
-    no other host out of its aggregate.
+    Without a file the command asks Nova. It leaves sharing providers alone, and aggregates that
+    Nova does not have. It names a host that Placement does not know; --remove then takes no other
+    host out of the aggregate of that host.
 
     Example:
 
@@ -33,13 +33,12 @@ class SyncAggregate(Changing):
         Option(
             '--aggregates',
             metavar='<file>|nova',
-            help='The list of all host aggregates, with UUIDs; without it, or with nova, the '
-            'compute service is asked',
+            help='The list of all host aggregates, with UUIDs; default: nova, ask Nova',
         ),
         Option(
             '--remove',
             action='store_true',
-            help='Take hosts out of aggregates of Nova in which Nova does not have them, too',
+            help='Also take hosts out of aggregates in which Nova does not have them',
         ),
         *changing.OPTIONS,
     )

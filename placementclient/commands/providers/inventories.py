@@ -27,14 +27,12 @@ Fields = Mapping[str, int | float]
 class ReplaceInventories(Editing):
     """Replace all inventories of a resource provider, of all in an aggregate, or of many.
 
-    A field that is not named is the total: VCPU=16 is VCPU:total=16. With --amend what is not
-    given stays as it is: other classes, and other fields of the classes given.
+    VCPU=16 means VCPU:total=16. --amend keeps other classes, and other fields of the named classes.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
-    that are given have to hold. Then --amend passes over providers that lack a class of which no
-    total is given, and only --replace drops classes that are not given. The command shows what
-    would change before it asks. A tree that fails does not stop the others: the exit status is 6
-    then, and 1 if all fail.
+    --all, --match, --with-trait, --with-class and --member-of select many providers: those that
+    meet all of the selectors. Then --amend passes over providers that lack a class without a total,
+    and only --replace deletes other classes. The command shows the changes before it asks. After a
+    failure it goes on with the other trees.
 
     Example:
 
@@ -60,8 +58,9 @@ class ReplaceInventories(Editing):
             metavar='<resource_class>[:<field>]=<value>',
             action='append',
             default=[],
-            help=f'A field of the inventory of a class, one of {", ".join(FIELDS)}; may be '
-            'repeated; without it, all inventories go',
+            help='Field of the inventory of a class, one of allocation_ratio, min_unit, max_unit,'
+            ' reserved, step_size, total; may be repeated. Default: all inventories are '
+            'deleted',
         ),
         Option(
             '--aggregate',
@@ -69,11 +68,15 @@ class ReplaceInventories(Editing):
             since='1.3',
             help='Set the inventories of every resource provider of the aggregate',
         ),
-        Option('--amend', action='store_true', help='Leave what is not given as it is'),
+        Option(
+            '--amend',
+            action='store_true',
+            help='Keep other classes, and other fields of the named classes',
+        ),
         Option(
             '--replace',
             action='store_true',
-            help='Of many: drop the inventories of classes that are not given',
+            help='With a selector: delete the inventories of other classes',
         ),
         option.generation(),
         *editing.OPTIONS,

@@ -40,41 +40,41 @@ _FIELD_OPTIONS = (
         '--allocation-ratio',
         metavar='<allocation_ratio>',
         type=ratio,
-        help='How many times what is not reserved can be allocated',
+        help='Overcommit: capacity is (total - reserved) times this ratio; default: 1.0',
     ),
     Option(
         '--min_unit',
         '--min-unit',
         metavar='<min_unit>',
         type=int,
-        help='The smallest amount that one allocation may have',
+        help='Smallest amount of one allocation, in units of the class; default: 1',
     ),
     Option(
         '--max_unit',
         '--max-unit',
         metavar='<max_unit>',
         type=int,
-        help='The largest amount that one allocation may have',
+        help='Largest amount of one allocation, in units of the class; default: no limit',
     ),
     Option(
         '--reserved',
         metavar='<reserved>',
         type=int,
-        help='How much the provider keeps for itself',
+        help='Amount that is never allocated, in units of the class; default: 0',
     ),
     Option(
         '--step_size',
         '--step-size',
         metavar='<step_size>',
         type=int,
-        help='The amount of an allocation has to be a multiple of it',
+        help='Amounts of allocations are multiples of this step, in units of the class; default: 1',
     ),
     Option(
         '--total',
         metavar='<total>',
         type=int,
         required=True,
-        help='How much the provider has in all',
+        help='Physical amount, in units of the class: MiB for MEMORY_MB, GiB for DISK_GB; required',
     ),
 )
 
@@ -166,7 +166,7 @@ class CreateInventory(base.ShowOne):
 class SetInventory(CreateInventory):
     """Replace the inventory of one class of a resource provider.
 
-    What is not given falls back to the service's default.
+    Fields without an option get the default of Placement, not their present value.
 
     Example:
 

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 
 class PurgeProvider(Changing):
-    """Delete a resource provider with all below it, and free what is allocated there.
+    """Delete a resource provider with all below it, and delete the allocations there.
 
-    Of each consumer only what it holds on this tree is freed; what it holds on another host, as one
-    that was evacuated does, stays as it is. Refused unless --force is given: a consumer that would
-    be left with nothing, or that goes on to use what is freed, as those of a child or of a sharing
-    provider do that hold something in the tree that it belongs to or serves. A migration that is
-    not over is refused always, as far as it is known to be one. Killed in the middle, it can be run
-    again.
+    Only allocations on this tree are deleted: an evacuated server keeps those on its new host. The
+    command can be run again after a kill. Without --force it refuses to purge if
+
+      * a consumer would be left without any allocation,
+      * a consumer of a child, or of a sharing provider, still has allocations in the tree that the
+        provider belongs to or serves.
+
+    A migration under way is always refused, as far as it is known to be one.
 
     With --force a consumer may keep shared resources only. If its server is gone, these are leaked
     allocations: "resource provider audit" finds them.
@@ -37,7 +39,8 @@ class PurgeProvider(Changing):
         Option(
             '--force',
             action='store_true',
-            help='Even if consumers are left with nothing, or go on to use what is freed',
+            help='Purge also if consumers are left without allocations, or go on to use freed '
+            'resources',
         ),
         migrations.option('to tell them by, as Nova gives them no type'),
         *changing.OPTIONS,

@@ -28,19 +28,20 @@ def _uuid(text: str) -> str:
 class ReplaceProvider(Changing):
     """Replace a resource provider with one that has another UUID, and delete the old one.
 
-    For a host that was reinstalled or renamed, so that nova-compute reports it under another UUID
-    or name. The new provider gets the inventories, traits, aggregates, children and allocations of
-    the old one. Children keep their UUIDs; a child whose name begins with the name of the provider
-    and "_" follows a new name. Consumers keep their owners and types.
+    Use it for a host that was reinstalled or renamed: nova-compute reports it under another UUID or
+    name. The new provider gets the inventories, traits, aggregates, children and allocations of the
+    old one. Children keep their UUIDs. A child whose name begins with the name of the provider and
+    "_" gets the new name. Consumers keep their owners and types.
 
-    --uuid makes the new provider. --with takes one that exists: it keeps its inventories, which
-    must grant all that those of the old one grant, and its allocations. Refused: a provider above
-    or below the old one; a consumer that holds the same class on both; a provider with the name of
-    another host and with consumers of its own, unless you give --merge.
+    --uuid creates the new provider. --with takes one that exists: it keeps its allocations, and its
+    inventories, which must grant all that those of the old one grant. The command refuses
 
-    One POST /reshaper moves inventories and allocations together: the role service is needed.
-    Killed in the middle, the same command goes on. --plan writes the changes as a plan, which can
-    be rolled back.
+      * a provider above or below the old one,
+      * a consumer with the same class on both,
+      * a provider with the name of another host and consumers of its own, unless you give --merge.
+
+    One POST /reshaper moves inventories and allocations together: you need the role service. After
+    a kill, run the same command again. --plan writes the changes as a plan with a rollback.
 
     Example:
 
@@ -53,23 +54,23 @@ class ReplaceProvider(Changing):
             '--uuid',
             metavar='<uuid>',
             type=_uuid,
-            help='The UUID of the new resource provider, which is made',
+            help='Create the new resource provider with this UUID',
         ),
         Option(
             '--with',
             metavar='<provider>',
             dest='twin',
-            help='Name or UUID of the new resource provider, which exists',
+            help='Use this existing resource provider, by name or UUID',
         ),
         Option(
             '--name',
             metavar='<name>',
-            help='The name that the new one gets; without it, the name of the old one',
+            help='Name of the new provider; default: the name of the old one',
         ),
         Option(
             '--merge',
             action='store_true',
-            help='Join the two also if the new one has another name and consumers of its own',
+            help='Merge the two also if the new provider has another name and consumers of its own',
         ),
         *changing.OPTIONS,
     )

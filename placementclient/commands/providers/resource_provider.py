@@ -77,13 +77,18 @@ class CreateResourceProvider(base.ShowOne):
             '--parent-provider',
             metavar='<provider>',
             since='1.14',
-            help='Name or UUID of the provider below which it shall be; without it, it is a root',
+            help='Name or UUID of the parent; default: none, the provider is a root',
         ),
-        Option('--uuid', metavar='<uuid>', type=normalized, help='UUID that it shall have'),
+        Option(
+            '--uuid',
+            metavar='<uuid>',
+            type=normalized,
+            help='UUID of the new resource provider; default: Placement chooses one',
+        ),
         Option(
             '--or-show',
             action='store_true',
-            help='Show the provider of that name, as it is, where there is one',
+            help='If a provider has that name, show it and change nothing',
         ),
     )
 
@@ -120,7 +125,11 @@ class ShowResourceProvider(base.ShowOne):
     endpoint = endpoints.SHOW_PROVIDER
     options = (
         option.PROVIDER,
-        Option('--allocations', action='store_true', help='Show too what is allocated of it'),
+        Option(
+            '--allocations',
+            action='store_true',
+            help='Show also the allocations of the resource provider',
+        ),
         option.LONG,
     )
 
@@ -154,7 +163,12 @@ class SetResourceProvider(base.ShowOne):
             since='1.14',
             help='Name or UUID of the new parent; below API version 1.37 only for a root',
         ),
-        Option('--no-parent', action='store_true', since='1.37', help='Make it a root'),
+        Option(
+            '--no-parent',
+            action='store_true',
+            since='1.37',
+            help='Remove the parent: the provider becomes a root',
+        ),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -180,7 +194,7 @@ class SetResourceProvider(base.ShowOne):
 
 
 class DeleteResourceProvider(base.Command):
-    """Delete a resource provider with its inventory. Nothing may be allocated of it.
+    """Delete a resource provider with its inventory. It must not have allocations or children.
 
     Example:
 

@@ -146,7 +146,7 @@ class SetProviderTrait(base.Lister):
             metavar='<trait>',
             action='append',
             default=[],
-            help='Name of a trait; may be repeated; without it, it will have none',
+            help='Name of a trait; may be repeated. Default: the provider gets no traits',
         ),
         option.generation(),
     )
@@ -218,7 +218,7 @@ class RemoveProviderTrait(AddProviderTrait):
 
 
 class DeleteProviderTrait(base.Command):
-    """Take all traits off a resource provider, whoever else changes it at the moment.
+    """Remove all traits from a resource provider, also if others change it at the same time.
 
     Example:
 

@@ -52,7 +52,7 @@ class ShowUsage(base.Lister):
     endpoint = endpoints.SHOW_USAGES
     options = (
         Option('project', metavar='<project>', help='ID of the project'),
-        Option('--user-id', metavar='<user>', help='Only what this user of it uses, by ID'),
+        Option('--user-id', metavar='<user>', help='Count only the consumers of this user, by ID'),
         Option(
             '--consumer-type',
             metavar='<consumer_type>',

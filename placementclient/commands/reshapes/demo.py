@@ -23,8 +23,8 @@ _PREFIX = 'resource provider reshape'
 class DemoReshape(base.Command):
     """Show a whole reshape, on a small cloud in a scratch embedded Placement.
 
-    Two hosts, one with two GPU cards. What it does is what one would type, and each command prints
-    what it prints. Nothing is left behind.
+    The cloud has two hosts, one with two GPU cards. The demo prints each command as you would type
+    it, and its output. Nothing is left behind. It takes about half a minute.
 
     Example:
 

@@ -28,9 +28,9 @@ NOVA = 'nova'
 
 
 class CollectorReshape(base.Command):
-    """Print a shell script that collects what a host knows of its servers and their devices.
+    """Print a shell script that collects the servers of a host and their devices.
 
-    It needs virsh, and mdevctl where there is one; it changes nothing, leaves secrets out, and
+    The script needs virsh, and mdevctl if there is one. It changes nothing, leaves secrets out, and
     writes a tar archive to its standard output: ssh gpu1 sh < collect.sh > facts/gpu1.tar
 
     Example:
@@ -69,12 +69,11 @@ class _Fitting(base.Lister):
 
 
 class AssignmentsReshape(_Fitting):
-    """Write the file of assignments that hosts, or the compute service, give evidence for.
+    """Write the assignments that host facts, or Nova, prove.
 
-    Of --host-facts: which virtual GPU of a server is on which physical one, by its mediated
-    devices; with --numa, which NUMA cell a server is bound to. Of --servers with --pinned: which
-    servers have CPUs of their own. What does not fit is printed (exit status 3); the rows that are
-    certain are written all the same.
+    Of --host-facts: the physical GPU of each virtual GPU, by the mediated devices of servers; with
+    --numa, the NUMA cell of each server. Of --servers with --pinned: the servers with CPUs of their
+    own. The command writes the rows that are certain, and prints the contradictions.
 
     Example:
 
@@ -89,16 +88,22 @@ class AssignmentsReshape(_Fitting):
             metavar='<file>',
             action='append',
             default=[],
-            help='What the collector wrote on a host, a tar archive or a folder of that form; '
-            'may be repeated',
+            help='Output of the collector on a host: a tar archive, or a folder of that form; may'
+            ' be repeated',
         ),
-        Option('--numa', action='store_true', help='Of host facts: the NUMA cells of servers'),
+        Option(
+            '--numa', action='store_true', help='With --host-facts: write the NUMA cells of servers'
+        ),
         Option(
             '--servers',
             metavar='<file>|nova',
-            help='What GET /servers/detail answers, from compute API 2.47 on; or nova: ask it',
+            help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
         ),
-        Option('--pinned', action='store_true', help='Of servers: those with CPUs of their own'),
+        Option(
+            '--pinned',
+            action='store_true',
+            help='With --servers: write the servers with CPUs of their own',
+        ),
         Option(
             '--migrations',
             metavar='<file>|nova',
@@ -107,7 +112,7 @@ class AssignmentsReshape(_Fitting):
         Option(
             '--snapshot',
             metavar='<file>',
-            help='Compare with what is allocated in this snapshot; --pinned needs it',
+            help='Compare with the allocations of this snapshot; --pinned needs it',
         ),
         Option(
             '--class',
@@ -115,8 +120,8 @@ class AssignmentsReshape(_Fitting):
             metavar='<class>|<mdev type>=<class>',
             action='append',
             default=[],
-            help="The resource class of mediated devices, or of one type, as Nova's mdev_class "
-            'says; VGPU without it; may be repeated',
+            help="Resource class of mediated devices, or of one type, as Nova's mdev_class says; "
+            'may be repeated. Default: VGPU',
         ),
         Option('-o', '--output', metavar='<file>', required=True, help='The file of assignments'),
     )
@@ -190,8 +195,8 @@ class AssignmentsReshape(_Fitting):
 class DevicesReshape(_Fitting):
     """Write the additions that bring Nova's PCI devices into Placement.
 
-    The devices are rows of Nova's tables, the device_spec is that of nova.conf; the rules are those
-    of Nova's [pci] report_in_placement. What is left out is printed (exit status 3).
+    The devices are rows of Nova's tables, and the device_spec is that of nova.conf. The rules are
+    those of Nova's [pci] report_in_placement. The command prints the devices that it leaves out.
 
     Example:
 
@@ -220,7 +225,7 @@ class DevicesReshape(_Fitting):
         Option(
             '--snapshot',
             metavar='<file>',
-            help='Leave out instances that hold nothing on the host in this snapshot',
+            help='Leave out instances without allocations on the host in this snapshot',
         ),
         Option('-o', '--output', metavar='<file>', required=True, help='The specification'),
     )

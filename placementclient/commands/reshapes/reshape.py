@@ -53,12 +53,12 @@ def computes_up(command: base._Placement, trees: Iterable[TreePlan]) -> list[str
 
 
 class PlanReshape(base.ShowOne):
-    """Plan how inventory moves to other providers, and whose allocations go where.
+    """Plan how inventory moves to other providers, and where each allocation goes.
 
-    Nothing is changed. Where it is not certain which provider an allocation belongs to, there is no
-    plan (exit status 5): say it in the specification or in a file of assignments.
-    --write-assignments writes such a file to fill in. A plan that has a journal is kept, unless
-    --overwrite is given.
+    Nothing is changed. If several providers are possible for an allocation, there is no plan: name
+    the provider in the specification or in a file of assignments. With --write-assignments the
+    command writes such a file to fill in. A plan that has a journal is kept, unless you give
+    --overwrite.
 
     Example:
 
@@ -87,25 +87,28 @@ class PlanReshape(base.ShowOne):
             '--spec',
             metavar='<file>',
             required=True,
-            help='The specification, as YAML or JSON; or a plan, to plan anew what it was made of',
+            help='The specification, as YAML or JSON; or a plan, to plan again from its '
+            'specification and assignments',
         ),
         Option(
-            '--snapshot', metavar='<file>', help='Plan on this snapshot; without it, on what is now'
+            '--snapshot',
+            metavar='<file>',
+            help='Plan on this snapshot file in place of the live cloud',
         ),
         Option(
             '--assignments',
             metavar='<file>',
             action='append',
             default=[],
-            help='What is known of who holds what, as CSV, JSON or YAML; may be repeated; instead '
-            'of what a plan has that is given as --spec',
+            help='Assignments of consumers to providers, as CSV, JSON or YAML; may be repeated. '
+            'They replace those of a plan that is given as --spec',
         ),
         TREE,
         migrations.option('to be warned of those under way'),
         Option(
             '--allow-inferred',
             action='store_true',
-            help='Choose, where several assignments are possible',
+            help='Choose one if several assignments are possible',
         ),
         Option(
             '--skip-infeasible',
@@ -117,8 +120,8 @@ class PlanReshape(base.ShowOne):
             metavar='<seconds>',
             type=option.positive,
             default=60,
-            help='How long to search for the assignments of a tree (default: 60), counted by what '
-            'is done, so that the same files give the same plan',
+            help='Search for the assignments of a tree for so many seconds. They are counted in '
+            'steps of the search: the same files give the same plan',
         ),
         Option(
             '--write-assignments',
@@ -128,7 +131,7 @@ class PlanReshape(base.ShowOne):
         Option(
             '--fail-on-warnings',
             action='store_true',
-            help='Write no plan, and exit with 1, where there is something to warn of',
+            help='Write no plan and exit with status 1 if there is a warning',
         ),
         Option('-o', '--output', metavar='<plan>', required=True, help='The file of the plan'),
         option.OVERWRITE,
@@ -199,7 +202,7 @@ class PlanReshape(base.ShowOne):
 
 
 class ShowReshape(DocumentCommand):
-    """Show a plan as a person reads it: trees before and after, who goes where, warnings.
+    """Show a plan for people: each tree before and after, the allocations that move, warnings.
 
     Example:
 
@@ -228,10 +231,10 @@ class ShowReshape(DocumentCommand):
 
 
 class RehearseReshape(base.Lister):
-    """Carry a plan out on a scratch embedded Placement that is loaded from a snapshot.
+    """Rehearse a plan on a scratch embedded Placement that is loaded from a snapshot.
 
-    The same requests as "apply" sends, verified, and then taken back; the real service says whether
-    it grants them. Prints how each tree ended, there and back, and what differed.
+    The command sends the requests of "apply", verifies, and rolls back; the real service code
+    decides if it grants them. It prints the result of each tree, there and back, and differences.
 
     Example:
 
@@ -250,7 +253,10 @@ class RehearseReshape(base.Lister):
     options = (
         PLAN,
         Option(
-            '--snapshot', metavar='<file>', required=True, help='The snapshot that was planned on'
+            '--snapshot',
+            metavar='<file>',
+            required=True,
+            help='Snapshot file that the plan was made from',
         ),
         TREE,
     )

@@ -41,15 +41,14 @@ def _made(plan: AnyPlan, here: str) -> str:
 
 
 class ApplyReshape(PlanRunCommand):
-    """Carry a plan out, tree by tree.
+    """Apply a plan, tree by tree.
 
-    Every step is noted in <plan>.journal before it is taken. Killed at any moment, the same command
-    goes on where it was. Ends with exit status 6 if some trees are done and some are not, with 3 if
-    all that were tried were left alone, as they are not what was reviewed, and with 130 on Ctrl-C.
+    Each step is noted in <plan>.journal before it is made. After a kill or Ctrl-C, run the same
+    command again: it goes on at the right place. A tree that is not as the plan says is left alone.
 
-    Where the compute service can be asked, and says that nova-compute is up on a host of the plan,
-    it asks once more, also with --yes: a running nova-compute puts the inventory back. Where nobody
-    can be asked, it needs --compute-is-up.
+    A running nova-compute puts the old inventory back. If Nova says that nova-compute is up on a
+    host of the plan, the command asks again, even with --yes. Without a terminal, stop nova-compute
+    or give --compute-is-up.
 
     Example:
 
@@ -63,7 +62,8 @@ class ApplyReshape(PlanRunCommand):
             '--limit',
             metavar='<number>',
             type=option.positive,
-            help='At most so many trees, not counting those that are done',
+            help='Change at most this number of trees, not counting those that are done; default:'
+            ' all trees',
         ),
         option.workers('trees to change'),
         MAX_LATENCY,
@@ -71,14 +71,14 @@ class ApplyReshape(PlanRunCommand):
             '--max-failures',
             metavar='<number>',
             type=option.positive,
-            help='Begin no further tree after so many have failed',
+            help='Stop after so many trees have failed; trees under way are completed. Default: '
+            'go on',
         ),
         OTHER_SERVICE,
         Option(
             '--compute-is-up',
             action='store_true',
-            help='Go on where nova-compute is up on hosts of the plan; the compute service is not '
-            'asked',
+            help='Go on although nova-compute may be up on hosts of the plan; Nova is not asked',
         ),
         JSON_LINES,
         option.YES,
@@ -137,11 +137,10 @@ class ApplyReshape(PlanRunCommand):
 
 
 class RollbackReshape(PlanRunCommand):
-    """Take back what a plan has done, wholly or in part.
+    """Roll back a plan that was applied, wholly or in part.
 
-    The way back is planned on what is there now: consumers that came after the plan go back too,
-    those that have gone do not come again. A tree for which that is impossible is left alone: exit
-    status 6 if others are done, 3 otherwise.
+    The way back is planned on the present state. Consumers that came after the plan go back too;
+    consumers that are gone stay gone. A tree that cannot go back is left alone.
 
     Example:
 
@@ -173,8 +172,7 @@ class RollbackReshape(PlanRunCommand):
 class StatusReshape(PlanCommand, watching.WatchingLister):
     """Show where each tree of a plan is: pending, applied, rolled back, differs.
 
-    A tree that was left alone differs, with the reason that it was left alone for. Ends with exit
-    status 3 if a tree differs.
+    A tree that was left alone differs, with the reason.
 
     With --pause, --resume or --stop it reads no tree, and gives that order to an apply or rollback
     of the plan that is running. --pause returns when no tree is under way, --stop when the run has
@@ -254,12 +252,11 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
 
 
 class VerifyReshape(base.Lister):
-    """Read everything back and compare it with a plan that was applied.
+    """Verify that the cloud is as a plan says after it was applied.
 
-    What is allocated and where, inventories, traits, and that what the plan does not name is as it
-    was. Each difference has a verdict: pending, changed later (by others, as they may), damaged.
-    Ends with exit status 3 if something is damaged, or if a tree is pending and no journal says
-    that it is still to come.
+    The command reads allocations, inventories and traits, and all that the plan should not touch.
+    Each difference has a verdict: pending, changed later (by others, which is allowed), damaged. A
+    tree is not pending if the journal says that it is still to come.
 
     Example:
 

@@ -14,9 +14,9 @@ from placementclient.model.providers import normalized_body
 class SubmitReshape(base.Command):
     """Send a reshape as it is: replace inventories and allocations in one transaction.
 
-    The file has the body of POST /reshaper for the API version in use, as JSON or YAML. The service
-    replaces as a whole whatever the body names, and does not check that nothing gets lost:
-    "resource provider reshape plan" and "apply" do.
+    The file has the body of POST /reshaper for the API version in use, as JSON or YAML. Placement
+    replaces all that the body names, and does not check for losses. "resource provider reshape
+    plan" and "apply" do.
 
     Example:
 

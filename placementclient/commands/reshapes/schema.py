@@ -14,8 +14,8 @@ _KINDS = ('spec', 'assignments', 'snapshot', 'plan', 'events')
 class SchemaReshape(DocumentCommand):
     """Print the JSON Schema of a file of the reshape.
 
-    Editors check and complete with it what people write; programs generate from it what reads or
-    writes the file. What the schema admits may still be refused, with its line, when it is read.
+    Editors use it to check and complete the file; programs generate code from it. A file may match
+    the schema and still be refused, with the line, when a command reads it.
 
     Example:
 
@@ -28,8 +28,8 @@ class SchemaReshape(DocumentCommand):
             'kind',
             metavar='<file>',
             choices=_KINDS,
-            help='Which file: the specification (spec), assignments, snapshot, plan, or each '
-            'line of --json-lines (events)',
+            help='The specification (spec), assignments, snapshot, plan, or the lines of --json-lines '
+            '(events)',
         ),
     )
 

@@ -58,13 +58,12 @@ class ReadingHistory(base.Lister):
 
 
 class HistorySnapshot(ReadingHistory):
-    """List the snapshots of a history, or tell the story of one consumer or provider.
+    """List the snapshots of a history, or the changes of one consumer or provider.
 
-    A story has a line for each change: what was there in the first snapshot, what came, moved,
-    grew, shrank, changed or has gone. The change happened between the two times of its line: when
-    the last snapshot was read that does not have it, and the first one that has. Of a provider it
-    tells name, parent, inventories, traits and aggregates. A name stands for all providers that
-    ever had it.
+    The changes have a line for each: the first state, then each move, growth, shrinking or removal.
+    The change happened between the two times of its line: the last snapshot before it and the first
+    one with it. The changes of a provider are those of name, parent, inventories, traits and
+    aggregates. A name stands for all providers that ever had it.
 
     Example:
 

@@ -32,14 +32,13 @@ TREE = Option(
 SNAPSHOT = Option(
     '--snapshot',
     metavar='<file>',
-    help='Look at this snapshot, or at that of a history as folder@time; without it, at what is '
-    'now',
+    help='Read this snapshot file, or folder@time of a history, in place of the live cloud',
 )
 _FILE = Option(
     'file',
     metavar='<file>',
-    help='The file of the snapshot; of a history folder@time, such as daily@2026-11-22 or '
-    'daily@2026-11-22T15:30+01:00, which is the last one of that day, or that time, or before',
+    help='The snapshot file; or folder@time of a history, such as daily@2026-11-22 or '
+    'daily@2026-11-22T15:30+01:00: the last snapshot not later than that',
 )
 #: Stands for what is now, where a file is expected.
 LIVE = 'live'
@@ -88,13 +87,11 @@ def _captured(command: base._Placement, trees: Sequence[str], workers: int) -> S
 class SaveSnapshot(base.ShowOne):
     """Save providers, inventories, traits, aggregates, allocations and consumers to a file.
 
-    Each tree is consistent in itself: where somebody writes while it is read, it is read again.
-    A file name that ends in .gz is compressed. A file that is there is kept, unless --overwrite is
-    given.
+    Each tree is consistent in itself: if a tree changes while it is read, it is read again. A file
+    name that ends in .gz is compressed. An existing file is kept, unless you give --overwrite.
 
-    With --history the command adds a file to a folder instead. The file has only the differences
-    from the snapshot before; every 31st is whole. Where a snapshot is expected, the others take
-    folder@time.
+    With --history the command adds a file to a folder. The file has only the differences from the
+    snapshot before; every 31st is whole. Other commands take folder@time as a snapshot.
 
     Example:
 
@@ -115,8 +112,8 @@ class SaveSnapshot(base.ShowOne):
         Option(
             '--snapshot',
             metavar='<file>',
-            help='Save this snapshot again, such as one of a history as folder@time, or a file '
-            'that is to become part of a history; without it, save what is now',
+            help='Save this snapshot file again, such as folder@time of a history, or a file that'
+            ' joins a history; default: the live cloud',
         ),
         option.workers('trees to read'),
         option.OVERWRITE,
@@ -162,7 +159,7 @@ class SaveSnapshot(base.ShowOne):
 
 
 class ShowSnapshot(base.ShowOne):
-    """Show what a snapshot has, in numbers.
+    """Show the content of a snapshot in numbers.
 
     Example:
 
@@ -188,12 +185,11 @@ class ShowSnapshot(base.ShowOne):
 
 
 class DiffSnapshot(base.Lister):
-    """Compare two snapshots, or one with what is now.
+    """Compare two snapshots, or a snapshot with the live cloud.
 
-    Prints the differences, and ends with exit status 3 if there are any. Generations are not
-    compared. Either may be live: the Placement as it is now. Consumers come and go; with --kind
-    provider only what operators change is compared: providers, inventories, traits, aggregates.
-    With --assume the second one is compared as it would be.
+    Generations are not compared. live stands for the Placement as it is now. Consumers come and go:
+    --kind provider compares only providers, inventories, traits and aggregates. --assume changes
+    the second snapshot before it is compared.
 
     Example:
 
@@ -207,13 +203,17 @@ class DiffSnapshot(base.Lister):
         Option(
             'before',
             metavar='<before>',
-            help='The file of a snapshot, one of a history as folder@time, or live',
+            help='The first snapshot: a file, folder@time of a history, or live',
         ),
-        Option('after', metavar='<after>', help='Another one, likewise'),
+        Option(
+            'after',
+            metavar='<after>',
+            help='The second snapshot: a file, folder@time of a history, or live',
+        ),
         Option(
             '--kind',
             choices=('provider', 'consumer'),
-            help='Only differences of this kind; both without it',
+            help='Only differences of this kind; default: both',
         ),
         ASSUME,
     )
@@ -232,12 +232,11 @@ class DiffSnapshot(base.Lister):
 
 
 class RestoreSnapshot(Changing):
-    """Build a Placement up to a snapshot: classes, traits, providers, allocations.
+    """Restore a Placement from a snapshot: classes, traits, providers, allocations.
 
-    Refuses where a resource provider exists that has the name or the UUID of one of the snapshot.
-    With --missing it completes a restore that did not come to its end, and makes again what has
-    been deleted since. It refuses, and writes nothing, where others have changed something. It asks
-    nothing, as it only makes what is not there.
+    The command refuses if a provider with a name or UUID of the snapshot exists. --missing
+    completes a restore that was killed, and creates again what was deleted since. It refuses, and
+    writes nothing, if something else has changed. It does not ask: it only creates.
 
     Example:
 
@@ -247,7 +246,11 @@ class RestoreSnapshot(Changing):
     asks = False
     options = (
         _FILE,
-        Option('--missing', action='store_true', help='Leave what exists, and make the rest'),
+        Option(
+            '--missing',
+            action='store_true',
+            help='Complete a restore: keep existing objects and create the missing ones',
+        ),
         *changing.OPTIONS,
     )
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class ApplyTree(Changing):
-    """Make provider trees as a file declares them.
+    """Apply a declaration of provider trees.
 
-    The file is a provider or a list of providers, as YAML or JSON: name, and where they are given
-    uuid, inventories, traits, aggregates, children. The command sets what the file names and leaves
-    everything else alone. With --prune it deletes the providers below that the file does not name
-    and that nobody uses. Provider configuration files of Nova add to what is there.
+    The file is a provider or a list of providers, as YAML or JSON: name, and optionally uuid,
+    inventories, traits, aggregates, children. The command sets what the file names and leaves
+    everything else alone. --prune deletes providers of the trees that the file does not name and
+    that have no consumers. Provider configuration files of Nova add to the present state.
 
-    Inventory that is used and would go is refused before anything is written.
+    An inventory in use that would be deleted is refused before anything is written.
 
     Example:
 
@@ -41,7 +41,8 @@ class ApplyTree(Changing):
         Option(
             '--prune',
             action='store_true',
-            help='Delete providers below that are not declared and that nobody uses',
+            help='Delete the providers of the trees that the file does not name and that have no '
+            'consumers',
         ),
         *changing.OPTIONS,
     )
@@ -61,9 +62,9 @@ class ApplyTree(Changing):
 
 
 class ExportTree(base.Command):
-    """Write provider trees in the form that "tree apply" reads.
+    """Export provider trees in the form that "tree apply" reads.
 
-    Applied to where it came from it changes nothing; applied to an empty Placement it makes the
+    Applied to the same Placement, the file changes nothing. Applied to an empty one, it creates the
     same trees.
 
     Example:
@@ -76,7 +77,11 @@ class ExportTree(base.Command):
         TREE,
         SNAPSHOT,
         Option(
-            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+            '-o',
+            '--output',
+            metavar='<file>',
+            default='-',
+            help='Write to this file; default: standard output',
         ),
     )
 

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from placementclient.render.style import Style
 
 _WITH = (
-    Option('--traits', action='store_true', help='With the traits of each resource provider'),
-    Option('--allocations', action='store_true', help='With who holds what'),
-    Option('--snapshot', metavar='<file>', help='Look at this snapshot, not at what is now'),
+    Option('--traits', action='store_true', help='Show the traits of each resource provider'),
+    Option('--allocations', action='store_true', help='Show the consumers and their allocations'),
+    Option(
+        '--snapshot', metavar='<file>', help='Read this snapshot file in place of the live cloud'
+    ),
     ASSUME,
     option.workers('trees to read'),
 )
@@ -71,7 +73,7 @@ class _Trees(DocumentCommand):
 
 
 class ShowTree(_Trees):
-    """Show the tree that a resource provider is in: what of each class is used, of how much.
+    """Show the tree of a resource provider: used amount and capacity of each class.
 
     Sharing providers that serve the tree stand below it.
 
@@ -118,8 +120,8 @@ class ListTree(_Trees):
 class GraphTree(base.Command):
     """Draw provider trees as a picture.
 
-    dot is for Graphviz, mermaid for Markdown pages; svg needs no other program, and a browser
-    shows it as it is.
+    dot is for Graphviz, mermaid for Markdown pages. svg needs no other program: any browser shows
+    it.
 
     Example:
 
@@ -132,12 +134,16 @@ class GraphTree(base.Command):
         Option(
             '--format',
             choices=['dot', 'mermaid', 'svg'],
-            help='What kind of picture; without it, what the name of the file ends in says, .dot, '
-            '.gv, .mmd or .svg; svg for stdout, unless that is a terminal',
+            help='Format of the picture; default: from the end of the file name, .dot, .gv, .mmd '
+            'or .svg, or svg on standard output unless that is a terminal',
         ),
         *_WITH,
         Option(
-            '-o', '--output', metavar='<file>', default='-', help='The file; without it, stdout'
+            '-o',
+            '--output',
+            metavar='<file>',
+            default='-',
+            help='Write to this file; default: standard output',
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import shlex
 from importlib.metadata import EntryPoint, distribution
@@ -14,11 +15,19 @@ from placementclient.cli import shell
 from placementclient.client import endpoints
 from placementclient.client.endpoints import Endpoint
 from placementclient.commands.framework import base
+from placementclient.commands.framework import option as framework_option
+from placementclient.commands.providers.inventory import ratio
 from tests.unit.commands.arguments import ARGUMENTS, typed
+from tests.unit.test_prose import faults
 
 POINTS = distribution(shell.DISTRIBUTION).entry_points.select(group=shell.COMMANDS)
 #: How a third person's verb, or what is none, begins where an imperative should stand.
 NOT_IMPERATIVE = re.compile(r'(\w+[^s]s|The|An?|This|It|To|\w+ing)\b')
+#: The types of options that take a number, and the units that their help texts have.
+NUMBERS = (int, float, ratio, framework_option.positive, framework_option._number_of_workers)
+UNIT = re.compile(
+    r'seconds|days|percent|number|units of the class|ratio|generation|so many|candidates'
+)
 
 
 def name(point: EntryPoint) -> str:
@@ -122,6 +131,23 @@ def test_every_option_has_a_help_text(point: EntryPoint) -> None:
         assert action.help, action.option_strings
     for option in point.load().options:
         assert re.search(r'[^.]\.$', option.help), option.flags
+
+
+@every_command
+def test_the_help_is_plain(point: EntryPoint) -> None:
+    command = point.load()
+    text = inspect.cleandoc(command.__doc__).partition('Example:')[0]
+    found = [*faults(text), *(fault for each in command.options for fault in faults(each.help))]
+    assert found == []
+
+
+@every_command
+def test_an_option_with_a_number_says_its_unit_and_default(point: EntryPoint) -> None:
+    for option in point.load().options:
+        type_of, default = option.settings.get('type'), option.settings.get('default')
+        if type_of in NUMBERS or (isinstance(default, int) and not isinstance(default, bool)):
+            assert UNIT.search(f'{option.settings["metavar"]} {option.help}'), option.flags
+            assert re.search(r'default|require', option.help, re.IGNORECASE), option.flags
 
 
 @every_command
