@@ -97,11 +97,11 @@ class ConsumerLister(base.Lister):
 class ShowAllocation(ConsumerLister):
     """Show what a consumer holds, on all resource providers.
 
+    The column name, with --long or -c name, has the names of the providers.
+
     Example:
 
       openstack resource provider allocation show 1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8
-
-    The column name, with --long or -c name, has the names of the providers.
     """
 
     endpoint = endpoints.SHOW_ALLOCATIONS
@@ -111,7 +111,7 @@ class ShowAllocation(ConsumerLister):
             '--long',
             action='store_true',
             since='1.15',
-            help='Print last_modified and the name of each resource provider too',
+            help='Print also last_modified and the name of each resource provider',
         ),
     )
 

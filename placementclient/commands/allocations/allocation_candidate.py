@@ -141,7 +141,7 @@ class ListCandidate(base.Lister):
             '--long',
             action='store_true',
             since='1.34',
-            help='Print too which groups a provider serves, its parent and root, and its name',
+            help='Print also the groups that a provider serves, its parent, root and name',
         ),
     )
 

@@ -31,8 +31,8 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
             '--resource',
             metavar='<resource_class>=<value>',
             since=since['resource'],
-            help='How much of a resource class there must be; several joined by commas, and it may '
-            'be repeated',
+            help='Amount of a resource class, in units of the class; several joined by commas, '
+            'and may be repeated',
             **repeated,
         ),
         Option(
@@ -54,18 +54,16 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
             '--member-of',
             metavar='<member_of>',
             since=since['member-of'],
-            help='UUIDs of aggregates, or names of those of Nova, joined by commas: membership in '
-            'one of them is needed; '
-            'may be repeated from API version 1.24 on, then one of each is needed',
+            help='Aggregates, by UUID or by their name in Nova: a member of any of them, joined '
+            'by commas. May be repeated from API version 1.24 on: a member of each',
             **repeated,
         ),
         Option(
             '--forbidden-member-of',
             metavar='<member_of>',
             since='1.32',
-            help='UUIDs of aggregates, or names of those of Nova, joined by commas: membership in '
-            'none of them is allowed; '
-            'may be repeated',
+            help='Aggregates, by UUID or by their name in Nova, joined by commas: a member of '
+            'none of them. May be repeated',
             **repeated,
         ),
         Option(

@@ -144,4 +144,4 @@ def _number_of_workers(text: str) -> int:
 OVERWRITE = Option('--overwrite', action='store_true', help='Overwrite the file if it exists')
 DRY_RUN = Option('--dry-run', action='store_true', help='Print the changes and make none')
 YES = Option('--yes', action='store_true', help='Do not ask for confirmation')
-LONG = Option('--long', action='store_true', since='1.15', help='Print last_modified too')
+LONG = Option('--long', action='store_true', since='1.15', help='Print also last_modified')

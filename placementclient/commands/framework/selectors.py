@@ -26,8 +26,8 @@ OPTIONS = (
         since='1.3',
         action='append',
         default=[],
-        help='Those in one of these aggregates: UUIDs, or names of those of Nova, joined by '
-        'commas; may be repeated from API version 1.24 on, then one of each is needed',
+        help='Those in one of these aggregates, joined by commas, by UUID or by their name in '
+        'Nova. May be repeated from API version 1.24 on: those in each',
     ),
 )
 

@@ -73,16 +73,16 @@ class ShowCapacity(watching.WatchingLister):
             metavar='<aggregate>[,...]',
             action='append',
             default=[],
-            help='With --fits or --flavors: UUIDs of aggregates, of which one is needed; may be '
-            'repeated, then one of each is needed',
+            help='With --fits or --flavors: aggregates, joined by commas: a member of any of '
+            'them; may be repeated: a member of each',
         ),
         Option(
             '--forbidden-member-of',
             metavar='<aggregate>[,...]',
             action='append',
             default=[],
-            help='With --fits or --flavors: UUIDs of aggregates, of which none is allowed; may be '
-            'repeated',
+            help='With --fits or --flavors: aggregates, joined by commas: a member of none of '
+            'them; may be repeated',
         ),
         Option(
             '--root-required',

@@ -30,7 +30,9 @@ class ListAggregate(base.Lister):
     endpoint = endpoints.LIST_AGGREGATES
     options = (
         option.PROVIDER,
-        Option('--long', action='store_true', help='Print the names that Nova has for them too'),
+        Option(
+            '--long', action='store_true', help='Print also the names of the aggregates in Nova'
+        ),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -62,8 +64,8 @@ class SetAggregate(base.Lister):
             metavar='<aggregate>',
             action='append',
             default=[],
-            help='UUID of an aggregate, or name of a host aggregate of Nova; may be repeated; '
-            'without it, it will be in none',
+            help='Aggregate, by UUID or by its name in Nova; may be repeated. Default: the '
+            'provider is in no aggregate',
         ),
         Option(
             '--generation',
@@ -108,7 +110,7 @@ class AddAggregate(NamesEditing):
         metavar='<aggregate>',
         nargs='+',
         missable=True,
-        help='UUIDs of aggregates, or names of host aggregates of Nova',
+        help='Aggregates, by UUID or by their name in Nova',
     )
     column, prints_one = columns.UUID, columns.UUID.names
     prints = (*prints_one, *Changing.prints)
