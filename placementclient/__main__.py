@@ -58,7 +58,7 @@ def main() -> int:
 def _open_what_is_closed() -> None:
     """Have all three streams: else what is opened next, a database say, takes a closed one's place.
 
-    What was closed is read as empty, and what is written to it is nobody's.
+    A closed stream reads as empty, and writes to it are lost.
     """
     for descriptor, (name, mode) in enumerate(STREAMS.items()):
         if getattr(sys, name) is None:

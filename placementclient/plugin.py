@@ -33,7 +33,7 @@ ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 #: The longest that can be waited, in seconds: a year. Sockets take no more than some centuries.
 LONGEST_TIMEOUT = 365 * 86400
-#: The way to authenticate that needs nobody to authenticate with.
+#: The way to authenticate without Keystone.
 DIRECT = 'placement_direct'
 #: Those of osc-lib that log all options, of which it knows by their names which are secret; and
 #: the one that logs requests.
@@ -160,7 +160,7 @@ def make_client(instance: Any) -> Client:
     from placementclient.client.http import Client
 
     if not hasattr(instance, 'session'):
-        # OpenStackClient has authenticated nobody, as the command can do without.
+        # OpenStackClient has not authenticated, as the command can do without.
         instance._auth_required = True
         instance.setup_auth()
     session = instance.session

@@ -93,7 +93,7 @@ def delete(client: Client, consumer_uuid: str) -> None:
 def replace(client: Client, body: Any, *, version: Microversion | None = None) -> None:
     """Replace what several consumers hold, in one transaction; from 1.13.
 
-    :param body: as the API wants it at the version: ``{consumer UUID: {…}}``
+    :param body: as the API takes it at the version: ``{consumer UUID: {…}}``
     :param version: the microversion to send it at, where it must not be the one in use
     """
     client.send(endpoints.REPLACE_ALLOCATIONS, body=body, version=version)

@@ -1,4 +1,4 @@
-"""Read, decide, write; and again, where somebody else wrote in between or no answer came."""
+"""Read, decide, write; and retry after a conflict or a lost answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Stale(errors.PlacementError):
 
 
 def retried(attempt: Callable[[], T], *, max_retries: int, deadline: float = DEADLINE) -> T:
-    """Call ``attempt``, which reads and writes, until the write is answered and nobody came first.
+    """Call ``attempt``, which reads and writes, until a write is answered without a conflict.
 
     A write that is not answered may be carried out. So it is never sent again as it is: the next
     attempt reads what there is now.
@@ -59,7 +59,7 @@ def retried(attempt: Callable[[], T], *, max_retries: int, deadline: float = DEA
                 raise (conflict if lost is None else lost) from conflict
         except (errors.NoAnswer, errors.AuthenticationFailed) as failure:
             if not isinstance(failure, errors.Transient) or not failure.may_be_done:
-                # What could not be read would have told what became of the write before.
+                # The reading would have shown the result of the write before.
                 raise (failure if lost is None else lost) from failure
             if max_retries == 0:
                 raise
@@ -79,8 +79,8 @@ def confirmed(
 ) -> T | None:
     """Write what cannot be written twice; where no answer came, look before it is sent again.
 
-    :param is_done: reads whether all is as it shall be
-    :return: what ``write`` returns; ``None`` where only reading tells that it was carried out
+    :param is_done: reads whether the write was carried out
+    :return: what ``write`` returns; ``None`` where only reading shows that it was carried out
     """
     is_lost = False
 
@@ -117,7 +117,7 @@ def edited(
     """Change what a generation guards, by what is there; a change of nothing is not written.
 
     :param read: reads what is there, with the generation
-    :param change: what it shall be
+    :param change: the wanted value
     :param write: replaces it, at a generation
     :param given: the generation that it has to have, with which a conflict is the answer
     :raises Stale: if it has another

@@ -28,7 +28,7 @@ def create(
 ) -> Read[Inventory]:
     """Add the inventory of one class that the provider does not have yet.
 
-    :param fields: those of :class:`Inventory` that shall not have their default
+    :param fields: those of :class:`Inventory` without their default
     :param generation: the provider's
     :raises errors.ConcurrentUpdate: if the generation has moved
     :raises errors.Conflict: if the provider has inventory of the class
@@ -53,7 +53,7 @@ def set_all(
     :param inventories: the fields by class; a field left out falls back to its default
     :param generation: the provider's
     :raises errors.ConcurrentUpdate: if the generation has moved
-    :raises errors.InventoryInUse: if a class is left out of which somebody holds something
+    :raises errors.InventoryInUse: if a class is left out that consumers hold
     """
     body = {
         'resource_provider_generation': generation,
@@ -66,7 +66,7 @@ def set_all(
 def delete_all(client: Client, provider_uuid: str) -> None:
     """Delete all inventories of a provider; from 1.5.
 
-    :raises errors.InventoryInUse: if somebody holds something of them
+    :raises errors.InventoryInUse: if consumers hold something of them
     """
     client.send(endpoints.DELETE_INVENTORIES, {'provider': provider_uuid})
 
@@ -98,7 +98,7 @@ def set(
 def delete(client: Client, provider_uuid: str, resource_class: str) -> None:
     """Delete the inventory of one class.
 
-    :raises errors.InventoryInUse: if somebody holds something of it
+    :raises errors.InventoryInUse: if consumers hold something of it
     """
     parts = {'provider': provider_uuid, 'resource_class': resource_class}
     client.send(endpoints.DELETE_INVENTORY, parts)

@@ -117,7 +117,7 @@ def set(
 ) -> Provider:
     """Rename a provider, or move it below another parent.
 
-    :param name: the name that it shall have; the one it has, to keep it
+    :param name: the new name; the present one, to keep it
     :param parent_provider_uuid: from 1.14 for a root, from 1.37 for any; ``None`` leaves it
     :param orphan: make it a root; from 1.37
     """

@@ -83,7 +83,7 @@ def verify(
     :param trees: names or UUIDs of roots; none: all
     :param journal_path: tells a tree that was not begun yet from one that is damaged
     :param workers: how many trees are read at a time
-    :param progress: told the name of the root of each tree that has been read
+    :param progress: called with the name of the root of each tree that has been read
     """
     records = _records(plan, journal_path)
     wanted = plan.selected(trees)

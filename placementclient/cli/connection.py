@@ -30,7 +30,7 @@ TIMEOUT = 60.0
 class Connection:
     """The ClientManager that a plugin expects: a session, and the selection of the service.
 
-    Nobody is authenticated before a command asks for it.
+    It authenticates only when a command asks for it.
 
     :param options: what the command line said, by options that :func:`add_options` added
     :param argv: the command line

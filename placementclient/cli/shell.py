@@ -25,7 +25,7 @@ from placementclient.loading.entry_points import COMMANDS
 if TYPE_CHECKING:
     from placementclient.cli.typist import Typist
 
-#: What a shell makes of a program that ended as nobody read on.
+#: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
 
 
@@ -37,7 +37,7 @@ class _LogFormatter(logging.Formatter):
 
 
 class _LogFile(logging.FileHandler):
-    """A file of lines that only its owner reads, and that is no link of somebody else."""
+    """A file of lines that only its owner reads, and that is no link of another user."""
 
     def _open(self) -> TextIOWrapper:
         from placementclient.files import system
@@ -118,7 +118,7 @@ class Shell(app.App):
         levels = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
         level = levels[3 if self.options.debug else min(self.options.verbose_level, 3)]
         logging.basicConfig(level=level, stream=self.stderr, force=True)
-        # They tell of every entry point that they find or cannot load, and of every step to a
+        # They log every entry point that they find or cannot load, and of every step to a
         # database.
         logging.getLogger('stevedore').setLevel(logging.CRITICAL)
         logging.getLogger('alembic').setLevel(logging.WARNING)

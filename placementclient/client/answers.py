@@ -1,6 +1,6 @@
 """The answers of the service to each endpoint: types of the members that are read.
 
-What else is in an answer is passed over, and what is missing is told where it is looked for: an
+What else is in an answer is passed over, and a missing member is an error where it is read: an
 older release has less. The shapes are plain data, as what checks types for others takes longer to
 load than a command to run.
 

@@ -58,7 +58,7 @@ def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
 
 
 class JsonObject(dict[str, Any]):
-    """A JSON object of an answer; a key that is missing tells that something else answered."""
+    """A JSON object of an answer; a missing key means that something else answered."""
 
     def __missing__(self, key: str) -> Any:
         raise errors.InvalidAnswer(

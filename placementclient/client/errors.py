@@ -11,7 +11,7 @@ from placementclient.client.wording import first
 
 #: What may steer a terminal, or cannot be printed at all.
 _UNPRINTABLE = r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]'
-#: How many characters of a reason are told.
+#: How many characters of a reason are shown.
 _LONGEST = 600
 #: And of what an answer says: the service lists what it does not know, a page may be anything.
 _LONGEST_DETAIL = 4000
@@ -104,7 +104,7 @@ class BadFile(PlacementError):
 
 
 class BadFiles(BadFile):
-    """Several faults, so that a person mends them all at once.
+    """Several faults, so that a person fixes them all at once.
 
     :param faults: in the order of the file
     """
@@ -124,7 +124,7 @@ class DirectError(PlacementError):
 
 
 class Warned(PlacementError):
-    """There is something to warn of, and the operator wants none of it."""
+    """There are warnings, and the operator gave --fail-on-warnings."""
 
 
 class Unconfirmed(PlacementError):
@@ -303,7 +303,7 @@ class ForeignAnswer(HTTPError, NoAnswer):
 
 
 class ConcurrentUpdate(Conflict):
-    """Somebody else changed the provider or the consumer: nothing was done, read it again."""
+    """Another client changed the provider or the consumer: nothing was done, read it again."""
 
 
 class InventoryInUse(Conflict):
@@ -345,7 +345,7 @@ BY_STATUS: Mapping[int, type[HTTPError]] = {
     409: Conflict,
     429: Busy,
 }
-#: After these, the next request would fare no better: nobody is let in.
+#: After these, the next request fails too: the credentials are refused.
 SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
 #: Said for keystonemiddleware, whose answers are not those of the service.
 NOT_ACCEPTED = (

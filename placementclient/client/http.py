@@ -57,7 +57,7 @@ class Client:
         timeout: float | None = None,
         **endpoint_filter: str | None,
     ) -> None:
-        # urllib3 prints a traceback where an answer is cut in its headers; that is told otherwise.
+        # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
         logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
         self.session = session
         self.max_retries = max_retries

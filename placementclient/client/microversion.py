@@ -35,7 +35,7 @@ HIGHEST = Microversion(1, 39)
 #: What OS_PLACEMENT_API_VERSION says to leave the choice to the client.
 NEGOTIATE = '1'
 #: From here on a consumer has a generation, so that what was read can be held against the write,
-#: and one that exists by now is told from one that does not.
+#: and existing providers differ from missing ones.
 GUARDS_CONSUMERS = Microversion(1, 28)
 #: The first version that has the reshaper. Up to 1.37 a request keeps a consumer's type as it is
 #: stored, set or not; from 1.38 on every consumer in a body must have one.

@@ -9,7 +9,7 @@ from requests import exceptions
 
 from placementclient.client.wording import without_credentials
 
-#: How many characters of a reason are told: what is no HTTP may be of any length.
+#: How many characters of a reason are shown: text that is no HTTP may be of any length.
 _LONGEST = 200
 
 

@@ -33,7 +33,7 @@ def uncollected() -> Iterator[None]:
 
 
 class Envelope(msgspec.Struct):
-    """The members that tell the kind of a file."""
+    """The members that say the kind of a file."""
 
     format: Any = None
     version: Any = None

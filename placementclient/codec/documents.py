@@ -154,5 +154,5 @@ def _number(value: float | None) -> str:
     if value is None or isinstance(value, bool):
         return {None: 'null', True: 'true', False: 'false'}[value]
     text = float.__repr__(value) if isinstance(value, float) else int.__repr__(value)
-    # YAML wants a full stop before an exponent.
+    # YAML requires a full stop before an exponent.
     return text if '.' in text else text.replace('e', '.0e')

@@ -24,7 +24,7 @@ def digest(lines: Iterable[bytes | memoryview]) -> str:
 
 
 def is_whole(content: bytes, given: str, lines: Iterable[bytes]) -> bool:
-    """Tell whether a digest is that of a file, or of its values where its JSON was laid out anew.
+    """Return True for the digest of a file, or of its values if its JSON was laid out again.
 
     :param content: of the file
     :param given: the digest that the file has

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from placementclient.loading import command_help
 
-#: What stands for a value tells which values there are.
+#: The values of an option, by its metavar.
 BY_METAVAR = {
     '<provider>': 'providers',
     '<resource_class>': 'classes',

@@ -17,10 +17,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
-#: How long values are good, and when nobody has wanted them for so long that they are removed.
+#: How long values are good, and after how long without use they are removed.
 FRESH, FORGOTTEN = 60.0, 86_400.0
 #: How long a key press waits for values that were never known, and how long the service may take,
-#: with nobody waiting; all in seconds.
+#: in the background; all in seconds.
 KEY_PRESS_TIMEOUT, SERVICE_TIMEOUT = 0.7, 20.0
 
 COMMANDS = {

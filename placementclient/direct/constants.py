@@ -1,4 +1,4 @@
-"""Constants that the server makes anew each time that it needs them.
+"""Constants that the server makes again each time that it needs them.
 
 It takes about half of what a small request costs. The copy of the server's modules that a service
 has is its own, so they can be given these instead; what they do with them stays the same.

@@ -14,7 +14,7 @@ from oslo_db import exception
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import DBAPIError
 
-#: What tells of the names of files and options alone.
+#: What has names of files and options alone.
 _OF_THE_FILE = (
     cfg.ConfigFilesNotFoundError,
     cfg.ConfigFilesPermissionDeniedError,
@@ -57,7 +57,7 @@ def reason(failure: Exception, url: str | URL | None) -> str:
 
 
 def _secrets(url: str | URL | None) -> Iterator[str]:
-    """Return the secret parts of a URL; all of it, if they cannot be told."""
+    """Return the secret parts of a URL; all of it, if they cannot be found."""
     if url is None:
         return
     try:

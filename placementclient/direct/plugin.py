@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from placementclient.direct.service import Service
     from placementclient.model.snapshots import Snapshot, SnapshotReader
 
-#: The default policy wants an administrator, and of ``POST /reshaper`` a service.
+#: The default policy requires an administrator, and for ``POST /reshaper`` a service.
 ROLES = 'admin,service'
 #: What noauth2 takes for the token, the user and the project.
 CALLER = 'admin'
@@ -84,7 +84,7 @@ class Direct(plugin.FixedEndpointPlugin):
 
     :param placement_database: an SQLAlchemy URL; wins over the connection in the file
     :param placement_conf: a deployment's ``placement.conf``: its options and its policy apply,
-        but nobody is authenticated
+        but no user is authenticated
     :param placement_roles: the roles of the caller, with commas between
     """
 
@@ -112,7 +112,7 @@ class Direct(plugin.FixedEndpointPlugin):
     def __reduce__(self) -> tuple[Any, ...]:
         """Sent to another process, it is a service there, on the same database.
 
-        :raises TypeError: if it is a scratch one, which nobody else can have
+        :raises TypeError: if it is a scratch one, which no other process can have
         """
         if isinstance(self._transport, _ScratchTransport):
             raise TypeError("a scratch Placement is one process's own")
@@ -217,7 +217,7 @@ class _Transport(HTTPAdapter):
         return self.started().database
 
     def started(self) -> Service:
-        """The service, which is started if nobody has used it yet."""
+        """The service, which is started on first use."""
         with self._starting:
             self._service = self._service or self._start()
             return self._service

@@ -101,7 +101,7 @@ def _template() -> bytes:
 def _explained(where: str, url: str | None = None) -> Iterator[None]:
     """Make one line of whatever keeps the service from starting.
 
-    :param url: that of the operator's database, which nobody may read
+    :param url: that of the operator's database, which is secret
     """
     try:
         yield
@@ -149,7 +149,7 @@ class _Turn(threading.local):
 
 
 def _keep_quiet(log: logging.Logger) -> None:
-    """Keep the server's log from the program's own, unless somebody wants it.
+    """Keep the server's log from the program's own, unless an option asks for it.
 
     What it warns of, the answer says too.
     """
@@ -262,7 +262,7 @@ class Service:
     def transaction(self, headers: Mapping[str, str]) -> Iterator[None]:
         """Make one transaction of all requests of this thread until the end.
 
-        :param headers: what tells who the caller is
+        :param headers: the identity of the caller
         """
         self._turn.writes, self._turn.writer = True, None
         with self._transactions.begin(headers):
@@ -324,7 +324,7 @@ class Service:
     def _order_writers(self, engine: Any) -> None:
         """Make those who write to the same SQLite file wait for each other.
 
-        The server's transactions begin by reading. Where somebody else has written since, SQLite
+        The server's transactions begin by reading. If another process has written since, SQLite
         refuses at once to let them write (``database is locked``). So those of a request that may
         write begin as writers; but only the outermost, within which the server opens a second one
         to read.

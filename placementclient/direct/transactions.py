@@ -51,7 +51,7 @@ class Transactions:
     def begin(self, headers: Mapping[str, str]) -> Iterator[None]:
         """All requests of this thread until the end; nothing is done if one is refused.
 
-        :param headers: what tells who the caller is
+        :param headers: the identity of the caller
         :raises errors.ServerError: if the database refuses; nothing is done then
         """
         environ = {f'HTTP_{name.upper().replace("-", "_")}': text for name, text in headers.items()}
@@ -82,7 +82,7 @@ class Transactions:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """Raise the errors of a database as the service tells of them.
+    """Raise the errors of a database as the service does.
 
     :raises errors.ServerError: if the database refuses
     """

@@ -24,7 +24,7 @@ from placementclient.model.snapshots import Snapshot
 STANDARD = '-'
 #: Of files that others read too, as far as the umask lets them.
 READABLE = 0o644
-# Who may use which capacity for whom is nobody else's business.
+# Allocations and owners are readable by the owner of the file only.
 _OWN = 0o600
 _GZIP = b'\x1f\x8b'
 _CHUNK = 1 << 20
@@ -135,7 +135,7 @@ def read_document(path: str) -> Any:
         if len(text) > _BRIEF and text.lstrip()[:1] in ('{', '['):
             line = getattr(reason, 'lineno', None)
             raise errors.BadFile(path, f'not JSON, or not complete: {reason}', line) from None
-        # Also of what YAML tells better: with its line.
+        # Also of files for which YAML has the better error: with its line.
         value = cursors.read(text, path).value
     _check_depth(value, path)
     return value
@@ -236,13 +236,13 @@ def written(path: str, mode: int = _OWN) -> Iterator[IO[bytes] | gzip.GzipFile]:
                 yield stream
             sys.stdout.buffer.flush()
             return
-        # A link stays one, unless somebody else may have made it.
+        # A link stays one, unless another user may have made it.
         is_shared = system.others_may_write(os.path.dirname(path))
         target = path if is_shared else os.path.realpath(path)
         if os.path.islink(target):
             raise errors.BadFile(path, system.PLANTED)
         if os.path.exists(target) and not os.path.isfile(target):
-            # Nothing that could be replaced: a device, a pipe; or a directory, which open() tells.
+            # It cannot be replaced: a device, a pipe; or a directory, for which open() fails.
             descriptor = system.open_own(target, os.O_WRONLY)
             with open(descriptor, 'wb') as device, _compressed(device, path) as stream:
                 yield stream

@@ -15,7 +15,7 @@ from typing import IO
 
 from placementclient.client import errors
 
-#: Why a file is refused that somebody else may have put there.
+#: Why a file is refused that another user may have put there.
 PLANTED = 'is a symbolic link, in a folder where others may write'
 
 
@@ -37,7 +37,7 @@ def explained(path: str) -> Iterator[None]:
 
 
 def open_own(path: str, flags: int) -> int:
-    """Open a file that nobody else is to read, and that nobody else may have put there.
+    """Open a file that only its owner may read, and that no other user may have put there.
 
     :param flags: of :func:`os.open`
     :return: its descriptor
@@ -55,7 +55,7 @@ def others_may_write(folder: str) -> bool:
 def replacing(target: str, mode: int) -> Iterator[IO[bytes]]:
     """A new file that takes the place of another when it is complete and on the disk.
 
-    :param mode: who may read it; nobody else than could read the one that is there
+    :param mode: who may read it; no one who could not read the file before
     """
     with contextlib.suppress(FileNotFoundError):
         mode &= os.stat(target).st_mode

@@ -59,7 +59,7 @@ def of_devices(
 
     :param devices: the rows of all hosts
     :param specs: the entries of each host; those of ``''`` are of all others
-    :param snapshot: tells which instances hold something there; without it all are taken to
+    :param snapshot: the instances that hold something there; without it all are taken to
     :raises errors.BadFile: for what Nova refuses: a physical function beside its virtual ones,
         functions of one device with different classes or traits
     """
@@ -190,7 +190,7 @@ def _consumers(
 
 
 def _to_reserve(host: str, address: str, provider: _NewProvider) -> Iterator[Misfit]:
-    """A device that is used once and in use: Nova reserves it, so that nobody gets it uncleaned.
+    """A device that is used once and in use: Nova reserves it, so that no server gets it uncleaned.
 
     The service grants no allocation on what is reserved, so that this can be done only afterwards.
     """

@@ -33,7 +33,7 @@ _HEADERS = (
     tarfile.GNUTYPE_LONGNAME,
     tarfile.GNUTYPE_LONGLINK,
 )
-#: How archives begin of which the compression tells whether they are complete.
+#: How archives begin whose compression detects that they are cut.
 _COMPRESSED: dict[bytes, Any] = {b'\x1f\x8b': gzip, b'BZ': bz2, b'\xfd7': lzma}
 #: The last file of an archive: how many files the collector has written into each folder.
 _COUNT = 'count'

@@ -100,7 +100,7 @@ def of_cells(hosts: Sequence[HostFacts], snapshot: Snapshot | None = None) -> As
     """Return the NUMA cell that each server is bound to.
 
     :param hosts: their facts
-    :param snapshot: tells which classes a server holds; without it VCPU and MEMORY_MB are meant
+    :param snapshot: has the classes that a server holds; without it VCPU and MEMORY_MB are meant
     """
     outcome = Assignments()
     twice = _on_several(hosts)

@@ -22,7 +22,7 @@ def of_servers(
 
     :param document: what ``GET /servers/detail`` answers, from compute API 2.47 on
     :param path: where it came from
-    :param snapshot: tells where they hold VCPU
+    :param snapshot: has the providers of their VCPU
     :param migrations: all that are under way
     :raises errors.BadFile: if the document is something else, or has a server twice
     """

@@ -85,7 +85,7 @@ def thinned(items: Sequence[T], most: int = _MOST_VALUES) -> list[T]:
 
 
 def forecast(values: Sequence[Value]) -> Forecast | None:
-    """Return when nothing is left; ``None``: there is too little data to tell.
+    """Return when nothing is left; ``None``: there is too little data.
 
     :param values: in the order of their time
     """

@@ -26,7 +26,7 @@ def is_needed() -> bool:
 
 
 def notify() -> None:
-    """Say how to mend it."""
+    """Return how to fix it."""
     # With two plugins for one API the same commands are found twice; the notice says enough.
     logging.getLogger('cliff.commandmanager').addFilter(_is_not_ours)
     print(NOTICE, file=sys.stderr)

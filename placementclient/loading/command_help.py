@@ -72,7 +72,7 @@ def _bodies(module: str) -> dict[str, CodeType]:
 
 
 def near(words: Sequence[str], commands: Iterable[str]) -> list[str]:
-    """The commands that somebody may have meant, the likeliest first.
+    """Return the commands that may have been meant, the likeliest first.
 
     :param words: what was typed, up to the first option; arguments may follow the command
     """

@@ -7,7 +7,7 @@ LONGEST_NAME = 200
 
 
 def aside(name: str, uuid: str) -> str:
-    """Return a name that nobody has, and that tells whose it is."""
+    """Return a name that no provider has, and that shows the old name."""
     suffix = _suffix(uuid)
     return name[: LONGEST_NAME - len(suffix)] + suffix
 

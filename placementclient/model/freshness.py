@@ -1,4 +1,4 @@
-"""A value, and what tells whether it is still so."""
+"""A value, and the facts by which a later write sees that it is still so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Read(NamedTuple, Generic[T]):
     """A value that the service answered.
 
     :param generation: of the provider at that moment: a write that was decided on this value
-        carries it, so that it fails where somebody else came first
+        carries it, so that it fails after a conflict
     :param last_modified: an HTTP date, from microversion 1.15
     """
 

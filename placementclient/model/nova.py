@@ -6,7 +6,7 @@ import re
 
 #: The types of consumers, from 1.38 on. Nova's own report client sends none.
 INSTANCE, MIGRATION = 'INSTANCE', 'MIGRATION'
-#: Marks the providers of one service. Nova's scheduler, from 34 on, wants its own on all that it
+#: Marks the providers of one service. Nova's scheduler, from 34 on, requires its own on all that it
 #: schedules to.
 OWNER_PREFIX = 'OWNER_'
 OWNER_NOVA = 'OWNER_NOVA'

@@ -20,7 +20,7 @@ class Origin:
 
 
 def is_elsewhere(origin: Origin | None, service: str) -> bool:
-    """Tell whether something was read of another service; ``False`` where that is not known.
+    """Return True for a reading of another service; False if that is not known.
 
     :param service: the service that is connected to
     """

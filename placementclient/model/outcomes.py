@@ -108,7 +108,7 @@ class Deviation:
     :param kind: stable, for programs: ``inventory``, ``misplaced``, …
     :param message: one sentence without its full stop
     :param facts: the figures and names that the message is made of
-    :param is_overdue: of a tree that is pending: whether nothing tells that it is still to come
+    :param is_overdue: of a pending tree: True unless a journal says that it is still to come
     """
 
     tree: str

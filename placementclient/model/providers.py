@@ -23,7 +23,7 @@ def is_uuid(text: str) -> bool:
 def normalized(text: str) -> str:
     """A UUID in small letters, as the service writes them; any other text as it is.
 
-    PostgreSQL and SQLite tell capitals from small letters, so that ``…AF`` would be another one.
+    PostgreSQL and SQLite distinguish capitals from small letters: ``…AF`` would be another one.
     """
     return text.lower() if is_uuid(text) else text
 

@@ -89,7 +89,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """Delete a provider and all below it, on which nobody holds anything."""
+    """Delete a provider and all below it, without allocations."""
 
     provider_name: str
 
@@ -108,7 +108,7 @@ class Administration(enum.Enum):
     RECORD_CONSUMERS = enum.auto()
 
 
-#: What can be carried out at once, without anybody losing anything that it uses.
+#: What can be carried out at once: no consumer loses what it uses.
 Repair = AddTrait | LowerReserved | FreeAllocations
 #: What is left to the operator.
 Advice = (

@@ -14,7 +14,7 @@ class ComputeService:
 
     :param host: the name of its host, short or with its domain
     :param is_enabled: ``None`` where its cell does not answer
-    :param is_up: whether Nova has heard of it lately, and nobody has forced it down
+    :param is_up: True if Nova has heard of it lately and it is not forced down
     """
 
     host: str

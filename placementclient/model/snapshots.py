@@ -60,7 +60,7 @@ class Snapshot:
 
     :param providers: in any order; a provider's parent is among them
     :param consumers: each with all that it holds, also on providers that are not in the snapshot
-    :param origin: where it was read; ``None`` where nobody noted it
+    :param origin: where it was read; ``None`` if that is not noted
     """
 
     def __init__(

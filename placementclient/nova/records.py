@@ -66,7 +66,7 @@ def server_details(document: Any, path: str, flavors: Mapping[str, Flavor]) -> l
     found = []
     raw = schema.listed(document, 'servers', path)
     for each, (place, record) in zip(raw, _servers(document, path), strict=True):
-        # Only an administrator is told all; what is not told must not be taken for nothing.
+        # Only an administrator gets all fields; a missing field must not be taken for an empty one.
         for name in _undetailed(each):
             raise place.error(f'has no {name!r}: GET /servers/detail has it')
         detail = _server_detail(record, place, flavors)

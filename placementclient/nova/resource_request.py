@@ -1,7 +1,7 @@
 """The request of Nova's scheduler for a flavor: its ``ResourceRequest`` (as of 34.0).
 
 What comes from an image, from ports or from the configuration is in no flavor; which extra specs
-stand for such things is told by :func:`unmodelled`.
+stand for such things: see :func:`unmodelled`.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
 def unmodelled(flavor: Flavor) -> list[str]:
     """The extra specs of a flavor that take more than is asked of Placement here.
 
-    And those that the scheduler passes over, as nobody knows their class or their amount.
+    And those that the scheduler passes over, as their class or amount is not known.
     """
     found = [key for key in _UNMODELLED if flavor.extra_specs.get(key)]
     for key, value in flavor.extra_specs.items():

@@ -16,7 +16,7 @@ TIMEOUT = 10.0
 def computes(client: Client) -> list[ComputeService]:
     """All nova-compute, up or down.
 
-    :raises service.NoCompute: if there is nobody to ask
+    :raises service.NoCompute: if the session has no catalog
     """
     asking = client.renewed()
     asking.max_retries, asking.timeout = 0, client.timeout or TIMEOUT

@@ -89,7 +89,7 @@ def servers(client: Client) -> list[Any]:
 
     Those too that are deleted but can be restored for a while: they keep what they hold.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
 
@@ -97,7 +97,7 @@ def servers(client: Client) -> list[Any]:
 def server(client: Client, uuid: str) -> list[Any]:
     """One server, as ``GET /servers/{uuid}`` has it; none if there is no such server.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     if not _ID.fullmatch(uuid):
         return []
@@ -110,7 +110,7 @@ def server(client: Client, uuid: str) -> list[Any]:
 def migrations(client: Client) -> list[Any]:
     """All migrations, as ``GET /os-migrations`` has them; from compute API 2.59.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/os-migrations', 'migrations')
 
@@ -118,7 +118,7 @@ def migrations(client: Client) -> list[Any]:
 def aggregates(client: Client) -> list[Any]:
     """All host aggregates, as ``GET /os-aggregates`` has them.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/os-aggregates', 'aggregates')
 
@@ -126,7 +126,7 @@ def aggregates(client: Client) -> list[Any]:
 def server_groups(client: Client) -> list[Any]:
     """All server groups of all projects, as ``GET /os-server-groups`` has them.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     records: list[Any] = []
     # The only list without a link to its next page.
@@ -145,7 +145,7 @@ def server_groups(client: Client) -> list[Any]:
 def compute_services(client: Client) -> list[Any]:
     """The nova-compute of all hosts, as ``GET /os-services`` has them.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/os-services?binary=nova-compute', 'services')
 
@@ -153,7 +153,7 @@ def compute_services(client: Client) -> list[Any]:
 def hypervisors(client: Client) -> list[Any]:
     """All compute nodes, as ``GET /os-hypervisors/detail`` has them below compute API 2.88.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/os-hypervisors/detail', 'hypervisors')
 
@@ -161,7 +161,7 @@ def hypervisors(client: Client) -> list[Any]:
 def flavors(client: Client) -> list[Any]:
     """All flavors, those of single projects too, as ``GET /flavors/detail`` has them.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(
         client,
@@ -176,7 +176,7 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
 
     A project that does not exist any more is passed over.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     found: list[Any] = []
     unknown: _Unknown | None = None
@@ -194,7 +194,7 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
 def projects(client: Client) -> list[Any]:
     """All projects, as ``GET /v3/projects`` of the identity service has them.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/projects', 'projects', _KEYSTONE)
 
@@ -202,7 +202,7 @@ def projects(client: Client) -> list[Any]:
 def registered_limits(client: Client) -> list[Any]:
     """The limits of all regions, as ``GET /v3/registered_limits`` has them.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/registered_limits', 'registered_limits', _KEYSTONE)
 
@@ -210,7 +210,7 @@ def registered_limits(client: Client) -> list[Any]:
 def nodes(client: Client) -> list[Any]:
     """All nodes, as ``GET /v1/nodes/detail`` of the bare metal service has them.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     return _pages(client, '/nodes/detail', 'nodes', _IRONIC)
 
@@ -218,7 +218,7 @@ def nodes(client: Client) -> list[Any]:
 def ports(client: Client) -> list[Any]:
     """All ports, as ``GET /v2.0/ports`` of the network service has them; some fields of each.
 
-    :raises NoCompute: if there is nobody to ask
+    :raises NoCompute: if the session has no catalog
     """
     fields = '&'.join(f'fields={name}' for name in _OF_PORT)
     return _pages(client, f'/ports?{fields}', 'ports', _NEUTRON)
@@ -240,7 +240,7 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
             following = _following(body, key)
             if following is None:
                 return records
-            # No more of the link than its query: nobody else is sent the token.
+            # No more of the link than its query: no other service is sent the token.
             page = f'{urlsplit(path).path}?{urlsplit(following).query}'
         except (AttributeError, KeyError, TypeError, ValueError):
             raise NoCompute(_other(service)) from None

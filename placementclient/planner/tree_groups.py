@@ -60,7 +60,7 @@ class TreePlanner:
 
     :param overlay: what there is, with what the trees that are planned make of it
     :param solver_timeout: how long to search, in the solver's deterministic unit
-    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
+    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     """
 
     overlay: SnapshotOverlay

@@ -30,7 +30,7 @@ def compose(
     """The plan of one tree, with its warnings. Every plan passes here, and the independent check.
 
     :param backwards: whether it is the way back
-    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
+    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :raises invariants.BadPlan: if the planner has made a mistake
     """
     providers = tuple(provider.change() for provider in target_state.providers.values())

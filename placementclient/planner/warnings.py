@@ -29,7 +29,7 @@ def warnings_of(
 ) -> Iterator[Notice]:
     """The warnings of one tree, by kind.
 
-    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
+    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     """
     yield from _totals(target_state)
     yield from _capacity(target_state)

@@ -1,4 +1,4 @@
-"""A declaration: providers with what they shall have, read from YAML or JSON, and written.
+"""A declaration: providers with their wanted state, read from YAML or JSON, and written.
 
 Two forms are read: trees, and the provider configuration files of Nova, which add to what is there.
 """
@@ -27,7 +27,7 @@ Inventories = Mapping[str, Mapping[str, int | float]]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A provider, and what it shall have. ``None`` is what the declaration leaves as it is.
+    """A provider with its wanted state. ``None``: the declaration leaves the member as it is.
 
     :param name: empty where only the UUID is given
     :param uuid: empty where only the name is given

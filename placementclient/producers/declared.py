@@ -48,7 +48,7 @@ def declared(
 
     :param snapshot: has the trees of all that is declared, as far as they exist
     :param new_uuid: gives the UUID of a provider that is made and declares none
-    :param prune: delete the providers below that are not declared, and that nobody uses
+    :param prune: delete the providers below that are not declared and have no consumers
     :raises errors.BadArgument: if a declaration contradicts the snapshot
     :raises errors.UsageError: if the declaration cannot be pruned
     :raises InUse: if inventory would go that is used

@@ -38,7 +38,7 @@ class Edit(Protocol):
         """
 
     def check(self, states: Collection[ProviderState]) -> None:
-        """Refuse an edit that nobody can have meant.
+        """Refuse an edit that cannot be meant.
 
         :param states: all providers that are selected
         :raises errors.PlacementError: if it is one
@@ -48,7 +48,7 @@ class Edit(Protocol):
         """Return sentences on what is not done, as there is nothing to do."""
 
     def check_again(self, first: ProviderState, now: ProviderState) -> None:
-        """Refuse an edit that would take back what somebody else has done meanwhile.
+        """Refuse an edit that would take back a change of another client meanwhile.
 
         :param first: the provider when the edit was decided on
         :raises errors.PlacementError: if it would

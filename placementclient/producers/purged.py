@@ -102,7 +102,7 @@ def purged(
 
 def _objections(consumer: Consumer, rest: Allocations, around: Surroundings) -> Iterator[Objection]:
     uuid = consumer.uuid
-    # Nova gives its migrations no type unless it is new: what it lists tells them.
+    # Nova gives its migrations no type unless it is new: its list identifies them.
     if not around.is_over.get(uuid, consumer.type != MIGRATION):
         yield Objection(uuid, 'is a migration: confirm or revert it first', is_migration=True)
     elif not rest:

@@ -10,7 +10,7 @@ from typing import Any
 from placementclient.client import errors
 from placementclient.client.wording import counted, grouped
 
-#: How many faults of a file are told.
+#: How many faults of a file are shown.
 MOST = 100
 #: How many undecided rows, and trees with such rows, are printed.
 FIRST = 10

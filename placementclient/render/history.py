@@ -35,7 +35,7 @@ class Line(NamedTuple):
     :param used: likewise
     :param lacks_class: no provider ever had a class that the flavor asks for
     :param left: in units of the class, or servers of the flavor
-    :param found: ``None``: there is too little data to tell
+    :param found: ``None``: there is too little data
     """
 
     name: str

@@ -35,7 +35,7 @@ def verify(
     :param journal_path: knows the trees that were planned again while the plan was applied, and
         those that were not begun yet: where others were, these are not overdue
     :param workers: how many trees are read at a time
-    :param progress: told the name of the root of each tree that has been read
+    :param progress: called with the name of the root of each tree that has been read
     """
     plan, records = _as_revised(plan, journal_path)
     later = _changed_later(plan)

@@ -60,15 +60,15 @@ def capture(
 ) -> Snapshot:
     """Read whole trees, each as it was at one moment; all at the same one from tables.
 
-    A tree is read again where somebody changed it meanwhile. The generations tell that, but for
+    A tree is read again if it changed meanwhile. The generations show that, but for
     allocations that are freed: these bump no provider's generation, so what a provider lists and
     what its consumers say of themselves is compared too.
 
     :param trees: names, UUIDs, or patterns of names of providers, of which the whole
         trees are read; none: everything
     :param workers: how many trees are read at a time
-    :param progress: told the name of the root of each tree that has been read
-    :param expect: told how many trees there are, as soon as that is known
+    :param progress: called with the name of the root of each tree that has been read
+    :param expect: called with the number of trees, as soon as that is known
     :raises errors.NoSuchProvider: if there is no such provider
     :raises UnstableRead: if a tree cannot be read consistently
     :raises errors.UnsupportedVersion: below microversion 1.28
@@ -166,7 +166,7 @@ class _CapturedTree:
 
 
 class _Moved(Exception):
-    """Somebody has changed a tree while it was read."""
+    """A tree has changed while it was read."""
 
 
 class _CaptureReader:

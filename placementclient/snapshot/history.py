@@ -28,7 +28,7 @@ _NAME = re.compile(r'(\d{6,})-(\w+)\.(?:whole|difference)')
 _UNFINISHED = re.compile(rf'\.{_NAME.pattern}\.[0-9a-f]+')
 _LONGEST_HEADER = 1 << 24
 
-#: Told of every file that cannot be read, and of what cannot be known without it.
+#: Called with every file that cannot be read, and what cannot be known without it.
 Tell = Callable[[str], object]
 
 
@@ -237,7 +237,7 @@ def append(
     """Save a snapshot in a history. Others who save in it at the same time wait.
 
     :param totals: the capacity and the usage of all providers together, by resource class
-    :param tell: told of damage, and of a clock that went back
+    :param tell: called with damage, and with a clock that went back
     :return: the path of its file
     :raises errors.BadFile: if it cannot be written, or the history is that of another service
     """

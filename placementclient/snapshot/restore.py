@@ -68,7 +68,7 @@ class Altered(errors.PlacementError):
 def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
     """Make the classes, traits, providers and allocations of a snapshot.
 
-    Generations begin anew. Allocations that no consumer answers for cannot be restored.
+    Generations begin again. Allocations that no consumer answers for cannot be restored.
 
     :param missing: complete a restore that did not come to its end
     :raises: the errors of :func:`plan`
@@ -100,7 +100,7 @@ def plan(
 
 
 def _decided(client: Client, snapshot: Snapshot, *, missing: bool) -> tuple[Snapshot, Snapshot]:
-    """Return what is there, and what shall be.
+    """Return the present state and the wanted state.
 
     :raises: the errors of :func:`plan`
     """
@@ -114,7 +114,7 @@ def _decided(client: Client, snapshot: Snapshot, *, missing: bool) -> tuple[Snap
 
 
 def _left(client: Client, snapshot: Snapshot) -> tuple[Snapshot, Snapshot]:
-    """Return what is there, and what shall be once the rest is made too."""
+    """Return the present state, and the wanted state with the rest."""
     there = _there(client, _existing(client, snapshot, missing=True))
     after, obstacles = _completed(snapshot, there)
     if obstacles:

@@ -101,7 +101,7 @@ class EmbeddedPlacement:
         user_id: str = 'user',
         consumer_type: str | None = INSTANCE,
     ) -> str:
-        """Give a consumer what it shall hold, and return its UUID.
+        """Give a consumer allocations, and return its UUID.
 
         :param allocations: amounts by resource class, by the name or UUID of the provider
         :param consumer: its UUID; a new one is made without it

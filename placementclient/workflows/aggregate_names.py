@@ -14,7 +14,7 @@ from placementclient.nova import records, service
 def of_nova(client: Client) -> dict[str, str]:
     """Return the names of the host aggregates of Nova, by UUID.
 
-    :raises service.NoCompute: if there is nobody to ask
+    :raises service.NoCompute: if the session has no catalog
     """
     listed = records.aggregates(service.aggregates(client), 'the compute service')
     return {each.uuid: each.name for each in listed}

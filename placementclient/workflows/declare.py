@@ -18,7 +18,7 @@ from placementclient.snapshot.capture import capture
 def plan(client: Client, wanted: Sequence[Declared], *, prune: bool = False) -> ChangePlan:
     """Plan what makes the trees as they are declared.
 
-    :param prune: delete the providers below that are not declared, and that nobody uses
+    :param prune: delete the providers below that are not declared and have no consumers
     :raises errors.BadArgument: if a declaration contradicts what is there
     :raises producers.declared.InUse: if inventory would go that is used
     """

@@ -60,7 +60,7 @@ class Edits:
 
         :param roots: the UUIDs of the roots of the trees to plan again; none: select and plan all
         :raises errors.NoSuchProvider: if no provider is selected
-        :raises errors.BadArgument: if a class or a trait does not exist, or if nobody can have
+        :raises errors.BadArgument: if a class or a trait does not exist, or if no provider can have
             meant the edit
         """
         if roots:
@@ -111,7 +111,7 @@ class Edits:
                 pending.add(parent.parent_provider_uuid)
 
     def _again(self, roots: Collection[str]) -> tuple[Snapshot, Snapshot]:
-        """Return providers as they are now, and as they shall be."""
+        """Return providers in their present and in their wanted state."""
         states = {
             uuid: state
             for uuid, state in self._before.providers.items()

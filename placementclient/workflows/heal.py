@@ -24,7 +24,7 @@ class Healing:
     :param migrating: the UUIDs of the servers of which a migration is not over
     :param is_chosen: whether the operator has chosen the servers; otherwise they are all
     :param is_current: asks Nova, just before a write, whether a server is still as it was listed:
-        nobody would ever delete the allocations of one that is gone; ``None`` where nobody can tell
+        nothing would ever delete the allocations of one that is gone; ``None`` if Nova cannot say
     :param ports: those that ask for something
     :ivar notes: the servers that are left as they are
     """

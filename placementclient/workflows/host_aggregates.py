@@ -25,7 +25,7 @@ _WORKERS = 4
 
 
 class Sync:
-    """Plans, and plans again for a host that somebody else changes at the same time.
+    """Plans, and plans again for a host that another client changes at the same time.
 
     :param remove: take hosts out of the aggregates of Nova in which Nova does not have them
     :ivar notes: the hosts that are left as they are

@@ -29,17 +29,17 @@ class PurgeRefused(errors.PlacementError):
     """
 
     def __init__(self, objections: Sequence[Objection]) -> None:
-        # First what nothing overrules: only some of them are told.
+        # First those that --force does not overrule: only some are shown.
         self.objections = tuple(sorted(objections, key=lambda each: not each.is_migration))
         refused = [f'{each.consumer_uuid} {each.shown(force=False)}' for each in self.objections]
         super().__init__(f'Refused: {first(refused)}')
 
 
 class Purging:
-    """Plans the purge of a provider, and plans it again where somebody else changes the tree.
+    """Plans the purge of a provider, and plans it again after a change of the tree.
 
     :param provider: name or UUID; what is below it goes too
-    :param migrations: of servers, as Nova lists them; ``None`` if nobody has said
+    :param migrations: of servers, as Nova lists them; ``None`` if they are not known
     :param force: overrule the objections, but for those of migrations
     :param is_asked_only: make the plan even if it is refused
     :raises errors.NoSuchProvider: if there is no such provider

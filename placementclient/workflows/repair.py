@@ -26,7 +26,7 @@ _COMMAND = 'resource provider audit --fix'
 
 
 class Repairing:
-    """Plans repairs, and plans them again for a tree that somebody else changes.
+    """Plans repairs, and plans them again for a tree that another client changes.
 
     :param snapshot: the one that was audited
     :param repairs: by number

@@ -75,7 +75,7 @@ class Replacement(NamedTuple):
 
 
 class Replacing:
-    """Plans a replacement, and plans it again where somebody else changes one of the trees.
+    """Plans a replacement, and plans it again after a change of one of the trees.
 
     A replacement that was cut off is recognised by the name to which the old one was moved aside,
     by the UUID of the new one, and by its name.

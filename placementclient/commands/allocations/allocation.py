@@ -35,7 +35,7 @@ _GENERATION = Option(
     'retry after a conflict',
 )
 
-#: Whom a consumer belongs to, and what it is.
+#: Owner and type of a consumer.
 OWNER = (
     Option(
         '--project-id',

@@ -49,7 +49,7 @@ class _InGroup(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        # Tells Option.is_given, and so the check of the microversion.
+        # Option.is_given reads it, and so the check of the microversion.
         setattr(namespace, self.dest, values)
         given = _groups(namespace).setdefault(namespace.group or _COMMON, {})
         if self.dest == 'in_tree':

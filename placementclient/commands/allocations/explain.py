@@ -44,7 +44,7 @@ class ExplainCandidate(DocumentCommand):
         --group 1 --resource VGPU=4 --required CUSTOM_NVIDIA_A40
     """
 
-    # With --snapshot there is nobody to authenticate with.
+    # With --snapshot there is no service to authenticate with.
     auth_required = False
     statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (

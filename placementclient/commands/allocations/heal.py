@@ -104,7 +104,7 @@ class HealAllocation(Changing):
         from placementclient.nova import records, service
 
         listed = parsed_args.servers or NOVA
-        # With a file of servers nobody is asked, but where that is said.
+        # With a file of servers Nova is asked only if an option says so.
         moving = parsed_args.migrations or (None if parsed_args.servers else NOVA)
         try:
             servers = records.server_details(
@@ -121,7 +121,7 @@ class HealAllocation(Changing):
         return _chosen(servers, parsed_args.server), migrating
 
     def _ports(self, parsed_args: argparse.Namespace) -> list[Port]:
-        """The ports that ask for something; none where nobody asks for them."""
+        """Return the ports that ask for something; none without --ports."""
         from placementclient.nova import host_records, service
 
         if not parsed_args.ports:

@@ -115,7 +115,7 @@ class MoveAllocation(_Relocation):
     def _is_made(
         self, consumer: Consumer, source_uuid: str, target_uuid: str, classes: Collection[str]
     ) -> bool:
-        """Return whether a move was made, by this run or, as far as that can be told, by one
+        """Return whether a move was made, by this run or, as far as the allocations show, by one
         before.
 
         The service does not know what a consumer held once. But what it holds on a third provider,

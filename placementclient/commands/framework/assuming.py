@@ -38,10 +38,10 @@ def assumed(
     tell: Callable[[str], None] | None = None,
     plan: str | None = None,
 ) -> Assumed:
-    """Return a snapshot under what ``--assume`` says, and tell so.
+    """Return a snapshot under the assumptions of ``--assume``, and log them.
 
     :param plan: the file of a plan that is assumed to be applied after that
-    :param tell: told what is assumed, and what comes of it; without it, the log is
+    :param tell: called with each assumption and its effects; default: the log
     :raises errors.BadFile: if a file is none, or does not suit the snapshot
     """
     from placementclient import files

@@ -42,8 +42,8 @@ _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
 _EXAMPLE = re.compile(r'^( +)openstack(?= (?:resource|allocation|trait) )', re.MULTILINE)
 
 #: Where the operator leaves the microversion to the client, commands ask for and print what they
-#: did up to this one, whatever the service knows: 1.38 made an option required and changed tables,
-#: and who wants that says so. Requests are sent at the highest version all the same.
+#: did up to this one, whatever the service knows: 1.38 made an option required and changed tables.
+#: An operator asks for it by its number. Requests are sent at the highest version all the same.
 STABLE = Microversion(1, 37)
 
 
@@ -70,7 +70,7 @@ class _Placement(command.Command):
     options: ClassVar[Sequence[Option]] = ()
     #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
     statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
-    #: OpenStackClient authenticates nobody for a command that says False.
+    #: OpenStackClient does not authenticate for a command that says False.
     auth_required = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -103,7 +103,7 @@ class _Placement(command.Command):
         return _EXAMPLE.sub(rf'\1{self.program}', description)
 
     def get_epilog(self) -> str:
-        """Return the exit statuses and the origin; cliff reads all metadata to tell the origin."""
+        """Return the exit statuses and the origin; cliff reads all metadata to find the origin."""
         lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
         ends = f'Exit status:\n\n{"".join(lines)}'
         if next(iter(self._hooks), None) is not None:
@@ -125,7 +125,7 @@ class _Placement(command.Command):
         parser: argparse.ArgumentParser = super().get_parser(prog_name)
         # Keeps the examples of the docstrings as they are.
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        # What it does not know it repeats as it was given: a name of somebody else, maybe.
+        # An error repeats unknown words as they were typed: maybe a name of another user.
         error = parser.error
         vars(parser)['error'] = lambda message: error(printable(message))
         if self._is_lean:
@@ -160,7 +160,7 @@ class _Placement(command.Command):
 
     @contextlib.contextmanager
     def _printing(self) -> Iterator[None]:
-        """Tell of output that cannot be written; a reader that has gone wants none.
+        """Report output that cannot be written, unless its reader has gone.
 
         :raises errors.PlacementError: with what was changed before
         """
@@ -227,7 +227,7 @@ class _Placement(command.Command):
     def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
         """Ask before something that is hard to take back, unless ``--yes`` was given.
 
-        :raises errors.UsageError: if there is nobody to ask
+        :raises errors.UsageError: if there is no terminal to ask on
         :raises errors.Unconfirmed: if the answer is no
         """
         if parsed_args.yes:
@@ -283,7 +283,7 @@ class _Placement(command.Command):
     ) -> T | None:
         """Write what cannot be written twice, as :func:`placementclient.api.conflict.confirmed`.
 
-        :param is_done: reads whether all is as it shall be
+        :param is_done: reads whether the write was carried out
         :param given: the generation of the operator, with which a conflict is the answer
         """
         return conflict.confirmed(write, is_done, **self._limits(given))
@@ -325,7 +325,7 @@ def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
 
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
-    """Have a SIGTERM end a command as Ctrl-C does, unless somebody handles it.
+    """Have a SIGTERM end a command as Ctrl-C does, unless it has a handler.
 
     Only the main thread gets signals.
     """

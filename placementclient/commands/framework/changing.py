@@ -56,7 +56,7 @@ class Changing(base.Lister):
     ) -> Output:
         """Do what the options say with the plan that is decided on.
 
-        :param decide: reads, and makes the plan; again, where somebody else writes in between
+        :param decide: reads, and makes the plan; called again after a conflict
         :param notes: the things that are left as they are: read when ``decide`` and ``check`` are
             through, which may add some
         :param check: gets each change set just before it is written, and returns what is still to
@@ -100,7 +100,7 @@ class Changing(base.Lister):
     def ask(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
         """Show a plan, and ask whether to go on.
 
-        :raises errors.UsageError: if there is nobody to ask
+        :raises errors.UsageError: if there is no terminal to ask on
         :raises errors.Unconfirmed: if the answer is no
         """
         if parsed_args.yes or not self.asks:
@@ -117,7 +117,7 @@ class Changing(base.Lister):
     def carry_out(
         self, plan: ChangePlan, decide: Decide, check: Check | None = None
     ) -> Sequence[Carried]:
-        """Carry a plan out, and tell the errors; the arguments are those of :meth:`change`."""
+        """Carry a plan out, and log the errors; the arguments are those of :meth:`change`."""
         from placementclient.changes.carrying import Carrying
         from placementclient.commands.framework import progress
 

@@ -27,7 +27,7 @@ def document(
     :param source: the path of a file, or what stands for the service
     :param ask: asks the service for it
     :param service: what stands for it
-    :raises service.NoCompute: if there is nobody to ask
+    :raises service.NoCompute: if the session has no catalog
     """
     from placementclient import files
 

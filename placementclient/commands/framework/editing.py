@@ -164,7 +164,7 @@ class NamesEditing(Editing):
         return self.column.rows(sorted(there.value))
 
     def _changed(self, there: list[str], given: list[str]) -> list[str]:
-        """Return the names that the resource provider shall have."""
+        """Return the wanted names of the resource provider."""
         lacking = sorted(set(given).difference(there))
         if not self.removes:
             return [*there, *lacking]

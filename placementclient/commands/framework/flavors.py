@@ -37,7 +37,7 @@ def requests(
 ) -> Iterator[tuple[Flavor, CandidateRequest]]:
     """Return the request of Nova's scheduler for each flavor that asks for something.
 
-    :param tell: told what of it is not counted, and what it asks for that no provider has
+    :param tell: called with what is not counted, and with requests that no provider meets
     """
     from placementclient.insight import owners, unknown_names
     from placementclient.nova import resource_request

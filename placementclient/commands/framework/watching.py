@@ -1,4 +1,4 @@
-"""A table that is read and drawn anew until Ctrl-C: ``--watch``."""
+"""A table that is read and drawn again until Ctrl-C: ``--watch``."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class WatchingLister(base.Lister):
     def _read(self, parsed_args: argparse.Namespace, stderr: Any = None) -> _WatchedOutput:
         """Run the command once.
 
-        :param stderr: where it tells of its progress and of what is wrong; ``None``: nowhere
+        :param stderr: the stream for progress and errors; ``None``: none
         """
         printed, said = io.StringIO(), io.StringIO()
         with _written_to(self.app, printed, stderr or said):

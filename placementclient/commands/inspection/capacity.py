@@ -141,7 +141,7 @@ class ShowCapacity(watching.WatchingLister):
         return tables.flavors(found, by)
 
     def _tell_absent(self, absent: Iterable[Absent]) -> None:
-        """Say what nobody has.
+        """Log the classes and traits that no provider has.
 
         :raises errors.BadArgument: if it is no name that there could be
         """

@@ -34,7 +34,7 @@ OPTIONS = (
     _list('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
 )
 _NO_CATALOG = 'The session has no catalog, so that no other service can be asked'
-#: Every audit needs these: without them nobody knows who should hold what.
+#: Every audit needs these: they say which server should hold what.
 _ALWAYS = ('servers', 'migrations')
 
 
@@ -55,7 +55,7 @@ class Lists(NamedTuple):
     """The lists that are known.
 
     :param known: by the name of the option
-    :param failures: why a service that nobody named has not answered, by the name of the option
+    :param failures: why a service that no option names has not answered, by the name of the option
     """
 
     known: Mapping[str, Any]

@@ -95,7 +95,7 @@ class _PageServer:
             await asyncio.wait(tasks)
 
     async def _answer(self, connection: socket.socket) -> None:
-        # A client that goes away or is too slow is nobody's fault.
+        # A client that goes away or is too slow is no error here.
         with contextlib.suppress(OSError):
             connection.setblocking(False)
             async with asyncio.timeout(DEADLINE):
@@ -238,7 +238,7 @@ def serve(
     Requests are answered from the beginning on, also while the first reading lasts.
 
     :param interval: how long to wait between two readings, in seconds
-    :param started: is told the address, after the first reading
+    :param started: called with the address, after the first reading
     :raises errors.PlacementError: if the address cannot be used
     """
     with (

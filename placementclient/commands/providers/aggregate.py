@@ -118,7 +118,7 @@ class AddAggregate(NamesEditing):
     options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        # Below, nothing tells that somebody else came between the reading and the writing.
+        # Below, no generation shows a change between the reading and the writing.
         return api.aggregate.GUARDED
 
     def known(self, given: list[str]) -> list[str]:

@@ -45,7 +45,7 @@ class SyncAggregate(Changing):
     nothing = 'All hosts are in the aggregates that Nova says'
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        # From here on sharing providers can be told from hosts by their trait.
+        # From here on the trait distinguishes sharing providers from hosts.
         return Microversion(1, 22)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

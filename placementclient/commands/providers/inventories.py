@@ -101,7 +101,7 @@ class ReplaceInventories(Editing):
         return self._set_members(given, parsed_args)
 
     def _set_members(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
-        """Set every member of the aggregate; what fails for one is left, and told at the end."""
+        """Set every member of the aggregate; log each failure, and report them at the end."""
         from placementclient.model.requests import Filter
 
         members = api.resource_provider.list(

@@ -167,7 +167,7 @@ class PlanReshape(base.ShowOne):
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:
                 skeleton = assignments.skeleton(undecided.rows)
-                # Nobody has filled it in: no row of it counts.
+                # It is not filled in: no row of it counts.
                 files.write_compared(parsed_args.write_assignments, skeleton, [], assignments.parse)
             raise
         origin = replace(plan.origin or Origin(), program=program())

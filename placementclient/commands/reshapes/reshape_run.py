@@ -123,7 +123,7 @@ class ApplyReshape(PlanRunCommand):
     def _check_computes(self, trees: Sequence[TreePlan], parsed_args: argparse.Namespace) -> None:
         """Refuse, unless the operator agrees, where nova-compute would undo the plan.
 
-        :raises errors.UsageError: if there is nobody to ask
+        :raises errors.UsageError: if there is no terminal to ask on
         :raises errors.Unconfirmed: if the answer is no
         """
         hosts = [] if parsed_args.compute_is_up else computes_up(self, trees)

@@ -1,4 +1,4 @@
-"""Histories of snapshots: list the snapshots of one, tell the story of a consumer or provider."""
+"""Histories of snapshots: list the snapshots, or the changes of a consumer or provider."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReadingHistory(base.Lister):
         return self._some(parsed_args, history.entries(parsed_args.folder, self.tell_damage))
 
     def readable(self, parsed_args: argparse.Namespace, found: Sequence[Entry]) -> list[Entry]:
-        """Return the snapshots that can be read. Others are told of."""
+        """Return the snapshots that can be read; log the others."""
         from placementclient.snapshot import history
 
         return self._some(parsed_args, history.readable(found, self.tell_damage))

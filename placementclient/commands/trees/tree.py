@@ -38,7 +38,7 @@ _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot', '.mmd': 'mermai
 class _Trees(DocumentCommand):
     """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
 
-    # With --snapshot there is nobody to authenticate with.
+    # With --snapshot there is no service to authenticate with.
     auth_required = False
 
     def style(self) -> Style:
