@@ -23,7 +23,7 @@ from placementclient.loading import command_help, entry_points
 from placementclient.loading.entry_points import COMMANDS
 
 if TYPE_CHECKING:
-    from placementclient.cli.typist import Typist
+    from placementclient.cli.batch_runner import BatchRunner
 
 #: The status that a shell gives a program whose output is not read on.
 BROKEN_PIPE = 141
@@ -209,15 +209,15 @@ class Shell(app.App):
 
     @property
     def is_typed(self) -> bool:
-        """Return whether its commands are typed by another command; see :attr:`typist`."""
+        """Return True if its commands are lines of a batch; see :attr:`batch_runner`."""
         return self._existing is not None
 
     @functools.cached_property
-    def typist(self) -> Typist:
+    def batch_runner(self) -> BatchRunner:
         """Return the object that types commands for a command."""
-        from placementclient.cli.typist import Typist
+        from placementclient.cli.batch_runner import BatchRunner
 
-        return Typist(self, Shell(existing=self.client_manager))
+        return BatchRunner(self, Shell(existing=self.client_manager))
 
 
 def main(argv: list[str] | None = None, *, session: Any = None) -> int:

@@ -1,7 +1,7 @@
-"""Names of providers, resource classes and traits, kept for a short time, for a key press.
+"""Names of providers, resource classes and traits, cache for a short time, for a key press.
 
 ``placement complete --values KIND WORD`` prints those that begin with a word; the command line so
-far, a word a line, comes on stdin, where no list of processes shows a password. What is kept is
+far, a word a line, comes on stdin, where no list of processes shows a password. What is cache is
 printed at once, and renewed by another process if it is old. Only what was never known is waited
 for.
 """
@@ -35,7 +35,7 @@ _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)
 
 
 def main(argv: list[str]) -> int:
-    """Print values, or renew those that are kept.
+    """Print values, or renew those that are cache.
 
     :param argv: ``KIND WORD``, or ``--renew KIND``
     """
@@ -44,14 +44,14 @@ def main(argv: list[str]) -> int:
         return 2
     os.environ.update(_settings(sys.stdin.read().split('\n')))
     if argv[0] == '--renew':
-        Kept(argv[1], os.environ).renew()
+        ValueCache(argv[1], os.environ).renew()
         return 0
-    kept = Kept(argv[0], os.environ)
-    if not kept.is_fresh():
-        kept.renew_elsewhere()
-        while not kept.exists() and time.monotonic() - started < KEY_PRESS_TIMEOUT:
+    cache = ValueCache(argv[0], os.environ)
+    if not cache.is_fresh():
+        cache.renew_elsewhere()
+        while not cache.exists() and time.monotonic() - started < KEY_PRESS_TIMEOUT:
             time.sleep(0.02)
-    for value in kept.read():
+    for value in cache.read():
         if value.startswith(argv[1]):
             print(value)
     return 0
@@ -80,8 +80,8 @@ def _folder(environment: Mapping[str, str]) -> str:
     return os.path.join(caches, 'placementclient')
 
 
-class Kept:
-    """The values of a kind that are kept for one cloud and one user of it.
+class ValueCache:
+    """The values of a kind that are cache for one cloud and one user of it.
 
     :param kind: one of :data:`COMMANDS`
     :param environment: what leads to the cloud
@@ -135,7 +135,7 @@ class Kept:
             )  # fmt: skip
 
     def renew(self) -> None:
-        """Ask the service; where it does not answer, what was known is kept for as long again."""
+        """Ask the service; where it does not answer, what was known is cache for as long again."""
         with contextlib.suppress(OSError), self._alone():
             asked = _ask(self._kind)
             names = {*_standard(self._kind), *(self.read() if asked is None else asked)}

@@ -122,8 +122,8 @@ def first(
 def parse(text: str, path: str) -> list[DeviceSpec]:
     """Read the entries of a ``nova.conf``, or of a file of JSON objects.
 
-    :raises errors.BadFile: for what Nova refuses, and for ``devname``, which only the host can
-        tell the address of; with the line
+    :raises errors.BadFile: for what Nova refuses, and for ``devname``, whose address only the
+        host knows; with the line
     """
     specs: list[DeviceSpec] = []
     for entry, line in _entries(text, path):

@@ -29,7 +29,7 @@ _UNFINISHED = re.compile(rf'\.{_NAME.pattern}\.[0-9a-f]+')
 _LONGEST_HEADER = 1 << 24
 
 #: Called with every file that cannot be read, and what cannot be known without it.
-Tell = Callable[[str], object]
+Warn = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Entry:
         return self.header.after is None
 
 
-def entries(folder: str, tell: Tell) -> list[Entry]:
+def entries(folder: str, warn: Warn) -> list[Entry]:
     """Return the snapshots of a history in the order in which they were saved.
 
     :raises errors.BadFile: if the folder cannot be read, or has none
@@ -74,7 +74,7 @@ def entries(folder: str, tell: Tell) -> list[Entry]:
         try:
             found.append(opened(path, number))
         except errors.BadFile as reason:
-            tell(f'{reason}: this snapshot is left out')
+            warn(f'{reason}: this snapshot is left out')
     if not names:
         raise errors.BadFile(folder, 'has no snapshots: snapshot save --history puts them there')
     return found
@@ -104,7 +104,7 @@ def opened(path: str, number: int) -> Entry:
 
 
 def walk(
-    found: Sequence[Entry], tell: Tell, keys: Collection[str] | None = None
+    found: Sequence[Entry], warn: Warn, keys: Collection[str] | None = None
 ) -> Iterator[tuple[Entry, Records]]:
     """Return each snapshot that can be read, with its records.
 
@@ -112,10 +112,10 @@ def walk(
     :param keys: of the records that are wanted; ``None``: all
     :return: the mapping is the same one each time, and changed in place
     """
-    return _walk(found, tell, lambda entry: changes(entry, keys))
+    return _walk(found, warn, lambda entry: changes(entry, keys))
 
 
-def readable(found: Sequence[Entry], tell: Tell) -> list[Entry]:
+def readable(found: Sequence[Entry], warn: Warn) -> list[Entry]:
     """Return the snapshots that can be read: their files, and those that they need, are undamaged.
 
     :param found: a snapshot that is whole, and those that follow it
@@ -125,11 +125,11 @@ def readable(found: Sequence[Entry], tell: Tell) -> list[Entry]:
         changes(entry)
         return Records()
 
-    return [entry for entry, _ in _walk(found, tell, check)]
+    return [entry for entry, _ in _walk(found, warn, check)]
 
 
 def _walk(
-    found: Sequence[Entry], tell: Tell, read_changes: Callable[[Entry], Records]
+    found: Sequence[Entry], warn: Warn, read_changes: Callable[[Entry], Records]
 ) -> Iterator[tuple[Entry, Records]]:
     current, records = '', Records()
     skipped: list[Entry] = []
@@ -145,18 +145,18 @@ def _walk(
             current = ''
             histories.apply(records, read, entry.path)
         except errors.BadFile as reason:
-            tell(f'{reason}: this snapshot is left out')
+            warn(f'{reason}: this snapshot is left out')
             continue
-        _tell_skipped(skipped, tell)
+        _warn_skipped(skipped, warn)
         current = entry.digest
         yield entry, records
-    _tell_skipped(skipped, tell)
+    _warn_skipped(skipped, warn)
 
 
-def _tell_skipped(skipped: list[Entry], tell: Tell) -> None:
+def _warn_skipped(skipped: list[Entry], warn: Warn) -> None:
     if skipped:
         paths = ' to '.join(dict.fromkeys((skipped[0].path, skipped[-1].path)))
-        tell(
+        warn(
             f'{paths}: left out, as the snapshot before is missing or damaged, and these have only '
             f'the differences from it ({len(skipped)})'
         )
@@ -192,7 +192,7 @@ def snapshot_of(entry: Entry, records: Records) -> Snapshot:
     return histories.check_whole(found, entry.path)
 
 
-def at(folder: str, time: datetime | None, tell: Tell) -> Snapshot:
+def at(folder: str, time: datetime | None, warn: Warn) -> Snapshot:
     """Return the last snapshot that was read at a time or before it.
 
     :param time: UTC; ``None``: the one that was saved last
@@ -200,7 +200,7 @@ def at(folder: str, time: datetime | None, tell: Tell) -> Snapshot:
     """
     with system.explained(folder):
         names = _names(folder)
-    found = entries(folder, tell)
+    found = entries(folder, warn)
     known = {entry.path: entry.time for entry in found}
     paths = [(number, os.path.join(folder, name), named) for number, name, named in names]
     # A snapshot that cannot be read counts too: an earlier one must not stand in for it.
@@ -210,7 +210,7 @@ def at(folder: str, time: datetime | None, tell: Tell) -> Snapshot:
         asked, first = times.written(time), times.written(min(every)[0])
         raise errors.BadFile(folder, f'has no snapshot of {asked} or before: the first is {first}')
     moment, number, wanted = max(chosen, key=itemgetter(0, 1) if time else itemgetter(1))
-    last = _last([entry for entry in found if entry.number <= number], tell)
+    last = _last([entry for entry in found if entry.number <= number], warn)
     if last is None or last[0].path != wanted:
         raise errors.BadFile(
             wanted,
@@ -220,9 +220,9 @@ def at(folder: str, time: datetime | None, tell: Tell) -> Snapshot:
     return snapshot_of(*last)
 
 
-def _last(found: Sequence[Entry], tell: Tell) -> tuple[Entry, Records] | None:
+def _last(found: Sequence[Entry], warn: Warn) -> tuple[Entry, Records] | None:
     """Return the last snapshot that can be read, with all its records."""
-    return next(iter(deque(walk(_chain(found), tell), 1)), None)
+    return next(iter(deque(walk(_chain(found), warn), 1)), None)
 
 
 def _chain(found: Sequence[Entry]) -> Sequence[Entry]:
@@ -232,12 +232,12 @@ def _chain(found: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def append(
-    folder: str, snapshot: Snapshot, totals: Mapping[str, tuple[int, int]], tell: Tell
+    folder: str, snapshot: Snapshot, totals: Mapping[str, tuple[int, int]], warn: Warn
 ) -> str:
     """Save a snapshot in a history. Others who save in it at the same time wait.
 
     :param totals: the capacity and the usage of all providers together, by resource class
-    :param tell: called with damage, and with a clock that went back
+    :param warn: called with damage, and with a clock that went back
     :return: the path of its file
     :raises errors.BadFile: if it cannot be written, or the history is that of another service
     """
@@ -248,11 +248,11 @@ def append(
         )
     origin = replace(snapshot.origin, captured_at=times.written(moment))
     with system.explained(folder), _locked(folder):
-        found = entries(folder, tell) if (names := _names(folder)) else []
+        found = entries(folder, warn) if (names := _names(folder)) else []
         if found:
-            _check_origin(origin, moment, found[-1], folder, tell)
+            _check_origin(origin, moment, found[-1], folder, warn)
         chain = _chain(found)
-        base = _last(found, tell)
+        base = _last(found, warn)
         content, after = histories.records(snapshot), None
         if base and len(chain) <= _DIFFERENCES:
             content, after = histories.difference(base[1], content), base[0].digest
@@ -264,7 +264,7 @@ def append(
     return path
 
 
-def _check_origin(origin: Origin, moment: datetime, last: Entry, folder: str, tell: Tell) -> None:
+def _check_origin(origin: Origin, moment: datetime, last: Entry, folder: str, warn: Warn) -> None:
     before = last.header.origin
     if origin.service and is_elsewhere(before, origin.service):
         raise errors.BadFile(
@@ -272,7 +272,7 @@ def _check_origin(origin: Origin, moment: datetime, last: Entry, folder: str, te
             f'has the history of {before.service}, not of {origin.service}: give another folder',
         )
     if moment < last.time:
-        tell(
+        warn(
             f'the snapshot before was read at {last.at}, this one at {origin.captured_at}: a clock '
             'was wrong. The history has them in the order in which they were saved'
         )

@@ -9,7 +9,7 @@ from placementclient.client.http import Client
 from placementclient.insight.candidates.provider_index import Offer
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState
-from placementclient.snapshot import survey
+from placementclient.snapshot import tree_reader
 
 #: So many candidates are asked for at most, if the operator does not say how many.
 LIMIT = 1000
@@ -46,7 +46,7 @@ class ServiceIndex:
     def __init__(self, client: Client) -> None:
         self._client = client
         self.providers = {provider.uuid: provider for provider in resource_provider.list(client)}
-        self._sharing = survey.sharing(client)
+        self._sharing = tree_reader.sharing(client)
 
     @property
     def sharing(self) -> Collection[str]:
@@ -66,5 +66,5 @@ class ServiceIndex:
         """The providers that can serve each of some trees, with all that they have."""
         if not roots:
             return {}
-        found = survey.survey(self._client, roots, aggregates=True)
+        found = tree_reader.read_trees(self._client, roots, aggregates=True)
         return {tree.root.uuid: [*tree.providers(), *tree.sharing] for tree in found}

@@ -17,7 +17,7 @@ from placementclient.model.requests import Filter
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.purged import Objection, Surroundings, purged
-from placementclient.snapshot import capture, survey
+from placementclient.snapshot import capture, tree_reader
 
 _COMMAND = 'resource provider purge'
 
@@ -116,7 +116,7 @@ def _dependent(client: Client, states: Sequence[ProviderState]) -> set[str]:
         roots.add(top.root_uuid)
     sharing = {state.uuid for state in states if is_sharing(state)}
     if sharing:
-        reach = survey.sharing(client).reach
+        reach = tree_reader.sharing(client).reach
         roots |= {root for root, uuids in reach.items() if not sharing.isdisjoint(uuids)}
     return roots
 

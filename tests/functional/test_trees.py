@@ -10,7 +10,7 @@ import pytest
 
 from placementclient import files
 from placementclient.client.http import Client
-from placementclient.snapshot import capture, survey
+from placementclient.snapshot import capture, tree_reader
 from tests.functional.clouds import uuid_of, watched
 from tests.functional.conftest import Placement, Result
 from tests.functional.hosts import build, holder
@@ -121,6 +121,6 @@ def test_what_does_not_exist_is_said(placement: Placement, where: str) -> None:
 def test_a_list_costs_two_requests_for_each_provider(client: Client) -> None:
     build(client, hosts=4)
     with watched(client) as requests:
-        assert len(list(survey.survey(client, traits=False))) == 5
+        assert len(list(tree_reader.read_trees(client, traits=False))) == 5
     # All, those that share with what they have, their aggregates, and the members of each.
     assert len(requests) == 2 * 13 + 1 + 1 + 2 + 1 + 1

@@ -35,13 +35,13 @@ def assumed(
     command: base._Placement,
     parsed_args: argparse.Namespace,
     snapshot: Snapshot,
-    tell: Callable[[str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
     plan: str | None = None,
 ) -> Assumed:
     """Return a snapshot under the assumptions of ``--assume``, and log them.
 
     :param plan: the file of a plan that is assumed to be applied after that
-    :param tell: called with each assumption and its effects; default: the log
+    :param warn: called with each assumption and its effects; default: the log
     :raises errors.BadFile: if a file is none, or does not suit the snapshot
     """
     from placementclient import files
@@ -60,7 +60,7 @@ def assumed(
     result = overlay.assumed(snapshot, found)
     paths = [*parsed_args.assume, *([plan] if plan else [])]
     for line in (*(f'assuming: {path}' for path in paths), *result.notes):
-        (tell or command.log.warning)(line)
+        (warn or command.log.warning)(line)
     return result
 
 

@@ -145,7 +145,7 @@ class _Placement(command.Command):
                 with self._printing():
                     print(end='', flush=True, file=self.app.stdout)
             except errors.PlacementError as failure:
-                self.tell(failure)
+                self.log_failure(failure)
                 return failure.exit_status
             except KeyboardInterrupt:
                 self.tell_interruption()
@@ -154,7 +154,7 @@ class _Placement(command.Command):
                 # cliff prints the text alone, and exits with 1.
                 if str(failure).strip() or isinstance(failure, BrokenPipeError):
                     raise
-                self.tell(errors.Unexpected(failure))
+                self.log_failure(errors.Unexpected(failure))
                 return errors.ExitStatus.ERROR
         return status or self.exit_status
 
@@ -192,8 +192,8 @@ class _Placement(command.Command):
             if is_list and (not value or [] in value):
                 self._parser.error(f'argument --{dest.replace("_", "-")}: expected one argument')
 
-    def tell(self, failure: errors.PlacementError) -> None:
-        """Say what was raised."""
+    def log_failure(self, failure: errors.PlacementError) -> None:
+        """Log an error, with the names of providers and suggestions."""
         named, client = failure, vars(self).get('client')
         if isinstance(failure, errors.HTTPError) and client is not None:
             named = failure.with_names(client.names)

@@ -122,13 +122,13 @@ class Changing(base.Lister):
         from placementclient.commands.framework import progress
 
         carrying = Carrying(self.client, plan, decide, check)
-        with progress.shown(self.app, self.log, len(plan.trees)) as tell:
-            carrying.run(tell)
+        with progress.shown(self.app, self.log, len(plan.trees)) as show:
+            carrying.run(show)
         for result in carrying.results:
             if isinstance(result.error, errors.Interrupted):
                 self.tell_interruption()
             elif result.error is not None:
-                self.tell(_with_names(result))
+                self.log_failure(_with_names(result))
         self.exit_status = carrying.exit_status
         return carrying.results
 

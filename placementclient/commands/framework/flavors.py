@@ -33,29 +33,29 @@ def given(command: base._Placement, source: str | None) -> list[Flavor]:
 
 
 def requests(
-    tell: Callable[[str], None], snapshot: Snapshot, flavors: Sequence[Flavor]
+    warn: Callable[[str], None], snapshot: Snapshot, flavors: Sequence[Flavor]
 ) -> Iterator[tuple[Flavor, CandidateRequest]]:
     """Return the request of Nova's scheduler for each flavor that asks for something.
 
-    :param tell: called with what is not counted, and with requests that no provider meets
+    :param warn: called with what is not counted, and with requests that no provider meets
     """
     from placementclient.insight import owners, unknown_names
     from placementclient.nova import resource_request
 
     there, is_owned = unknown_names.Names.of(snapshot), owners.is_owner_required(snapshot)
     if flavors and (unowned := [host.name for host in owners.unowned(snapshot)]):
-        tell(
+        warn(
             'Not counted, as Nova 34 and later requires the trait OWNER_NOVA, which other hosts '
             f'have: {listed(unowned, 3)}. Before every nova-compute is of 34 it does not; resource '
             'provider audit --id owner-missing has the command that adds it'
         )
     for flavor in flavors:
         if names := resource_request.unmodelled(flavor):
-            tell(f'flavor {flavor.name}: not counted: {", ".join(names)}')
+            warn(f'flavor {flavor.name}: not counted: {", ".join(names)}')
         request = resource_request.request(flavor, is_owned=is_owned)
         for absent in unknown_names.absent(there, request):
-            tell(f'flavor {flavor.name}: {absent.sentence}')
+            warn(f'flavor {flavor.name}: {absent.sentence}')
         if request.common.resources or request.groups:
             yield flavor, request
         else:
-            tell(f'flavor {flavor.name}: asks for nothing')
+            warn(f'flavor {flavor.name}: asks for nothing')

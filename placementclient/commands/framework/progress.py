@@ -25,7 +25,7 @@ class Progress:
     expect: Callable[[int], None] = lambda total: None
 
     def __call__(self, line: str) -> None:
-        self.tell(line)
+        self.show(line)
 
 
 @contextlib.contextmanager

@@ -86,7 +86,7 @@ class WatchingLister(base.Lister):
                 status = super().run(parsed_args)
             except Exception as failure:
                 # The next reading may be a good one.
-                self.tell(errors.Unexpected(failure))
+                self.log_failure(errors.Unexpected(failure))
                 status = errors.ExitStatus.ERROR
         return _WatchedOutput(status, printed.getvalue(), said.getvalue())
 

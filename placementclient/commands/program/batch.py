@@ -86,7 +86,7 @@ class Batch(base.Command):
         with (
             command_lines.opened(path, self.app.stdin) as file,
             _nothing_to_read(),
-            self.app.typist.typing(),
+            self.app.batch_runner.running(),
             contextlib.closing(self._run_each(command_lines.read(file, path), ahead)) as lines,
         ):
             for line in lines:
@@ -103,22 +103,22 @@ class Batch(base.Command):
 
         :param ahead: how many are run before the first has ended
         """
-        typist = self.app.typist
+        batch_runner = self.app.batch_runner
         running: deque[tuple[CommandLine, Future[Any]]] = deque()
         pool = ThreadPoolExecutor(ahead + 1)
         try:
             for command in commands:
-                reads = ahead and not command.refusal and typist.only_reads(command.words)
+                reads = ahead and not command.refusal and batch_runner.only_reads(command.words)
                 while len(running) > (ahead if reads else 0):
                     yield _ended(*running.popleft())
                 if reads:
-                    running.append((command, pool.submit(typist.read, command.words)))
+                    running.append((command, pool.submit(batch_runner.read, command.words)))
                 elif command.refusal:
                     yield BatchLine(
                         command.line, command.text, ExitStatus.USAGE, '', command.refusal
                     )
                 else:
-                    yield BatchLine(command.line, command.text, *typist.type(command.words))
+                    yield BatchLine(command.line, command.text, *batch_runner.run(command.words))
             while running:
                 yield _ended(*running.popleft())
         finally:

@@ -42,7 +42,7 @@ class PurgeProvider(Changing):
             help='Purge also if consumers are left without allocations, or go on to use freed '
             'resources',
         ),
-        migrations.option('to tell them by, as Nova gives them no type'),
+        migrations.option('to find them, as Nova gives them no type'),
         *changing.OPTIONS,
     )
 

@@ -150,7 +150,7 @@ class PlanReshape(base.ShowOne):
         snapshot, providers, trees = self._read(parsed_args, spec)
         under_way = migrations.given(self, parsed_args.migrations)
         try:
-            with progress.shown(self.app, self.log) as tell:
+            with progress.shown(self.app, self.log) as show:
                 plan = planner.make(
                     snapshot,
                     spec,
@@ -161,8 +161,8 @@ class PlanReshape(base.ShowOne):
                     skip_infeasible=parsed_args.skip_infeasible,
                     solver_timeout=parsed_args.solver_timeout,
                     migrations=under_way,
-                    progress=tell,
-                    expect=tell.expect,
+                    progress=show,
+                    expect=show.expect,
                 )
         except errors.Undecided as undecided:
             if parsed_args.write_assignments:
@@ -194,9 +194,9 @@ class PlanReshape(base.ShowOne):
             snapshot = files.read_snapshot(parsed_args.snapshot)
             return snapshot, None, snapshot.expanded(parsed_args.tree)
         trees = listing.expanded(self.client, parsed_args.tree)
-        with progress.shown(self.app, self.log) as tell:
+        with progress.shown(self.app, self.log) as show:
             found = scope.captured(
-                self.client, spec, trees, workers=4, progress=tell, expect=tell.expect
+                self.client, spec, trees, workers=4, progress=show, expect=show.expect
             )
         return (*found, trees)
 

@@ -273,14 +273,14 @@ class VerifyReshape(base.Lister):
 
         plan = storage.read_any_plan(parsed_args.plan)
         trees = plan.selected(parsed_args.tree)
-        with progress.shown(self.app, self.log, len(trees)) as tell:
+        with progress.shown(self.app, self.log, len(trees)) as show:
             differences = engines.verify(
                 self.client,
                 plan,
                 trees=parsed_args.tree,
                 journal_path=journal_path(parsed_args),
                 workers=parsed_args.workers,
-                progress=tell,
+                progress=show,
             )
         if any(difference.is_damage or difference.is_overdue for difference in differences):
             self.exit_status = errors.ExitStatus.DIFFERS

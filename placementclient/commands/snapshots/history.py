@@ -77,12 +77,12 @@ class HistorySnapshot(ReadingHistory):
             '--consumer',
             metavar='<consumer>',
             type=normalized,
-            help='Tell the story of the consumer (server) with this UUID',
+            help='Warn the story of the consumer (server) with this UUID',
         ),
         Option(
             '--provider',
             metavar='<provider>',
-            help='Tell the story of the resource provider with this name or UUID',
+            help='Warn the story of the resource provider with this name or UUID',
         ),
     )
 

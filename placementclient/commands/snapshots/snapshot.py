@@ -78,9 +78,9 @@ def saved(command: base._Placement, path: str) -> Snapshot:
 def _captured(command: base._Placement, trees: Sequence[str], workers: int) -> Snapshot:
     from placementclient.snapshot import capture
 
-    with progress.shown(command.app, command.log) as tell:
+    with progress.shown(command.app, command.log) as show:
         return capture.capture(
-            command.client, trees, workers=workers, progress=tell, expect=tell.expect
+            command.client, trees, workers=workers, progress=show, expect=show.expect
         )
 
 

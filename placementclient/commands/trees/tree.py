@@ -186,11 +186,11 @@ def _of_service(
     client: Client, wanted: Sequence[str], parsed_args: argparse.Namespace, *, traits: bool
 ) -> Iterator[Tree]:
     """The trees as they are now; the traits too, if they are shown."""
-    from placementclient.snapshot import capture, survey
+    from placementclient.snapshot import capture, tree_reader
 
     if not wanted and client.snapshot_reader and client.microversion >= capture.SINCE:
         return _of_snapshot(capture.capture(client))
-    return survey.survey(
+    return tree_reader.read_trees(
         client,
         wanted,
         traits=traits or parsed_args.traits,

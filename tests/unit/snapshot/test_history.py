@@ -56,10 +56,10 @@ def kept(folder: Path, number: int, seed: int = 0) -> list[Snapshot]:
 
 def read(folder: Path, told: list[str] | None = None) -> dict[str, Snapshot]:
     """Return all that can be read, by the time of each."""
-    tell = (told if told is not None else []).append
+    warn = (told if told is not None else []).append
     return {
         entry.at: history.snapshot_of(entry, records)
-        for entry, records in history.walk(history.entries(str(folder), tell), tell)
+        for entry, records in history.walk(history.entries(str(folder), warn), warn)
     }
 
 

@@ -1,4 +1,4 @@
-"""The completion: its scripts, and the values that are kept for it."""
+"""The completion: its scripts, and the values that are cache for it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ import pytest
 from placementclient.completion import script, tables, values
 from tests.unit.conftest import Placement
 
-RENEW_ELSEWHERE = values.Kept.renew_elsewhere
+RENEW_ELSEWHERE = values.ValueCache.renew_elsewhere
 
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where values are kept; nothing is started and nothing waited for."""
+    """Where values are cache; nothing is started and nothing waited for."""
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
     monkeypatch.setattr('sys.stdin', io.StringIO())
     monkeypatch.setattr(values, 'KEY_PRESS_TIMEOUT', 0)
     monkeypatch.setattr(os, 'environ', dict(os.environ))
-    monkeypatch.setattr(values.Kept, 'renew_elsewhere', lambda kept: None)
+    monkeypatch.setattr(values.ValueCache, 'renew_elsewhere', lambda cache: None)
     return tmp_path / 'cache' / 'placementclient'
 
 
@@ -34,7 +34,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The processes that are started; none of them really is."""
     started: list[list[str]] = []
-    monkeypatch.setattr(values.Kept, 'renew_elsewhere', RENEW_ELSEWHERE)
+    monkeypatch.setattr(values.ValueCache, 'renew_elsewhere', RENEW_ELSEWHERE)
     monkeypatch.setattr('subprocess.Popen', lambda argv, **_: started.append(argv))
     return started
 
@@ -160,8 +160,8 @@ def test_old_values_are_printed_and_renewed_elsewhere(
     values.main(['--renew', 'providers'])
     values.main(['providers', ''])
     assert not started
-    (kept,) = cache.glob('*.providers')
-    os.utime(kept, (0, time.time() - 2 * values.FRESH))
+    (cache,) = cache.glob('*.providers')
+    os.utime(cache, (0, time.time() - 2 * values.FRESH))
     values.main(['providers', ''])
     assert len(started) == 1
     assert capsys.readouterr().out == 'compute1\n' * 2
@@ -170,12 +170,12 @@ def test_old_values_are_printed_and_renewed_elsewhere(
 def test_only_one_process_renews(
     answers: dict[str, list[str] | None], started: list[list[str]]
 ) -> None:
-    kept = values.Kept('providers', os.environ)
-    with kept._alone():
-        kept.renew_elsewhere()
-        kept.renew()
+    cache = values.ValueCache('providers', os.environ)
+    with cache._alone():
+        cache.renew_elsewhere()
+        cache.renew()
     assert not started
-    assert not kept.exists()
+    assert not cache.exists()
 
 
 def test_what_is_kept_is_private_and_forgotten_in_time(
@@ -195,7 +195,7 @@ def test_what_is_kept_is_private_and_forgotten_in_time(
 def test_each_cloud_and_user_has_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = {'HOME': '/home/a', 'XDG_CACHE_HOME': str(tmp_path), 'OS_CLOUD': 'north'}
     paths = {
-        values.Kept('traits', cloud | other)._path
+        values.ValueCache('traits', cloud | other)._path
         for other in (
             {},
             {'OS_CLOUD': 'south'},
@@ -208,7 +208,7 @@ def test_each_cloud_and_user_has_its_own(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(paths) == 4
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'clouds.yaml').touch()
-    assert values.Kept('traits', cloud)._path not in paths
+    assert values.ValueCache('traits', cloud)._path not in paths
 
 
 @pytest.mark.parametrize(

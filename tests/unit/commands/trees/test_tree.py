@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placementclient.snapshot import survey
+from placementclient.snapshot import tree_reader
 from tests.documents import document
 from tests.unit.commands.clouds import save, small
 from tests.unit.conftest import Placement, Result, Service
@@ -81,6 +81,6 @@ def test_the_last_resort_says_something(
     def fail(*args: object, **settings: object) -> None:
         raise failure
 
-    monkeypatch.setattr(survey, 'survey', fail)
+    monkeypatch.setattr(tree_reader, 'read_trees', fail)
     result = placement('resource provider tree list')
     assert result == Result(1, '', f'{said}\n')

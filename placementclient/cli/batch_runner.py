@@ -1,4 +1,4 @@
-"""Command lines that another command types: a batch."""
+"""Commands of a batch, run in one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from placementclient.client import errors
 from placementclient.client.printable import printable
 
 
-class Typed(NamedTuple):
+class CommandOutput(NamedTuple):
     """The result of a command.
 
     :param status: the exit status that the program would have had
@@ -26,11 +26,10 @@ class Typed(NamedTuple):
     stderr: str
 
 
-class Typist:
-    """Types commands on the connection of a program, and survives whatever becomes of them.
+class BatchRunner:
+    """Runs commands on the connection of a program, and goes on after their errors.
 
-    While it does, what is printed on ``sys.stdout`` and ``sys.stderr`` is what the command that
-    prints it has printed.
+    Each thread has its own ``sys.stdout`` and ``sys.stderr`` meanwhile.
 
     :param program: a :class:`placementclient.cli.shell.Shell`
     :param shell: one more on the same connection
@@ -45,30 +44,28 @@ class Typist:
         self._as_the_program()
 
     @contextlib.contextmanager
-    def typing(self) -> Iterator[None]:
-        """Be ready."""
+    def running(self) -> Iterator[None]:
+        """Redirect the standard streams while commands run."""
         with contextlib.redirect_stdout(self._stdout), contextlib.redirect_stderr(self._stderr):
             try:
                 yield
             finally:
                 self._program.configure_logging()
 
-    def type(self, words: Sequence[str]) -> Typed:
+    def run(self, words: Sequence[str]) -> CommandOutput:
         """Run a command.
 
-        :param words: what is typed after the program's name; options of authentication are none
+        :param words: the command line after the name of the program, without authentication
         """
         try:
-            return self._typed(lambda: self._shell.run(list(words)))
+            return self._output_of(lambda: self._shell.run(list(words)))
         finally:
             self._as_the_program()
 
     def only_reads(self, words: Sequence[str]) -> bool:
-        """Return whether a command changes nothing, so that it can run beside others of which that
-        holds.
+        """Return True for a command that changes nothing: several such commands can run at once.
 
-        It says so only of what follows the options of the program, and where all is known that a
-        first command finds out.
+        It is False for options of the program, and before a first command has found the version.
         """
         options = self._program.options
         if options.debug or options.log_file or options.timing or options.verbose_level > 1:
@@ -85,19 +82,19 @@ class Typist:
             and self._program.client_manager.is_settled(options.os_placement_api_version)
         )
 
-    def read(self, words: Sequence[str]) -> Typed:
-        """Run a command that only reads, in whatever thread this is called."""
+    def read(self, words: Sequence[str]) -> CommandOutput:
+        """Run a command that only reads, in any thread."""
         shell = copy.copy(self._shell)
         shell.client_manager = self._program.client_manager.beside(
             shell.options.os_placement_api_version
         )
-        return self._typed(lambda: shell.run_subcommand(list(words)))
+        return self._output_of(lambda: shell.run_subcommand(list(words)))
 
-    def _typed(self, run: Callable[[], int]) -> Typed:
+    def _output_of(self, run: Callable[[], int]) -> CommandOutput:
         stdout, stderr = _Captured(), _Captured()
-        with self._stdout.turned(stdout), self._stderr.turned(stderr):
-            status = _survived(run)
-        return Typed(status, stdout.text(), stderr.text())
+        with self._stdout.redirected(stdout), self._stderr.redirected(stderr):
+            status = _status_of(run)
+        return CommandOutput(status, stdout.text(), stderr.text())
 
     def _as_the_program(self) -> None:
         """Forget the options that a command has had for itself."""
@@ -120,29 +117,29 @@ class _Captured(io.TextIOWrapper):
 
 
 class _OfThread:
-    """A stream that is another one for a thread that says so.
+    """A stream that a thread can redirect.
 
-    :param otherwise: what it is for all others
+    :param otherwise: the stream of all other threads
     """
 
     def __init__(self, otherwise: Any) -> None:
-        self._otherwise, self._turned = otherwise, threading.local()
+        self._otherwise, self._redirected = otherwise, threading.local()
 
     @contextlib.contextmanager
-    def turned(self, stream: Any) -> Iterator[None]:
-        """Be another one for this thread."""
-        self._turned.stream = stream
+    def redirected(self, stream: Any) -> Iterator[None]:
+        """Redirect the output of this thread to ``stream``."""
+        self._redirected.stream = stream
         try:
             yield
         finally:
-            del self._turned.stream
+            del self._redirected.stream
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(getattr(self._turned, 'stream', self._otherwise), name)
+        return getattr(getattr(self._redirected, 'stream', self._otherwise), name)
 
 
-def _survived(run: Callable[[], int]) -> int:
-    """The exit status of a command, however it ends."""
+def _status_of(run: Callable[[], int]) -> int:
+    """Return the exit status of a command, however it ends."""
     try:
         return int(run())
     except errors.PlacementError as failure:

@@ -11,7 +11,7 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient.cli import shell
-from placementclient.cli.typist import Typed, Typist
+from placementclient.cli.batch_runner import BatchRunner, CommandOutput
 from tests.unit.conftest import Service
 from tests.unit.dialogue import get
 
@@ -20,15 +20,15 @@ CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 
 
 @pytest.fixture
-def typist(session: Session, service: Service) -> Typist:
+def batch_runner(session: Session, service: Service) -> BatchRunner:
     """One that has typed a command, so that all is known of the service."""
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
     service.answer(CLASSES)
-    typist: Typist = program.typist
-    with typist.typing():
-        assert typist.type(LIST) == Typed(0, 'VCPU\n', '')
-    return typist
+    batch_runner: BatchRunner = program.batch_runner
+    with batch_runner.running():
+        assert batch_runner.run(LIST) == CommandOutput(0, 'VCPU\n', '')
+    return batch_runner
 
 
 @pytest.mark.parametrize(
@@ -49,29 +49,31 @@ def typist(session: Session, service: Service) -> Typist:
         ('nonsense', False),
     ],
 )
-def test_what_can_run_beside_others(typist: Typist, line: str, reads: bool) -> None:
-    assert typist.only_reads(line.split()) is reads
+def test_what_can_run_beside_others(batch_runner: BatchRunner, line: str, reads: bool) -> None:
+    assert batch_runner.only_reads(line.split()) is reads
 
 
 def test_nothing_can_before_the_version_is_known(session: Session, service: Service) -> None:
     program = shell.Shell([], session)
     assert program.run(['nonsense']) == 2
-    assert not program.typist.only_reads(['resource', 'class', 'list'])
+    assert not program.batch_runner.only_reads(['resource', 'class', 'list'])
 
 
-def test_each_has_what_it_prints_itself(typist: Typist, service: Service) -> None:
+def test_each_has_what_it_prints_itself(batch_runner: BatchRunner, service: Service) -> None:
     """Of those that run at the same time; one of them is wrong usage, which argparse prints."""
     service.always({'resource_classes': [{'name': 'VCPU'}]})
     lines = [LIST, [*LIST, '--nonsense'], LIST, ['trait', 'show', 'X', 'Y']]
-    with typist.typing(), ThreadPoolExecutor(4) as pool:
-        right, wrong, again, other = pool.map(typist.read, lines)
-    assert right == again == Typed(0, 'VCPU\n', '')
+    with batch_runner.running(), ThreadPoolExecutor(4) as pool:
+        right, wrong, again, other = pool.map(batch_runner.read, lines)
+    assert right == again == CommandOutput(0, 'VCPU\n', '')
     assert (wrong.status, wrong.stdout) == (other.status, other.stdout) == (2, '')
     assert 'unrecognized arguments: --nonsense' in wrong.stderr
     assert 'unrecognized arguments: Y' in other.stderr
 
 
-def test_a_thread_prints_where_it_says(typist: Typist, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_thread_prints_where_it_says(
+    batch_runner: BatchRunner, capsys: pytest.CaptureFixture[str]
+) -> None:
     both = Barrier(2, timeout=30)
 
     def work(text: str) -> int:
@@ -81,16 +83,21 @@ def test_a_thread_prints_where_it_says(typist: Typist, capsys: pytest.CaptureFix
         print(text, file=sys.stderr)
         return len(text)
 
-    with typist.typing(), ThreadPoolExecutor(2) as pool:
-        typed = pool.map(lambda text: typist._typed(lambda: work(text)), ['one', 'three'])
-        assert list(typed) == [Typed(3, 'one\n', 'one\n'), Typed(5, 'three\n', 'three\n')]
+    with batch_runner.running(), ThreadPoolExecutor(2) as pool:
+        typed = pool.map(lambda text: batch_runner._output_of(lambda: work(text)), ['one', 'three'])
+        assert list(typed) == [
+            CommandOutput(3, 'one\n', 'one\n'),
+            CommandOutput(5, 'three\n', 'three\n'),
+        ]
     print('the program')
     assert capsys.readouterr().out.endswith('the program\n')
 
 
-def test_the_options_of_a_command_are_forgotten(typist: Typist, service: Service) -> None:
+def test_the_options_of_a_command_are_forgotten(
+    batch_runner: BatchRunner, service: Service
+) -> None:
     service.answer(CLASSES)
-    with typist.typing():
-        assert 'GET' in typist.type(['--debug', *LIST]).stderr
-    assert isinstance(typist._shell.options, Namespace)
-    assert not typist._shell.options.debug
+    with batch_runner.running():
+        assert 'GET' in batch_runner.run(['--debug', *LIST]).stderr
+    assert isinstance(batch_runner._shell.options, Namespace)
+    assert not batch_runner._shell.options.debug

@@ -1,7 +1,7 @@
-"""Look at provider trees: as much of each as is shown, a tree at a time.
+"""Read provider trees for the tables and pictures, a tree at a time.
 
-Nothing here is consistent beyond one request, as nothing is decided on it. What is, goes by
-:mod:`placementclient.snapshot.capture`, which costs about twice the requests.
+Nothing here is consistent beyond one request. Decisions need
+:mod:`placementclient.snapshot.capture`, which sends about twice the requests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from placementclient.snapshot.listing import expanded, tree_of, whole_trees
 SINCE = Microversion(1, 18)
 
 
-def survey(
+def read_trees(
     client: Client,
     trees: Sequence[str] = (),
     *,
@@ -41,17 +41,17 @@ def survey(
         trees are read; none: everything
     :param traits: read them too
     :param aggregates: read them too
-    :param allocations: read too who holds what
+    :param allocations: read the allocations too
     :param workers: how many trees are read at a time
     :raises errors.NoSuchProvider: if there is no such provider
     :raises errors.UnsupportedVersion: below microversion 1.18
     """
     client.require('a provider tree', SINCE)
-    surveyor = _Surveyor(client, traits, aggregates, allocations)
+    reader = _TableReader(client, traits, aggregates, allocations)
     members = _members(client, trees)
-    sharing = surveyor.sharing()
+    sharing = reader.sharing()
     found = parallel(
-        lambda root_uuid: surveyor.tree(members[root_uuid], sharing.get(root_uuid, ())),
+        lambda root_uuid: reader.tree(members[root_uuid], sharing.get(root_uuid, ())),
         members,
         workers,
     )
@@ -107,7 +107,7 @@ def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
     return {root: list(members.values()) for root, members in by_root.items()}
 
 
-class _Surveyor:
+class _TableReader:
     """Reads what is asked for of each provider."""
 
     def __init__(self, client: Client, traits: bool, aggregates: bool, allocations: bool) -> None:
