@@ -15,12 +15,12 @@ from placementclient.client.printable import printable
 class Progress:
     """A function to call with a line for each part that has ended.
 
-    :param tell: shows the line
+    :param show: shows the line
     :param warn: to be called with a sentence that is printed in any case
     :param expect: to be called with the number of parts, as soon as it is known
     """
 
-    tell: Callable[[str], None]
+    show: Callable[[str], None]
     warn: Callable[[str], None]
     expect: Callable[[int], None] = lambda total: None
 

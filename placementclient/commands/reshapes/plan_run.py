@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 OTHER_SERVICE = Option(
     '--other-service',
     action='store_true',
-    help='Go on where this does not seem to be the service that the plan was made for: none of '
-    'its trees is here, or it was made of another service, and trees are not as it says',
+    help='Go on although the plan was made for another service, or none of its trees is here',
 )
 MAX_LATENCY = Option(
     '--max-latency',
@@ -57,7 +56,7 @@ class PlanCommand(base.Lister):
     """A command about the trees of a plan."""
 
     def advise(self, plan: AnyPlan, path: str, left_alone: Iterable[str]) -> None:
-        """Say how trees are planned anew that were left alone.
+        """Say how to plan again for trees that were left alone.
 
         :param path: the file of the plan
         :param left_alone: the names of their roots
@@ -80,7 +79,7 @@ def _beside(path: str) -> str:
 
 
 class PlanRunCommand(PlanCommand):
-    """A command that works on trees and tells how each one ended."""
+    """A command that works on trees and prints the result of each."""
 
     prints = ('tree', 'state', 'reason')
     statuses = (
@@ -101,7 +100,7 @@ class PlanRunCommand(PlanCommand):
         parsed_args: argparse.Namespace,
         **options: Any,
     ) -> Outcome:
-        """Carry out a plan, or take it back, and tell of it meanwhile.
+        """Carry out a plan, or take it back, and print the progress.
 
         :param total: how many trees, for the progress
         :param options: of :func:`engines.apply` or :func:`engines.rollback`

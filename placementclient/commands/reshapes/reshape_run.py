@@ -170,13 +170,13 @@ class RollbackReshape(PlanRunCommand):
 
 
 class StatusReshape(PlanCommand, watching.WatchingLister):
-    """Show where each tree of a plan is: pending, applied, rolled back, differs.
+    """Show the state of each tree of a plan: pending, applied, rolled back, differs.
 
     A tree that was left alone differs, with the reason.
 
-    With --pause, --resume or --stop it reads no tree, and gives that order to an apply or rollback
-    of the plan that is running. --pause returns when no tree is under way, --stop when the run has
-    ended. --workers then is the number for the run.
+    With --pause, --resume or --stop the command reads no tree. It gives that order to a running
+    apply or rollback of the plan. The option --pause returns when no tree is under way, and --stop
+    when the run has ended. Then --workers sets the number of the run.
 
     Example:
 

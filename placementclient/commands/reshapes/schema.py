@@ -28,8 +28,8 @@ class SchemaReshape(DocumentCommand):
             'kind',
             metavar='<file>',
             choices=_KINDS,
-            help='The specification (spec), assignments, snapshot, plan, or the lines of --json-lines '
-            '(events)',
+            help='The specification (spec), assignments, snapshot, plan, or the lines of '
+            '--json-lines (events)',
         ),
     )
 
