@@ -32,7 +32,7 @@ MAX_LATENCY = Option(
     metavar='<milliseconds>',
     type=option.positive,
     help='Slow down while the service takes longer to answer: fewer trees at the same time, then '
-    'pauses between them; never more than --workers',
+    'pauses between them; never more than --workers. Default: no limit',
 )
 JSON_LINES = Option(
     '--json-lines',
