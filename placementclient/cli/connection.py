@@ -221,6 +221,7 @@ def _add_options_that_select(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         '--os-interface',
         metavar='<interface>',
+        choices=('admin', 'public', 'internal'),
         default=os.environ.get('OS_INTERFACE') or 'public',
         help='public, internal or admin (Env: OS_INTERFACE); where no cloud is named, '
         'OS_ENDPOINT_TYPE wins over both, as in OpenStackClient',

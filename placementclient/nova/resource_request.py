@@ -41,6 +41,8 @@ _UNMODELLED = (
     'hw:pci_numa_affinity_policy',
     'pci_passthrough:alias',
 )
+#: What filters of the scheduler look at that do not ask Placement.
+_FILTERED = ('aggregate_instance_extra_specs:', 'capabilities:')
 #: What is allocated on a device that Nova or Cyborg has chosen, so that only they know where.
 _DEVICES = ('accel:device_profile', 'pci_passthrough:alias')
 _DEVICE_CLASSES = ('VGPU',)
@@ -117,12 +119,17 @@ def request(flavor: Flavor, *, is_owned: bool = False) -> CandidateRequest:
     )
 
 
+def filtered(flavor: Flavor) -> list[str]:
+    """The extra specs of a flavor by which the scheduler rules out hosts without Placement."""
+    return sorted(key for key in flavor.extra_specs if key.startswith(_FILTERED))
+
+
 def unmodelled(flavor: Flavor) -> list[str]:
-    """The extra specs of a flavor that take more than is asked of Placement here.
+    """The extra specs of a flavor that ask for more than is asked of Placement here.
 
     And those that the scheduler passes over, as their class or amount is not known.
     """
-    found = [key for key in _UNMODELLED if flavor.extra_specs.get(key)]
+    found = filtered(flavor) + [key for key in _UNMODELLED if flavor.extra_specs.get(key)]
     for key, value in flavor.extra_specs.items():
         match = _EXTRA_SPEC.fullmatch(key)
         if match and match[1] == 'resources' and not _is_known(match[3], value):

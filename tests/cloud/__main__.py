@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from tests.cloud import control, installation, layout, processes
+
+#: The modules of tests that run side by side; the first ones change hosts. What matters most comes
+#: first, should there be no time for all.
+GROUPS = (('nova_manage', 'reshape', 'scheduler', 'dead_host'), ('identity', 'metrics'))
 
 
 def main(command: str = 'run', *arguments: str) -> int:
     """Do one of the commands.
 
     ``run`` starts the cloud, runs the tests, or those that are named, and stops it. It begins no
-    test after the seconds of ``PLACEMENT_TEST_CLOUD_SECONDS``, and says which ones did not run.
-    Exit status 77: the packages cannot be installed here, and nothing was tested.
+    test when the seconds of ``PLACEMENT_TEST_CLOUD_SECONDS`` are over, and says which ones did not
+    run. Exit status 77: the packages cannot be installed here, and nothing was tested.
     """
     began = time.monotonic()
+    # Whoever ends this command ends the cloud.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if command in ('install', 'up', 'run'):
         try:
             installation.install()
@@ -28,7 +37,7 @@ def main(command: str = 'run', *arguments: str) -> int:
             control.up()
             _say('up', began)
         if command == 'run':
-            return _test(*arguments)
+            return _test(began, *arguments)
         if command == 'status':
             _say(f'{", ".join(processes.running()) or "nothing"} running', began)
     except processes.NotStarted as failure:
@@ -45,14 +54,21 @@ def _say(what: str, began: float) -> None:
     print(f'== {what}: {layout.state()}, {seconds:.0f} s, {processes.memory()} MiB', flush=True)
 
 
-def _test(*arguments: str) -> int:
+def _test(start: float, *arguments: str) -> int:
     began = time.monotonic()
-    # What matters most comes first, should there be no time for all.
-    order = ('nova_manage', 'reshape', 'scheduler', 'dead_host', 'metrics', 'identity')
-    chosen = arguments or [f'tests/cloud/test_{name}.py' for name in order]
-    status = subprocess.call([sys.executable, '-m', 'pytest', '-q', '--durations=10', *chosen])
+    if seconds := os.environ.get(layout.LIMIT):
+        os.environ[layout.LIMIT] = str(float(seconds) - (began - start))
+    files = [[f'tests/cloud/test_{name}.py' for name in group] for group in GROUPS]
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(_pytest, [list(arguments)] if arguments else files))
+    print(''.join(each.stdout for each in done))
     _say('tests', began)
-    return status
+    return max(each.returncode for each in done)
+
+
+def _pytest(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, '-m', 'pytest', '-q', '--durations=10', *arguments]
+    return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 if __name__ == '__main__':

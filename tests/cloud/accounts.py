@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
+from keystoneauth1.exceptions.http import Conflict
 from keystoneauth1.identity import v3
 from keystoneauth1.session import Session
 
@@ -11,9 +13,27 @@ from tests.cloud import layout, processes
 
 INTERFACES = ('public', 'internal', 'admin')
 #: The accounts of people, each with one role in the project ``demo``.
-PEOPLE = {'alice': 'member', 'rita': 'reader', 'amos': 'admin', 'sam': 'service'}
+PEOPLE = {
+    'alice': 'member',
+    'rita': 'reader',
+    'amos': 'admin',
+    'sam': 'service',
+    'metra': 'admin',
+}
 #: vCPUs, MiB of memory, GiB of disk.
 FLAVORS = {'small': (1, 512, 1), 'medium': (2, 1024, 2), 'large': (4, 4096, 10)}
+
+
+class RegionSession(Session):
+    """A session that asks the services of the region where everything is."""
+
+    def request(self, url: str, method: str, **options: Any) -> Any:
+        if 'endpoint_filter' in options:
+            options['endpoint_filter'] = {
+                'region_name': layout.REGION,
+                **options['endpoint_filter'],
+            }
+        return super().request(url, method, **options)
 
 
 def session(
@@ -29,7 +49,7 @@ def session(
         user_domain_name='Default',
         **scope,
     )
-    return Session(auth=auth)
+    return RegionSession(auth=auth)
 
 
 class Identity:
@@ -74,8 +94,15 @@ class Identity:
         found = self._call('GET', f'/endpoints?service_id={owner}')['endpoints']
         return [str(endpoint['id']) for endpoint in found]
 
-    def set_endpoint(self, endpoint: str, *, enabled: bool) -> None:
-        self._call('PATCH', f'/endpoints/{endpoint}', {'endpoint': {'enabled': enabled}})
+    def limit_catalog(self, project: str, service: str) -> None:
+        """Let the catalog of a project have the endpoints of one service alone."""
+        owner = self.make('projects', project, domain_id='default')
+        for endpoint in self.endpoints(service):
+            self._call('PUT', f'/OS-EP-FILTER/projects/{owner}/endpoints/{endpoint}')
+
+    def region(self, region: str) -> None:
+        with contextlib.suppress(Conflict):
+            self._call('POST', '/regions', {'region': {'id': region}})
 
     def _call(self, method: str, path: str, body: object = None) -> Any:
         answer = self._session.request(
@@ -92,6 +119,12 @@ def create() -> None:
         service = identity.make('services', name, type=kind)
         for interface in INTERFACES:
             identity.endpoint(service, interface, layout.REGION, layout.url(name) + path)
+    identity.region(layout.SHORT_REGION)
+    for name, kind, path in layout.SHORT_CATALOG:
+        service, url = identity.make('services', name, type=kind), layout.url(name + layout.SHORT)
+        identity.endpoint(service, 'public', layout.SHORT_REGION, url + path)
+    identity.limit_catalog('bare', 'keystone')
+    identity.user('amos', 'bare', 'admin')
     for name, role in PEOPLE.items():
         identity.user(name, 'demo', role)
     # What an operator needs who also reshapes.

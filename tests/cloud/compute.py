@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from keystoneauth1.exceptions.http import NotFound
+from keystoneauth1.exceptions.http import HttpError, NotFound
 from keystoneauth1.session import Session
 
 from tests.cloud import accounts
@@ -25,13 +25,17 @@ class Compute:
     def call(self, method: str, path: str, body: object = None, *, service: str = 'compute') -> Any:
         """Send a request; the body of the answer."""
         version = {'compute': 'compute 2.100', 'placement': 'placement 1.39'}.get(service)
-        answer = self.session.request(
-            path,
-            method,
-            json=body,
-            headers={'OpenStack-API-Version': version} if version else {},
-            endpoint_filter={'service_type': service},
-        )
+        try:
+            answer = self.session.request(
+                path,
+                method,
+                json=body,
+                headers={'OpenStack-API-Version': version} if version else {},
+                endpoint_filter={'service_type': service},
+            )
+        except HttpError as refusal:
+            refusal.add_note(refusal.response.text if refusal.response is not None else '')
+            raise
         return answer.json() if answer.content else {}
 
     def discard(self, path: str, *, service: str = 'compute') -> None:
@@ -81,12 +85,14 @@ class Compute:
     def make_flavor(
         self, name: str, vcpus: int, ram: int, disk: int, specs: Mapping[str, str] = {}
     ) -> str:
-        """Return the ID of a flavor; memory in MiB, disk in GiB."""
-        for flavor in self.call('GET', '/flavors?is_public=None')['flavors']:
-            if flavor['name'] == name:
-                return str(flavor['id'])
-        values = {'name': name, 'id': name, 'vcpus': vcpus, 'ram': ram, 'disk': disk}
-        self.call('POST', '/flavors', {'flavor': values})
+        """Return the ID of a flavor, which is its name; memory in MiB, disk in GiB."""
+        values = {'name': name, 'vcpus': vcpus, 'ram': ram, 'disk': disk}
+        with contextlib.suppress(NotFound):
+            flavor = self.call('GET', f'/flavors/{name}')['flavor']
+            if flavor['extra_specs'] == specs and flavor.items() >= values.items():
+                return name
+            self.call('DELETE', f'/flavors/{name}')
+        self.call('POST', '/flavors', {'flavor': {**values, 'id': name}})
         if specs:
             self.call('POST', f'/flavors/{name}/os-extra_specs', {'extra_specs': dict(specs)})
         return name
@@ -112,6 +118,17 @@ class Compute:
         uuid = self.create(name, flavor, **more)
         self.wait(uuid, 'ACTIVE')
         return uuid
+
+    def boot_all(self, *each: Mapping[str, Any], **common: Any) -> list[str]:
+        """Start servers at the same time, and return their UUIDs once all are active.
+
+        :param each: what each of them has: ``name``, and what :meth:`create` takes
+        :param common: what all of them have
+        """
+        uuids = [self.create(**{**common, **one}) for one in each]
+        for uuid in uuids:
+            self.wait(uuid, 'ACTIVE')
+        return uuids
 
     def server(self, uuid: str) -> dict[str, Any]:
         return dict(self.call('GET', f'/servers/{uuid}')['server'])
@@ -152,13 +169,18 @@ class Compute:
     def host(self, uuid: str) -> str:
         return str(self.server(uuid)['OS-EXT-SRV-ATTR:host'])
 
-    def service(self, host: str) -> dict[str, Any]:
-        (found,) = self.call('GET', f'/os-services?binary=nova-compute&host={host}')['services']
-        return dict(found)
+    def services(self, query: str = '') -> list[dict[str, Any]]:
+        """Return the nova-computes that Nova knows."""
+        return list(self.call('GET', f'/os-services?binary=nova-compute{query}')['services'])
+
+    def service(self, host: str) -> dict[str, Any] | None:
+        """Return the nova-compute of a host."""
+        return next(iter(self.services(f'&host={host}')), None)
 
     def update_service(self, host: str, **values: Any) -> None:
         """Change the service of a host: ``forced_down``, ``status``."""
-        self.call('PUT', f'/os-services/{self.service(host)["id"]}', values)
+        (service,) = self.services(f'&host={host}')
+        self.call('PUT', f'/os-services/{service["id"]}', values)
 
     def allocations(self, consumer: str) -> dict[str, dict[str, int]]:
         """Return what a consumer has by the UUID of the provider."""
@@ -182,4 +204,4 @@ def until(is_there: Callable[[], object], failure: str, seconds: float = TIMEOUT
     end = time.monotonic() + seconds
     while not is_there():
         assert time.monotonic() < end, f'{failure} after {seconds} s'
-        time.sleep(0.3)
+        time.sleep(0.2)

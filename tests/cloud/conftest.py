@@ -8,7 +8,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from placementclient.cli import shell
-from tests.cloud import layout, processes, servers
+from tests.cloud import layout, processes
 from tests.cloud.compute import Compute
 
 
@@ -37,24 +37,23 @@ class Result:
 Placement = Callable[..., Result]
 
 
-#: The variable that says after how many seconds no further test begins.
-LIMIT = 'PLACEMENT_TEST_CLOUD_SECONDS'
 _began = time.monotonic()
 _left_out: list[str] = []
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Leave out the tests for which there is no time."""
-    if time.monotonic() - _began > float(os.environ.get(LIMIT, 'inf')):
+    if time.monotonic() - _began > float(os.environ.get(layout.LIMIT, 'inf')):
         _left_out.append(item.nodeid)
-        pytest.skip(f'{LIMIT} is over')
+        pytest.skip(f'{layout.LIMIT} is over')
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was not tested."""
     if _left_out:
-        terminalreporter.section(f'{LIMIT} was over: {len(_left_out)} tests did NOT run', red=True)
-        terminalreporter.line('\n'.join(_left_out))
+        terminalreporter.section('no time for these tests', red=True)
+        for name in _left_out:
+            terminalreporter.line(f'did NOT run: {name}')
 
 
 @pytest.fixture(scope='session', autouse=True)
@@ -93,14 +92,6 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def compute() -> Compute:
     """An administrator at Nova."""
     return Compute()
-
-
-@pytest.fixture
-def empty(compute: Compute) -> Iterator[Compute]:
-    """The same, with no server before and after the test."""
-    servers.clear(compute)
-    yield compute
-    servers.clear(compute)
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from tests.cloud import accounts, layout, processes, settings
 DATABASES = ('keystone', 'placement', 'glance', 'nova_api', 'nova', 'nova_cell0')
 MODULES = {
     'keystone': 'keystone.wsgi.api',
-    'keystone-short': 'keystone.wsgi.api',
     'placement': 'placement.wsgi.api',
     'glance': 'glance.wsgi.api',
     'nova': 'nova.wsgi.osapi_compute',
@@ -38,11 +37,8 @@ def up() -> None:
             done.result()
     serve('keystone')
     _once(accounts.create)
-    for service in ('placement', 'glance', 'nova'):
-        serve(service, is_awaited=False)
     neutron()
-    for service in ('placement', 'glance', 'nova'):
-        _answers(service)
+    serve('placement', 'glance', 'nova')
     processes.wait('RabbitMQ', lambda: processes.listens('rabbitmq'), 'rabbitmq')
     for name in ('nova-conductor', 'nova-scheduler'):
         _daemon(name, name)
@@ -66,14 +62,15 @@ def down(*, keep: bool = False) -> None:
         layout.ports.cache_clear()
 
 
-def serve(service: str, *, is_awaited: bool = True) -> None:
-    """Start a service that is a WSGI application."""
-    folder = settings.path(service)
-    variable = 'OS_{}_CONFIG_DIR'.format(service.partition('-')[0].upper())
-    command = [layout.program('python'), str(INSIDE / 'serve.py'), MODULES[service]]
-    port = str(layout.ports()[service])
-    processes.start(service, [*command, port], {variable: str(folder)})
-    if is_awaited:
+def serve(*services: str) -> None:
+    """Start services that are WSGI applications, and wait until they answer."""
+    for service in services:
+        program = service.removesuffix(layout.SHORT)
+        command = [layout.program('python'), str(INSIDE / 'serve.py'), MODULES[program]]
+        variable = f'OS_{program.upper()}_CONFIG_DIR'
+        folder = str(settings.path(service))
+        processes.start(service, [*command, str(layout.ports()[service])], {variable: folder})
+    for service in services:
         _answers(service)
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
+import random
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 #: The variable that names another folder than the one in the user's cache.
 VARIABLE = 'PLACEMENT_TEST_CLOUD'
+#: The variable that says after how many seconds no further test begins.
+LIMIT = 'PLACEMENT_TEST_CLOUD_SECONDS'
 REGION = 'RegionOne'
 PASSWORD = 'secret'
-#: The services with a port of their own. ``keystone-short`` issues tokens of a short life.
+#: A region of which only the APIs are its own, and the tokens are short-lived: they can be stopped
+#: while others go on.
+SHORT_REGION, SHORT = 'RegionShort', '-short'
+#: The services with a port of their own.
 SERVICES = (
     'mariadb',
     'rabbitmq',
@@ -21,9 +29,11 @@ SERVICES = (
     'keystone',
     'keystone-short',
     'placement',
+    'placement-short',
     'glance',
     'neutron',
     'nova',
+    'nova-short',
 )
 HOSTS = ('compute1', 'compute2', 'compute3')
 
@@ -62,20 +72,31 @@ def ports() -> dict[str, int]:
     path = state() / 'ports.json'
     if not path.exists():
         state().mkdir(parents=True, exist_ok=True)
-        probes = [socket.create_server(('127.0.0.1', 0)) for _ in SERVICES]
-        chosen = {
-            name: probe.getsockname()[1] for name, probe in zip(SERVICES, probes, strict=True)
-        }
-        for probe in probes:
-            probe.close()
-        path.write_text(json.dumps(chosen))
+        path.write_text(json.dumps(dict(zip(SERVICES, _free_ports(), strict=False))))
     return dict(json.loads(path.read_text()))
+
+
+def _free_ports() -> Iterator[int]:
+    """Yield ports that nothing listens on.
+
+    The kernel gives none of them to whoever asks for any port, so that a service that was stopped
+    can start again.
+    """
+    for port in random.sample(range(20000, 32000), 1000):
+        with contextlib.suppress(OSError), socket.create_server(('127.0.0.1', port)):
+            yield port
 
 
 def url(service: str) -> str:
     return f'http://127.0.0.1:{ports()[service]}'
 
 
+#: The services of :data:`SHORT_REGION`: their names, types and paths.
+SHORT_CATALOG = (
+    ('keystone', 'identity', '/v3'),
+    ('placement', 'placement', ''),
+    ('nova', 'compute', '/v2.1'),
+)
 #: What the catalog says of each service: its type, and the path of its endpoint.
 CATALOG = {
     'placement': ('placement', ''),

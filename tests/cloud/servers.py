@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import signal
-from collections.abc import Mapping
-from typing import Any
-
-from keystoneauth1.exceptions.http import BadRequest
-
-from tests.cloud import control, layout, processes
+from tests.cloud import control, hosts, layout
 from tests.cloud.compute import Compute, until
 
 #: The host that dies in :func:`in_all_states`.
@@ -33,7 +25,7 @@ def in_all_states(compute: Compute) -> dict[str, str]:
         compute.wait(uuid, 'ACTIVE')
     _stand_still(compute, uuids)
     _move(compute, uuids)
-    kill(compute, DEAD)
+    hosts.kill(compute, DEAD)
     # From microversion 2.95 on, a server that was evacuated is stopped.
     compute.act(uuids['evacuated'], 'evacuate', {'host': first}, 'SHUTOFF')
     compute.make_flavor('impossible', 400, 64, 1)
@@ -70,77 +62,3 @@ def _move(compute: Compute, uuids: dict[str, str]) -> None:
     live = {'host': first, 'block_migration': 'auto'}
     compute.act(uuids['live_migrated'], 'os-migrateLive', live, 'ACTIVE')
     until(lambda: compute.host(uuids['live_migrated']) == first, 'not live migrated')
-
-
-def kill(compute: Compute, host: str) -> None:
-    """Let a host die: its nova-compute is killed, and an operator says so."""
-    processes.stop(host, how=signal.SIGKILL)
-    compute.update_service(host, forced_down=True)
-
-
-def revive(compute: Compute, host: str) -> None:
-    """Start the nova-compute of a host, and wait until the scheduler may use it."""
-    control.compute(host)
-
-    def is_up() -> bool:
-        # Nova refuses it until nova-compute has dealt with the servers that were evacuated.
-        with contextlib.suppress(BadRequest):
-            compute.update_service(host, forced_down=False)
-        return bool(compute.service(host)['state'] == 'up')
-
-    until(is_up, f'{host} does not come up')
-    until(lambda: host in compute.mapped_hosts(), f'{host} is not mapped')
-
-
-def restart(compute: Compute, *hosts: str) -> None:
-    """Stop the nova-compute of hosts and start them again, and wait until they are up."""
-    processes.stop(*hosts)
-    launch(compute, *hosts)
-
-
-def launch(compute: Compute, *hosts: str) -> None:
-    """Start the nova-compute of hosts, and wait until they have reported their trees."""
-    before = {host: compute.service(host)['updated_at'] for host in hosts}
-    for host in hosts:
-        control.compute(host)
-    for host in hosts:
-        # The first report comes after the tree.
-        until(
-            lambda host=host: compute.service(host)['updated_at'] != before[host],
-            f'{host} does not report',
-        )
-    until(lambda: set(hosts) <= compute.mapped_hosts(), f'{hosts} are not up')
-
-
-def equip(compute: Compute, settings: Mapping[str, Mapping[str, Any]]) -> None:
-    """Let hosts report other trees, by the settings of their drivers; restarts them."""
-    for host, driver in settings.items():
-        (layout.state() / 'hosts' / host / 'driver.json').write_text(json.dumps(driver))
-    restart(compute, *settings)
-
-
-def unequip(compute: Compute) -> None:
-    """Delete all servers, and let all hosts report what they did at first."""
-    clear(compute)
-    equip(compute, {host: {} for host in layout.HOSTS})
-
-
-def clear(compute: Compute) -> None:
-    """Delete all servers and what they leave, and revive all hosts."""
-    for host in layout.HOSTS:
-        if processes.pid(host) is None or compute.service(host)['forced_down']:
-            revive(compute, host)
-    compute.delete(*[server['id'] for server in compute.servers()])
-    leftovers(compute)
-
-
-def leftovers(compute: Compute) -> None:
-    """Delete the allocations that stay, and the providers below hosts."""
-    for provider in compute.providers():
-        path = f'/resource_providers/{provider["uuid"]}'
-        for consumer in compute.call('GET', f'{path}/allocations', service='placement')[
-            'allocations'
-        ]:
-            compute.discard(f'/allocations/{consumer}', service='placement')
-        if provider['name'] not in layout.HOSTS:
-            compute.discard(path, service='placement')

@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.cloud import layout
 
 Settings = Mapping[str, Mapping[str, object]]
-#: How long the tokens of ``keystone-short`` live: keystoneauth renews a token of less than 120 s
-#: at every request.
+#: How long the tokens of ``keystone-short`` live, in seconds: keystoneauth renews a token that has
+#: less than 120 s left at every request.
 SHORT_TOKEN = 135
 #: The IDs of a virtual function.
 FUNCTION = {'vendor_id': '8086', 'product_id': '1565'}
@@ -35,10 +35,13 @@ def account(user: str) -> dict[str, object]:
     }
 
 
-def _middleware(user: str) -> dict[str, object]:
+def _middleware(user: str, keystone: str = 'keystone') -> dict[str, object]:
+    url = layout.url(keystone)
     return {
         **account(user),
-        'www_authenticate_uri': layout.url('keystone'),
+        'auth_url': f'{url}/v3',
+        'www_authenticate_uri': url,
+        'region_name': layout.SHORT_REGION if keystone.endswith(layout.SHORT) else layout.REGION,
         'service_token_roles_required': 'true',
     }
 
@@ -57,18 +60,20 @@ def keystone(**token: object) -> Settings:
         'database': {'connection': database('keystone')},
         'token': {'provider': 'fernet', **token},
         'fernet_tokens': {'key_repository': layout.state() / 'keystone/fernet'},
+        # The cheapest: each command of a test authenticates.
+        'identity': {'password_hash_rounds': 4},
         'credential': {'key_repository': layout.state() / 'keystone/credentials'},
         'cache': {'enabled': 'true', 'backend': 'dogpile.cache.memory'},
     }
 
 
-def placement() -> Settings:
+def placement(keystone: str = 'keystone') -> Settings:
     return {
         'DEFAULT': _default(),
         'api': {'auth_strategy': 'keystone'},
         'placement_database': {'connection': database('placement')},
         # A token that was revoked is refused at once.
-        'keystone_authtoken': {**_middleware('placement'), 'token_cache_time': -1},
+        'keystone_authtoken': {**_middleware('placement', keystone), 'token_cache_time': -1},
     }
 
 
@@ -89,7 +94,7 @@ def glance() -> Settings:
     }
 
 
-def nova() -> Settings:
+def nova(keystone: str = 'keystone') -> Settings:
     return {
         'DEFAULT': _default(
             transport_url=_rabbit(),
@@ -103,8 +108,8 @@ def nova() -> Settings:
             sync_power_state_interval=-1,
             # In seconds: nova-compute writes when it starts, and not in the middle of a test.
             update_resources_interval=600,
-            graceful_shutdown_timeout=2,
-            report_interval=2,
+            graceful_shutdown_timeout=1,
+            report_interval=5,
             service_down_time=30,
             initial_cpu_allocation_ratio=4.0,
             initial_ram_allocation_ratio=1.0,
@@ -115,13 +120,13 @@ def nova() -> Settings:
         'api': {'auth_strategy': 'keystone'},
         'api_database': {'connection': database('nova_api')},
         'database': {'connection': database('nova')},
-        'keystone_authtoken': _middleware('nova'),
+        'keystone_authtoken': _middleware('nova', keystone),
         'placement': account('nova'),
         'neutron': account('nova'),
         'glance': account('nova'),
         'service_user': {**account('nova'), 'send_service_user_token': 'true'},
         'quota': {'instances': -1, 'cores': -1, 'ram': -1},
-        'scheduler': {'workers': 1, 'discover_hosts_in_cells_interval': 5},
+        'scheduler': {'workers': 1, 'discover_hosts_in_cells_interval': 1},
         'conductor': {'workers': 1},
         'filter_scheduler': {'track_instance_changes': 'true'},
         'oslo_concurrency': {'lock_path': layout.state() / 'nova/locks'},
@@ -153,14 +158,17 @@ def write() -> None:
         'keystone/keystone.conf': keystone(),
         'keystone-short/keystone.conf': keystone(expiration=SHORT_TOKEN),
         'placement/placement.conf': placement(),
+        'placement-short/placement.conf': placement('keystone-short'),
         'glance/glance-api.conf': glance(),
         'nova/nova.conf': nova(),
+        'nova-short/nova.conf': nova('keystone-short'),
     }
     files |= {f'nova/{host}.conf': compute(host) for host in layout.HOSTS}
     for name, settings in files.items():
         save(name, settings)
     paste = layout.environment() / 'etc/nova/api-paste.ini'
-    path('nova/api-paste.ini').write_bytes(paste.read_bytes())
+    for folder in ('nova', 'nova-short'):
+        path(f'{folder}/api-paste.ini').write_bytes(paste.read_bytes())
     for host in layout.HOSTS:
         (layout.state() / 'hosts' / host / 'provider_config').mkdir(parents=True, exist_ok=True)
 

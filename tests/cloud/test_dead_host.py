@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cloud import control, layout, processes, servers, settings
+from tests.cloud import control, hosts, layout, processes, servers, settings
 from tests.cloud.compute import Compute, until
 from tests.cloud.conftest import Placement
 
@@ -16,20 +15,17 @@ IDENTITY = layout.state() / 'hosts' / DEAD / 'compute_id'
 
 
 @pytest.fixture
-def evacuated(compute: Compute) -> Iterator[list[str]]:
+def evacuated(compute: Compute) -> list[str]:
     """Two servers that were evacuated from a host that stays dead."""
-    servers.clear(compute)
-    uuids = [compute.create(f'dead-{number}', host=DEAD) for number in range(2)]
-    for server in uuids:
-        compute.wait(server, 'ACTIVE')
-    servers.kill(compute, DEAD)
+    hosts.settle(compute)
+    uuids = compute.boot_all({'name': 'dead-0'}, {'name': 'dead-1'}, host=DEAD)
+    hosts.kill(compute, DEAD)
     for server, host in zip(uuids, (FIRST, SECOND), strict=True):
-        compute.act(server, 'evacuate', {'host': host}, 'SHUTOFF')
+        compute.act(server, 'evacuate', {'host': host})
+    for server in uuids:
+        compute.wait(server, 'SHUTOFF')
     servers.age()
-    yield uuids
-    if not processes.pid(DEAD):
-        servers.revive(compute, DEAD)
-    servers.clear(compute)
+    return uuids
 
 
 def _node(compute: Compute) -> str | None:
@@ -68,6 +64,19 @@ def test_a_service_that_is_deleted_takes_its_provider_away(
     assert list(compute.allocations(new)) == [_node(compute)]
 
 
+def test_the_source_of_an_evacuation_frees_what_it_holds_once_it_is_back(
+    compute: Compute, placement: Placement, evacuated: list[str]
+) -> None:
+    hosts.revive(compute, DEAD)
+
+    until(
+        lambda: [len(compute.allocations(each)) for each in evacuated] == [1, 1],
+        'servers are held twice',
+    )
+
+    assert _audit(placement) == {}
+
+
 def _leak(compute: Compute) -> str:
     """Make a consumer on the dead host that Nova does not know."""
     leaked = str(uuid.uuid4())
@@ -83,7 +92,7 @@ def _leak(compute: Compute) -> str:
 
 
 @pytest.fixture
-def kept(compute: Compute, evacuated: list[str]) -> Iterator[str]:
+def kept(compute: Compute, evacuated: list[str]) -> str:
     """A consumer that Nova does not know, which keeps the provider of a host that came back."""
     before = _node(compute)
     leaked = _leak(compute)
@@ -92,8 +101,7 @@ def kept(compute: Compute, evacuated: list[str]) -> Iterator[str]:
     _reinstall()
     until(lambda: 'Conflicting resource provider name' in _log(), 'no conflict')
     assert _node(compute) == before
-    yield leaked
-    compute.discard(f'/allocations/{leaked}', service='placement')
+    return leaked
 
 
 def test_a_host_under_another_uuid_after_a_purge(
@@ -103,7 +111,7 @@ def test_a_host_under_another_uuid_after_a_purge(
 
     refused = placement(f'resource provider purge {DEAD} --yes -f json')
     freed = placement(f'resource provider purge {DEAD} --force --yes -f json')
-    servers.restart(compute, DEAD)
+    hosts.restart(compute, DEAD)
 
     assert (refused.status, freed.status) == (1, 0), (refused.stderr, freed.stderr)
     assert kept in refused.stderr
@@ -117,7 +125,7 @@ def test_a_host_under_another_uuid_after_its_provider_is_replaced(
     identity = IDENTITY.read_text().strip()
 
     replaced = placement(f'resource provider replace {DEAD} --uuid {identity} --yes -f json')
-    servers.restart(compute, DEAD)
+    hosts.restart(compute, DEAD)
 
     assert replaced.status == 0, replaced.stderr
     assert _node(compute) == identity
@@ -144,7 +152,20 @@ def test_audit_frees_what_evacuated_servers_hold_and_purge_takes_the_host_out(
     assert [len(compute.allocations(server)) for server in evacuated] == [1, 1]
     assert placement(f'resource provider purge {DEAD} --yes -f json').status == 0
     assert _node(compute) is None
-    servers.revive(compute, DEAD)
+    compute.call('DELETE', f'/os-services/{compute.service(DEAD)["id"]}')
+    assert (_node(compute), _audit(placement)) == (None, {})
+    assert DEAD not in compute.mapped_hosts()
+
+
+def test_a_host_that_was_purged_comes_back(
+    compute: Compute, placement: Placement, evacuated: list[str]
+) -> None:
+    for server in evacuated:
+        compute.delete(server)
+    assert placement(f'resource provider purge {DEAD} --yes -f json').status == 0
+
+    hosts.revive(compute, DEAD)
+
     until(lambda: _node(compute), 'no provider')
     assert _audit(placement) == {}
 
@@ -154,47 +175,27 @@ OTHER, FULL = 'compute4', f'{DEAD}.example.com'
 
 
 @pytest.fixture
-def left(compute: Compute) -> Iterator[tuple[str, str]]:
+def left(compute: Compute) -> tuple[str, str]:
     """The server that stays on a dead host, and the one that was evacuated."""
-    servers.clear(compute)
-    stays, gone = [compute.boot(name, host=DEAD) for name in ('stays', 'gone')]
-    servers.kill(compute, DEAD)
+    hosts.settle(compute)
+    stays, gone = compute.boot_all({'name': 'stays'}, {'name': 'gone'}, host=DEAD)
+    hosts.kill(compute, DEAD)
     compute.act(gone, 'evacuate', {'host': FIRST}, 'SHUTOFF')
     servers.age()
-    yield stays, gone
-    servers.clear(compute)
+    return stays, gone
 
 
-StartAs = Callable[[str], None]
+def _start_as(name: str) -> None:
+    """Start the nova-compute of the dead host under another name."""
+    ours = settings.compute(DEAD)
+    settings.save(f'nova/{name}.conf', {**ours, 'DEFAULT': {**ours['DEFAULT'], 'host': name}})
+    control.compute(name)
 
 
-@pytest.fixture
-def start_as(compute: Compute, left: tuple[str, str]) -> Iterator[StartAs]:
-    """Starts the nova-compute of the dead host under another name; its service goes at the end."""
-    disk = [IDENTITY, IDENTITY.with_name('guests.json')]
-    had, started = [path.read_text() for path in disk], list[str]()
-
-    def start(name: str) -> None:
-        started.append(name)
-        ours = settings.compute(DEAD)
-        settings.save(f'nova/{name}.conf', {**ours, 'DEFAULT': {**ours['DEFAULT'], 'host': name}})
-        control.compute(name)
-
-    yield start
-    for name in started:
-        compute.delete(*[each['id'] for each in compute.servers() if each['name'] == name])
-        processes.stop(name)
-        # A nova-compute that does not start takes its service away itself.
-        for service in compute.call('GET', f'/os-services?host={name}')['services']:
-            compute.discard(f'/os-services/{service["id"]}')
-    for path, text in zip(disk, had, strict=True):
-        path.write_text(text)
-
-
-def _reinstall_as(compute: Compute, start_as: StartAs, name: str) -> None:
+def _reinstall_as(compute: Compute, name: str) -> None:
     for path in (IDENTITY, IDENTITY.with_name('guests.json')):
         path.unlink()
-    start_as(name)
+    _start_as(name)
     until(lambda: name in compute.mapped_hosts(), f'{name} does not come up')
 
 
@@ -202,9 +203,7 @@ def _with_hosts(placement: Placement, *more: str) -> list[dict[str, str]]:
     """What an audit of all lists of hosts and servers finds."""
     kinds = ('servers', 'migrations', 'services', 'hypervisors')
     lists = [word for kind in kinds for word in (f'--{kind}', 'nova')]
-    # nova-compute counts an evacuated server that was deleted until it counts all, in 10 minutes.
-    audit = 'resource provider audit --ignore inventory-drift -f json'
-    rows = placement(*audit.split(), *lists, *more).json(0, 3)
+    rows = placement('resource', 'provider', 'audit', '-f', 'json', *lists, *more).json(0, 3)
     return [row for row in rows if row['severity'] != 'info']
 
 
@@ -213,11 +212,11 @@ def _holdings(compute: Compute, *consumers: str) -> list[object]:
 
 
 def test_nova_does_not_start_under_another_name_with_the_same_uuid(
-    compute: Compute, placement: Placement, left: tuple[str, str], start_as: StartAs
+    compute: Compute, placement: Placement, left: tuple[str, str]
 ) -> None:
     before, held = _with_hosts(placement), _holdings(compute, *left)
 
-    start_as(OTHER)
+    _start_as(OTHER)
     until(lambda: not processes.pid(OTHER), 'it starts')
 
     assert 'refusing to start' in processes.tail(OTHER, 20)
@@ -231,12 +230,11 @@ def test_a_host_under_another_name_is_another_host(
     compute: Compute,
     placement: Placement,
     left: tuple[str, str],
-    start_as: StartAs,
     name: str,
     found: list[str],
 ) -> None:
     stays, gone = left
-    _reinstall_as(compute, start_as, name)
+    _reinstall_as(compute, name)
     rows = {row['id']: row for row in _with_hosts(placement)}
     held = _holdings(compute, stays, gone)
 
@@ -253,9 +251,9 @@ def test_a_host_under_another_name_is_another_host(
 
 
 def test_a_host_under_another_name_gets_what_the_old_one_has(
-    compute: Compute, placement: Placement, left: tuple[str, str], start_as: StartAs
+    compute: Compute, placement: Placement, left: tuple[str, str]
 ) -> None:
-    _reinstall_as(compute, start_as, OTHER)
+    _reinstall_as(compute, OTHER)
     compute.act(left[0], 'evacuate', {'host': SECOND}, 'SHUTOFF')
     servers.age()
     _with_hosts(placement, '--id', 'left-by-evacuation', '--fix', '--yes')
@@ -264,7 +262,7 @@ def test_a_host_under_another_name_gets_what_the_old_one_has(
     replaced = placement(
         f'resource provider replace {DEAD} --with {OTHER} --name {OTHER} --yes -f json'
     )
-    servers.restart(compute, OTHER)
+    hosts.restart(compute, OTHER)
 
     assert replaced.status == 0, replaced.stderr
     names = {each['uuid']: each['name'] for each in compute.providers()}
@@ -274,4 +272,3 @@ def test_a_host_under_another_name_gets_what_the_old_one_has(
     new = compute.boot(OTHER, host=OTHER)
     assert list(compute.allocations(new)) == [IDENTITY.read_text().strip()]
     assert _with_hosts(placement) == []
-    compute.discard(f'/allocations/{leaked}', service='placement')

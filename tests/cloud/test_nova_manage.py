@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.cloud import control, layout, processes, servers
-from tests.cloud.compute import Compute, until
+from tests.cloud import control, hosts, layout, servers
+from tests.cloud.compute import Compute
 from tests.cloud.conftest import Placement
 
 #: States in which a server holds nothing, as it should.
@@ -20,10 +20,9 @@ FIRST, SECOND = layout.HOSTS[:2]
 
 
 @pytest.fixture(scope='module')
-def uuids(compute: Compute) -> Iterator[dict[str, str]]:
-    servers.clear(compute)
-    yield servers.in_all_states(compute)
-    servers.clear(compute)
+def uuids(compute: Compute) -> dict[str, str]:
+    hosts.settle(compute)
+    return servers.in_all_states(compute)
 
 
 @pytest.fixture
@@ -311,15 +310,3 @@ def test_the_bandwidth_of_a_port_is_healed_as_nova_manage_does(
     assert (by_note.status, healed) == (0, of_nova), by_note.stderr
     assert (by_traits.status, compute.allocations(server)) == (0, of_nova), by_traits.stderr
     assert f'port {port}: Neutron has not noted who serves it' in by_traits.stderr
-
-
-def test_the_source_of_an_evacuation_frees_what_it_holds_once_it_is_back(
-    compute: Compute, placement: Placement, uuids: dict[str, str]
-) -> None:
-    assert not processes.pid(servers.DEAD)
-    servers.revive(compute, servers.DEAD)
-
-    until(lambda: len(compute.allocations(uuids['evacuated'])) == 1, 'held twice')
-    rows = placement('resource provider audit --servers nova --migrations nova -f json').json(0, 3)
-
-    assert not [row for row in rows if row['severity'] != 'info']

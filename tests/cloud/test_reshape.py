@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cloud import control, layout, processes, servers, settings
+from tests.cloud import control, hosts, layout, processes, settings
 from tests.cloud.compute import Compute
 from tests.cloud.conftest import Placement
 
@@ -40,16 +40,13 @@ SPECIFICATION = {
 
 
 @pytest.fixture
-def gpus(compute: Compute) -> Iterator[list[str]]:
+def gpus(compute: Compute) -> list[str]:
     """Two servers with a virtual GPU each on a host with a flat inventory; the second is off."""
-    servers.equip(compute, {FIRST: FLAT, SECOND: NESTED})
+    hosts.settle(compute, {FIRST: FLAT, SECOND: NESTED})
     compute.make_flavor('vgpu', 1, 512, 1, {'resources:VGPU': '1'})
-    uuids = [compute.create(f'gpu-{number}', 'vgpu', host=FIRST) for number in range(2)]
-    for uuid in uuids:
-        compute.wait(uuid, 'ACTIVE')
+    uuids = compute.boot_all({'name': 'gpu-0'}, {'name': 'gpu-1'}, flavor='vgpu', host=FIRST)
     compute.act(uuids[1], 'os-stop', None, 'SHUTOFF')
-    yield uuids
-    servers.unequip(compute)
+    return uuids
 
 
 def planned(
@@ -103,10 +100,10 @@ def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(
     placement(f'resource provider reshape apply {plan} --yes -f json').json()
     nested = snapshot(placement, 'nested.json')
 
-    (layout.state() / 'hosts' / FIRST / 'driver.json').write_text(json.dumps(NESTED))
+    hosts.configure(FIRST, NESTED)
     written = Written()
     compute.update_service(FIRST, forced_down=False)
-    servers.launch(compute, FIRST)
+    hosts.launch(compute, FIRST)
 
     assert written.requests() == []
     assert differences(placement, nested) == []
@@ -148,7 +145,7 @@ def test_a_host_that_runs_is_named_and_puts_its_inventory_back(
 
     refused = placement(f'resource provider reshape apply {plan} -f json')
     applied = placement(f'resource provider reshape apply {plan} --yes --compute-is-up -f json')
-    servers.restart(compute, FIRST)
+    hosts.restart(compute, FIRST)
     rows = placement('resource provider audit -f json').json(0, 3)
     verified = placement(f'resource provider reshape verify {plan}')
 
@@ -174,48 +171,45 @@ def test_a_plan_names_the_migrations_that_wait(
 
 
 def test_pinned_servers_go_to_dedicated_cpus(compute: Compute, placement: Placement) -> None:
-    servers.clear(compute)
+    hosts.settle(compute, {THIRD: {}})
     compute.make_flavor('pinned', 2, 512, 1, {'hw:cpu_policy': 'dedicated'})
-    pinned = compute.boot('pinned', 'pinned', host=THIRD)
-    shared = compute.boot('shared', 'small', host=THIRD)
+    pinned, shared = compute.boot_all(
+        {'name': 'pinned', 'flavor': 'pinned'}, {'name': 'shared'}, host=THIRD
+    )
     processes.stop(THIRD)
     saved = snapshot(placement, 'pins.json')
     before = compute.allocations(pinned)
-    try:
-        command = 'resource provider reshape assignments --servers nova --pinned -o pins.csv'
-        found = placement(*command.split(), '--snapshot', saved)
-        specification = {
-            'trees': {'name': [THIRD]},
-            'providers': [
-                {
-                    'name': '{root}',
-                    'inventories': {
-                        'VCPU': {'max_unit': 8},
-                        'PCPU': {'total': 8, 'max_unit': 8, 'allocation_ratio': 1.0},
-                    },
-                }
-            ],
-            'moves': [
-                {
-                    'from_resource_provider': '{root}',
-                    'to_resource_provider': '{root}',
-                    'moved_resources': {'VCPU': 8},
-                    'as': {'VCPU': 'PCPU'},
-                }
-            ],
-        }
-        plan = planned(placement, specification, '--assignments', 'pins.csv')
-        placement(f'resource provider reshape apply {plan} --compute-is-up --yes -f json').json()
-        driver = {'vcpus': 8, 'inventories': {'PCPU': 8}}
-        (layout.state() / 'hosts' / THIRD / 'driver.json').write_text(json.dumps(driver))
-        written = Written()
-        servers.launch(compute, THIRD)
-        writes = written.requests()
-        after, other = compute.allocations(pinned), compute.allocations(shared)
-        second = compute.boot('pinned-too', 'pinned', host=THIRD)
-        booted = compute.allocations(second)
-    finally:
-        servers.unequip(compute)
+    command = 'resource provider reshape assignments --servers nova --pinned -o pins.csv'
+    found = placement(*command.split(), '--snapshot', saved)
+    specification = {
+        'trees': {'name': [THIRD]},
+        'providers': [
+            {
+                'name': '{root}',
+                'inventories': {
+                    'VCPU': {'max_unit': 8},
+                    'PCPU': {'total': 8, 'max_unit': 8, 'allocation_ratio': 1.0},
+                },
+            }
+        ],
+        'moves': [
+            {
+                'from_resource_provider': '{root}',
+                'to_resource_provider': '{root}',
+                'moved_resources': {'VCPU': 8},
+                'as': {'VCPU': 'PCPU'},
+            }
+        ],
+    }
+    plan = planned(placement, specification, '--assignments', 'pins.csv')
+    placement(f'resource provider reshape apply {plan} --compute-is-up --yes -f json').json()
+    hosts.configure(THIRD, {'vcpus': 8, 'inventories': {'PCPU': 8}})
+    written = Written()
+    hosts.launch(compute, THIRD)
+    writes = written.requests()
+    after, other = compute.allocations(pinned), compute.allocations(shared)
+    second = compute.boot('pinned-too', 'pinned', host=THIRD)
+    booted = compute.allocations(second)
 
     assert found.status == 0, found.stderr
     assert [each['VCPU'] for each in before.values()] == [2]
@@ -228,7 +222,7 @@ def test_pinned_servers_go_to_dedicated_cpus(compute: Compute, placement: Placem
 def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(
     compute: Compute, placement: Placement
 ) -> None:
-    servers.clear(compute)
+    hosts.settle(compute, {THIRD: {}})
     node = next(each['uuid'] for each in compute.providers() if each['name'] == THIRD)
     document = {
         'meta': {'schema_version': '1.0'},
@@ -254,19 +248,14 @@ def test_a_provider_yaml_of_nova_is_applied_as_nova_applies_it(
     processes.stop(THIRD)
     folder = Path(settings.compute(THIRD)['compute']['provider_config_location'])  # type: ignore[arg-type]
     apply = 'resource provider tree apply provider.yaml'
-    try:
-        placement(f'{apply} --yes -f json').json()
-        ours = snapshot(placement, 'ours.json')
-        (folder / 'provider.yaml').write_text(text)
-        written = Written()
-        servers.launch(compute, THIRD)
-        writes = written.requests()
-        changes = differences(placement, ours)
-        again = placement(f'{apply} --dry-run')
-    finally:
-        processes.stop(THIRD)
-        (folder / 'provider.yaml').unlink(missing_ok=True)
-        servers.launch(compute, THIRD)
+    placement(f'{apply} --yes -f json').json()
+    ours = snapshot(placement, 'ours.json')
+    (folder / 'provider.yaml').write_text(text)
+    written = Written()
+    hosts.launch(compute, THIRD)
+    writes = written.requests()
+    changes = differences(placement, ours)
+    again = placement(f'{apply} --dry-run')
 
     assert (writes, changes) == ([], [])
     assert again.status == 0, again.stdout
@@ -304,30 +293,19 @@ ROWS = """
 """
 
 
-def _configure(devices: list[dict[str, Any]], **pci: object) -> None:
-    """Set what devices a host has, and the options of its section ``[pci]``."""
-    common = {'status': 'available', 'numa_node': None, 'label': ''}
-    driver = {'devices': [{**common, **each} for each in devices]}
-    (layout.state() / 'hosts' / FIRST / 'driver.json').write_text(json.dumps(driver))
-    settings.save(f'nova/{FIRST}.conf', settings.compute(FIRST, **pci))
+COMMON = {'status': 'available', 'numa_node': None, 'label': ''}
+DRIVER = {'devices': [{**COMMON, **each} for each in DEVICES]}
+PCI: dict[str, object] = {'device_spec': json.dumps(DEVICE_SPEC)}
 
 
 @pytest.fixture
-def functions(compute: Compute) -> Iterator[list[str]]:
+def functions(compute: Compute) -> list[str]:
     """Two servers with a virtual function each, the second one off, on a host of PCI devices."""
-    servers.clear(compute)
-    _configure(DEVICES, device_spec=json.dumps(DEVICE_SPEC))
-    servers.restart(compute, FIRST)
+    hosts.settle(compute, {FIRST: DRIVER}, {FIRST: PCI})
     compute.make_flavor('vf', 1, 512, 1, {'pci_passthrough:alias': 'vf:1'})
-    uuids = [compute.boot(f'vf-{number}', 'vf', host=FIRST) for number in range(2)]
+    uuids = compute.boot_all({'name': 'vf-0'}, {'name': 'vf-1'}, flavor='vf', host=FIRST)
     compute.act(uuids[1], 'os-stop', None, 'SHUTOFF')
-    yield uuids
-    servers.clear(compute)
-    # Nova does not start without report_in_placement as long as there are such providers.
-    processes.stop(FIRST)
-    servers.leftovers(compute)
-    _configure([])
-    servers.launch(compute, FIRST)
+    return uuids
 
 
 def test_pci_devices_are_added_and_nova_leaves_them_so(
@@ -345,10 +323,10 @@ def test_pci_devices_are_added_and_nova_leaves_them_so(
 
     applied = placement(f'resource provider reshape apply {plan} --yes -f json')
     nested = snapshot(placement, 'nested.json')
-    _configure(DEVICES, device_spec=json.dumps(DEVICE_SPEC), report_in_placement='true')
+    hosts.configure(FIRST, DRIVER, {**PCI, 'report_in_placement': 'true'})
     log = Written()
     compute.update_service(FIRST, forced_down=False)
-    servers.launch(compute, FIRST)
+    hosts.launch(compute, FIRST)
 
     assert (written.status, applied.status) == (0, 0), written.stderr + applied.stderr
     assert 'Placement PCI resource view: Placement PCI view on ' in processes.tail(FIRST, 200)

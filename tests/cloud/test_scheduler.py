@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.cloud import layout, servers
+from tests.cloud import hosts, layout
 from tests.cloud.compute import Compute
 from tests.cloud.conftest import Placement
 
@@ -38,25 +37,13 @@ FLAVORS: dict[str, tuple[dict[str, str], int]] = {
 BOOTED_IN_THE_ZONE = 3
 
 
-@pytest.fixture(scope='module')
-def zone(compute: Compute) -> Iterator[str]:
+@pytest.fixture
+def zone(compute: Compute) -> str:
     """Hosts with little room, and the UUID of the aggregate of two of them, which is a zone."""
-    servers.clear(compute)
-    servers.equip(compute, DRIVERS)
+    hosts.settle(compute, DRIVERS)
     for name, (specs, _) in FLAVORS.items():
         compute.make_flavor(name, 1, 1024, 1, specs)
-    aggregate = compute.make_aggregate(ZONE, *ZONED, zone=ZONE)
-    yield aggregate['uuid']
-    servers.unequip(compute)
-    compute.remove_aggregate(aggregate['id'])
-    for name in FLAVORS:
-        compute.call('DELETE', f'/flavors/{name}')
-
-
-@pytest.fixture
-def _cleared(compute: Compute) -> Iterator[None]:
-    yield
-    servers.clear(compute)
+    return str(compute.make_aggregate(ZONE, *ZONED, zone=ZONE)['uuid'])
 
 
 def _booted(compute: Compute, flavor: str, **more: Any) -> int:
@@ -78,7 +65,7 @@ def _fits(placement: Placement, *more: str) -> dict[str, int]:
     return {row['flavor']: row['fits'] for row in rows if row.get('tree', '(all)') == '(all)'}
 
 
-@pytest.mark.usefixtures('zone', '_cleared')
+@pytest.mark.usefixtures('zone')
 @pytest.mark.parametrize('flavor', FLAVORS)
 def test_as_many_servers_boot_as_fit(compute: Compute, placement: Placement, flavor: str) -> None:
     fits = _fits(placement)[flavor]
@@ -87,7 +74,6 @@ def test_as_many_servers_boot_as_fit(compute: Compute, placement: Placement, fla
     assert _fits(placement)[flavor] == 0
 
 
-@pytest.mark.usefixtures('_cleared')
 def test_as_many_servers_boot_in_a_zone_as_fit_in_its_aggregate(
     compute: Compute, placement: Placement, zone: str
 ) -> None:
@@ -98,7 +84,7 @@ def test_as_many_servers_boot_in_a_zone_as_fit_in_its_aggregate(
     assert (booted, fits) == (BOOTED_IN_THE_ZONE,) * 2
 
 
-@pytest.mark.usefixtures('zone', '_cleared')
+@pytest.mark.usefixtures('zone')
 def test_a_host_without_the_owner_of_nova_gets_no_server(
     compute: Compute, placement: Placement
 ) -> None:
@@ -109,13 +95,12 @@ def test_a_host_without_the_owner_of_nova_gets_no_server(
     said = placement('resource capacity show --flavors nova').stderr
     uuid = compute.create('unowned', 'sized-plain', host=THIRD)
     server = compute.wait(uuid, 'ACTIVE', 'ERROR')
-    placement(f'resource provider trait add {THIRD} OWNER_NOVA -f json').json()
 
     assert (before, fits, server['status']) == (6, 5, 'ERROR')
     assert f'requires the trait OWNER_NOVA, which other hosts have: {THIRD}' in said
 
 
-@pytest.mark.usefixtures('zone', '_cleared')
+@pytest.mark.usefixtures('zone')
 def test_the_reason_of_no_valid_host_is_named(compute: Compute, placement: Placement) -> None:
     program = 'allocation candidate explain -f json --flavor'
     before = placement(f'{program} sized-vgpu')

@@ -101,6 +101,7 @@ class _Learning:
         self._unknown: Counter[str] = Counter()
         self._asked: dict[object, CandidateRequest] = {}
         self._images = 0
+        self._filtered = 0
         for server in servers:
             if (consumer := snapshot.consumers.get(server.uuid)) is not None:
                 self._learn(server, consumer.allocations)
@@ -113,6 +114,11 @@ class _Learning:
             yield (
                 f'Not counted: what the images of {counted(self._images, "server")} ask for. '
                 'Servers have the properties of their images from compute API 2.98 on'
+            )
+        if self._filtered:
+            yield (
+                f'Not counted: what the flavors of {counted(self._filtered, "server")} ask of '
+                'capabilities and of the metadata of host aggregates'
             )
         if not has_aggregates:
             yield 'Not counted: availability zones, as there are no aggregates in the file'
@@ -129,7 +135,9 @@ class _Learning:
             return
         if properties is None and not server.boots_from_volume:
             self._images += 1
-        if resource_request.unmodelled(server.flavor):
+        filtered = resource_request.filtered(server.flavor)
+        self._filtered += bool(filtered)
+        if resource_request.unmodelled(server.flavor) != filtered:
             self._unknown['their flavor asks for devices or NUMA cells'] += 1
             return
         flavor = replace(server.flavor, disk=0) if server.boots_from_volume else server.flavor

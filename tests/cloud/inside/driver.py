@@ -22,9 +22,12 @@ from typing import ClassVar
 import nova.conf
 from nova import exception
 from nova.compute import power_state
+from nova.servicegroup import api
 from nova.virt import fake, node
 
 CONF = nova.conf.CONF
+# nova-compute says that it is up as soon as it is, and not 5 s later.
+api.INITIAL_REPORTING_DELAY = 0
 
 
 def _path(name):

@@ -196,6 +196,7 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     ('--os-cloud nowhere', {}),
     ('--os-cloud admin --os-auth-type token --os-token t', {}),
     ('--os-cloud internal --os-region-name north', {}),
+    ('--os-interface nonsense', RC),
     ('', {}),
     ('', {'OS_TOKEN': 't', 'OS_ENDPOINT': 'http://token.test'}),
 ]

@@ -114,6 +114,13 @@ def test_an_accelerator_needs_a_root_that_knows_them_and_is_not_counted() -> Non
     assert unmodelled(flavor()) == []
 
 
+def test_what_other_filters_look_at_is_named() -> None:
+    keys = ['aggregate_instance_extra_specs:ssd', 'capabilities:cpu_info:arch']
+    found = flavor(**dict.fromkeys(keys, 'x'))
+    assert unmodelled(found) == keys
+    assert request(found) == request(flavor())
+
+
 def test_nova_34_wants_its_mark_on_the_root() -> None:
     assert request(flavor()).root_required == ()
     assert request(flavor(), is_owned=True).root_required == ('OWNER_NOVA',)

@@ -154,6 +154,16 @@ def test_what_is_reserved_is_not_known_while_a_server_comes() -> None:
     assert findings([host()], [held], hypervisors=[coming]) == []
 
 
+@pytest.mark.parametrize('disk', [0, 20])
+def test_a_server_that_nova_still_counts_is_no_drift(disk: int) -> None:
+    # As Nova 34 says it of a host whose server was evacuated there and deleted, for ten minutes.
+    counted = hypervisor(used={'VCPU': 3, 'MEMORY_MB': 1024, 'DISK_GB': 1 + disk})
+    assert findings([host()], hypervisors=[counted]) == []
+    drifted = replace(MEMORY, total=98304)
+    [found] = findings([host(MEMORY_MB=drifted)], hypervisors=[counted])
+    assert (found.id, found.fault.evidence['total']) == ('inventory-drift', 98304)
+
+
 def test_an_inventory_that_is_reserved_as_a_whole_is_no_drift() -> None:
     fenced = host(VCPU=Inventory(16, reserved=16))
     assert findings([fenced], hypervisors=[hypervisor()]) == []

@@ -94,6 +94,20 @@ def test_what_is_not_known_stays_bracketed(changes: dict[str, Any], reason: str)
     assert remarks[0] == f'Of 1 server only the allocations are counted: {reason}'
 
 
+@pytest.mark.parametrize(
+    ('hosts', 'verdict'), [((), DrainVerdict.NO), (('CUSTOM_SSD',), DrainVerdict.YES)]
+)
+def test_what_other_filters_look_at_is_said(hosts: tuple[str, ...], verdict: DrainVerdict) -> None:
+    specs = {'capabilities:cpu_info:arch': 'x', 'trait:CUSTOM_SSD': 'required'}
+    decision, remarks = answer(two_hosts(*hosts), [listed('s0', specs, image='')])
+    # What the flavor asks of Placement counts all the same.
+    assert decision.verdict is verdict
+    assert remarks[0] == (
+        'Not counted: what the flavors of 1 server ask of capabilities and of the metadata of host '
+        'aggregates'
+    )
+
+
 def test_what_is_not_counted_is_said() -> None:
     _, remarks = answer(two_hosts(), [listed('s0')])
     assert remarks == [

@@ -1,0 +1,188 @@
+"""The hosts: what a test needs of them, how they die and come back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from keystoneauth1.exceptions.http import BadRequest
+
+from tests.cloud import control, layout, processes, settings
+from tests.cloud.compute import Compute, until
+
+Driver = Mapping[str, Any]
+#: All hosts, with nothing but what every host has.
+PLAIN: Mapping[str, Driver] = {host: {} for host in layout.HOSTS}
+
+
+def settle(
+    compute: Compute,
+    drivers: Mapping[str, Driver] = PLAIN,
+    pci: Mapping[str, Mapping[str, object]] = {},
+) -> None:
+    """Let hosts be what a test needs, whatever was there before, and delete all servers.
+
+    A host that has changed since it was last settled, in Nova, in Placement or in its files, is
+    installed anew. A host that is not named may be in any state.
+
+    :param drivers: the settings of the drivers by host; see ``inside/driver.py``
+    :param pci: the options of the section ``[pci]`` by host
+    """
+    _stop_strangers(compute)
+    _empty(compute)
+    wanted = {host: (driver, pci.get(host, {})) for host, driver in drivers.items()}
+    stale = [host for host, wish in wanted.items() if _note(host) != _state(compute, host, wish)]
+    for host in stale:
+        _forget(compute, host)
+        configure(host, *wanted[host])
+    launch(compute, *stale)
+    for host in stale:
+        _path(host, 'settled.json').write_text(_state(compute, host, wanted[host]))
+
+
+def configure(host: str, driver: Driver, pci: Mapping[str, object] = {}) -> None:
+    """Write the settings of a host, which nova-compute reads when it starts."""
+    _path(host, 'driver.json').write_text(json.dumps(driver))
+    settings.save(f'nova/{host}.conf', settings.compute(host, **pci))
+
+
+def _path(host: str, name: str) -> Path:
+    return layout.state() / 'hosts' / host / name
+
+
+def _note(host: str) -> str | None:
+    """Return the state of a host when it was last settled."""
+    with contextlib.suppress(FileNotFoundError):
+        return _path(host, 'settled.json').read_text()
+    return None
+
+
+def _state(compute: Compute, host: str, wish: object) -> str:
+    files = [settings.path(f'nova/{host}.conf'), _path(host, 'driver.json')]
+    service = compute.service(host) or {}
+    state = {
+        'wish': wish,
+        'process': processes.pid(host),
+        'files': [path.exists() and path.read_text() for path in files],
+        'providers of the operator': [path.name for path in _provider_files(host)],
+        'service': [service.get(name) for name in ('status', 'state', 'forced_down')],
+        'tree': [_contents(compute, each) for each in _tree(compute, host)],
+    }
+    return json.dumps(state, sort_keys=True)
+
+
+def _provider_files(host: str) -> Iterable[Path]:
+    return sorted(_path(host, 'provider_config').glob('*.yaml'))
+
+
+def _tree(compute: Compute, host: str) -> list[dict[str, Any]]:
+    """Return the providers of a host in the order of their names."""
+    found = {each['name']: each['uuid'] for each in compute.providers()}
+    tree = compute.providers(f'?in_tree={found[host]}') if host in found else []
+    return sorted(tree, key=lambda each: str(each['name']))
+
+
+def _contents(compute: Compute, provider: Mapping[str, Any]) -> list[Any]:
+    def read(what: str) -> Any:
+        path = f'/resource_providers/{provider["uuid"]}/{what}'
+        return compute.call('GET', path, service='placement')[what]
+
+    return [
+        provider['name'],
+        read('inventories'),
+        *(sorted(read(w)) for w in ('traits', 'aggregates')),
+    ]
+
+
+def _stop_strangers(compute: Compute) -> None:
+    """Take away the hosts that a test has added."""
+    added = {each['host'] for each in compute.services()} - set(layout.HOSTS)
+    processes.stop(*added, how=signal.SIGKILL)
+    for host in added:
+        compute.update_service(host, forced_down=True)
+    compute.delete(*[each['id'] for each in compute.servers() if _host(each) in added])
+    for host in added:
+        _forget(compute, host)
+
+
+def _host(server: Mapping[str, Any]) -> str:
+    return str(server['OS-EXT-SRV-ATTR:host'])
+
+
+def _empty(compute: Compute) -> None:
+    """Delete servers, aggregates and ports, and every allocation that stays."""
+    for host in layout.HOSTS:
+        # Nova deletes the servers of a dead host by itself, once it knows.
+        if not processes.pid(host) and compute.service(host):
+            compute.update_service(host, forced_down=True)
+    compute.delete(*[server['id'] for server in compute.servers()])
+    for aggregate in compute.call('GET', '/os-aggregates')['aggregates']:
+        compute.remove_aggregate(aggregate['id'])
+    control.PORTS.unlink(missing_ok=True)
+    for provider in compute.providers():
+        path = f'/resource_providers/{provider["uuid"]}/allocations'
+        for consumer in compute.call('GET', path, service='placement')['allocations']:
+            compute.discard(f'/allocations/{consumer}', service='placement')
+
+
+def _forget(compute: Compute, host: str) -> None:
+    """Take a host without servers out of Nova and Placement, and wipe its disk."""
+    processes.stop(host, how=signal.SIGKILL)
+    if service := compute.service(host):
+        compute.discard(f'/os-services/{service["id"]}')
+        # Nova takes a server for down while an earlier service of the host is (instance.services).
+        control.sql('DELETE FROM nova.services WHERE deleted != 0;')
+    while tree := _tree(compute, host):
+        parents = {each['parent_provider_uuid'] for each in tree}
+        for uuid in {each['uuid'] for each in tree} - parents:
+            compute.discard(f'/resource_providers/{uuid}', service='placement')
+    names = ('compute_id', 'guests.json', 'settled.json')
+    for path in (*(_path(host, name) for name in names), *_provider_files(host)):
+        path.unlink(missing_ok=True)
+
+
+def kill(compute: Compute, host: str) -> None:
+    """Let a host die: its nova-compute is killed, and an operator says so."""
+    processes.stop(host, how=signal.SIGKILL)
+    compute.update_service(host, forced_down=True)
+
+
+def revive(compute: Compute, host: str) -> None:
+    """Start the nova-compute of a host, and wait until the scheduler may use it."""
+    control.compute(host)
+
+    def is_up() -> bool:
+        # Nova refuses it until nova-compute has dealt with the servers that were evacuated.
+        with contextlib.suppress(BadRequest):
+            compute.update_service(host, forced_down=False)
+        return bool((compute.service(host) or {}).get('state') == 'up')
+
+    until(is_up, f'{host} does not come up')
+    until(lambda: host in compute.mapped_hosts(), f'{host} is not mapped')
+
+
+def restart(compute: Compute, *hosts: str) -> None:
+    """Stop the nova-compute of hosts and start them again, and wait until they are up."""
+    processes.stop(*hosts, how=signal.SIGKILL)
+    launch(compute, *hosts)
+
+
+def launch(compute: Compute, *hosts: str) -> None:
+    """Start the nova-compute of hosts, and wait until they have reported their trees."""
+
+    def reported(host: str) -> object:
+        return (compute.service(host) or {}).get('updated_at')
+
+    before = {host: reported(host) for host in hosts}
+    for host in hosts:
+        control.compute(host)
+    for host in hosts:
+        # The first report comes after the tree.
+        until(
+            lambda host=host: reported(host) not in (None, before[host]), f'{host} does not report'
+        )
+    until(lambda: set(hosts) <= compute.mapped_hosts(), f'{hosts} are not up')
