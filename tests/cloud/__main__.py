@@ -13,7 +13,10 @@ from tests.cloud import control, installation, layout, processes
 
 #: The modules of tests that run side by side; the first ones change hosts. What matters most comes
 #: first, should there be no time for all.
-GROUPS = (('nova_manage', 'reshape', 'scheduler', 'dead_host'), ('identity', 'metrics'))
+GROUPS = {
+    'tests-of-hosts': ('nova_manage', 'reshape', 'scheduler', 'dead_host'),
+    'other-tests': ('identity', 'metrics'),
+}
 
 
 def main(command: str = 'run', *arguments: str) -> int:
@@ -58,17 +61,21 @@ def _test(start: float, *arguments: str) -> int:
     began = time.monotonic()
     if seconds := os.environ.get(layout.LIMIT):
         os.environ[layout.LIMIT] = str(float(seconds) - (began - start))
-    files = [[f'tests/cloud/test_{name}.py' for name in group] for group in GROUPS]
+    runs = {'tests': list(arguments)}
+    if not arguments:
+        runs = {key: [f'tests/cloud/test_{n}.py' for n in names] for key, names in GROUPS.items()}
     with ThreadPoolExecutor() as pool:
-        done = list(pool.map(_pytest, [list(arguments)] if arguments else files))
-    print(''.join(each.stdout for each in done))
+        statuses = list(pool.map(_pytest, runs, runs.values()))
+    for name in runs:
+        print(processes.log(name).read_text())
     _say('tests', began)
-    return max(each.returncode for each in done)
+    return max(statuses)
 
 
-def _pytest(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+def _pytest(name: str, arguments: list[str]) -> int:
     command = [sys.executable, '-m', 'pytest', '-q', '--durations=10', *arguments]
-    return subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with open(processes.log(name), 'w') as log:
+        return subprocess.call(command, stdout=log, stderr=log)
 
 
 if __name__ == '__main__':

@@ -9,7 +9,7 @@ from keystoneauth1.exceptions.http import Conflict
 from keystoneauth1.identity import v3
 from keystoneauth1.session import Session
 
-from tests.cloud import layout, processes
+from tests.cloud import layout
 
 INTERFACES = ('public', 'internal', 'admin')
 #: The accounts of people, each with one role in the project ``demo``.
@@ -122,7 +122,8 @@ def create() -> None:
     identity.region(layout.SHORT_REGION)
     for name, kind, path in layout.SHORT_CATALOG:
         service, url = identity.make('services', name, type=kind), layout.url(name + layout.SHORT)
-        identity.endpoint(service, 'public', layout.SHORT_REGION, url + path)
+        for interface in ('public', 'internal'):
+            identity.endpoint(service, interface, layout.SHORT_REGION, url + path)
     identity.limit_catalog('bare', 'keystone')
     identity.user('amos', 'bare', 'admin')
     for name, role in PEOPLE.items():
@@ -132,12 +133,12 @@ def create() -> None:
 
 
 def complete() -> None:
-    """Make an image and flavors, and wait for the hosts."""
+    """Make an image, flavors and hosts."""
+    from tests.cloud import hosts
     from tests.cloud.compute import Compute
 
     compute = Compute()
     compute.make_image('cirros')
     for name, (vcpus, ram, disk) in FLAVORS.items():
         compute.make_flavor(name, vcpus, ram, disk)
-    hosts = set(layout.HOSTS)
-    processes.wait('nova-compute', lambda: hosts <= compute.mapped_hosts(), *layout.HOSTS)
+    hosts.settle(compute)

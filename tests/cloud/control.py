@@ -35,16 +35,16 @@ def up() -> None:
     with ThreadPoolExecutor() as pool:
         for done in [pool.submit(_once, make) for make in (_keystone, _placement, _glance, _nova)]:
             done.result()
+    processes.wait('RabbitMQ', lambda: processes.listens('rabbitmq'), 'rabbitmq')
+    for name in ('nova-conductor', 'nova-scheduler'):
+        _daemon(name, name)
     serve('keystone')
     _once(accounts.create)
     neutron()
     serve('placement', 'glance', 'nova')
-    processes.wait('RabbitMQ', lambda: processes.listens('rabbitmq'), 'rabbitmq')
-    for name in ('nova-conductor', 'nova-scheduler'):
-        _daemon(name, name)
+    _once(accounts.complete)
     for host in layout.HOSTS:
         compute(host)
-    _once(accounts.complete)
 
 
 def down(*, keep: bool = False) -> None:

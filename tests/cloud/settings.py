@@ -108,6 +108,8 @@ def nova(keystone: str = 'keystone') -> Settings:
             sync_power_state_interval=-1,
             # In seconds: nova-compute writes when it starts, and not in the middle of a test.
             update_resources_interval=600,
+            # The scheduler looks for new hosts at once, and not within a minute.
+            periodic_fuzzy_delay=0,
             graceful_shutdown_timeout=1,
             report_interval=5,
             service_down_time=30,

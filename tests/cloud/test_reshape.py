@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cloud import control, hosts, layout, processes, settings
+from tests.cloud import accounts, control, hosts, layout, processes, settings
 from tests.cloud.compute import Compute
 from tests.cloud.conftest import Placement
 
@@ -70,9 +70,10 @@ def differences(placement: Placement, before: str, after: str = 'live') -> list[
 
 
 class Written:
-    """The requests that write, and that Placement has logged since this was made."""
+    """The requests of Nova that write, and that Placement has logged since this was made."""
 
     def __init__(self) -> None:
+        self._user = accounts.Identity().make('users', 'nova')
         self._log = processes.log('placement')
         self._began = self._log.stat().st_size
 
@@ -80,7 +81,7 @@ class Written:
         with open(self._log) as file:
             file.seek(self._began)
             lines = file.read()
-        return re.findall(r'"((?:PUT|POST|PATCH|DELETE) \S+)" status', lines)
+        return re.findall(rf' {self._user} .*"((?:PUT|POST|PATCH|DELETE) \S+)" status', lines)
 
 
 def test_a_stopped_host_is_reshaped_and_nova_leaves_it_so(
