@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
+import base64
 import os
 import shutil
 import subprocess
 import urllib.request
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -204,13 +205,12 @@ def _rabbitmq() -> None:
 
 def _keystone() -> None:
     configuration = f'--config-file={settings.path("keystone/keystone.conf")}'
-    (layout.state() / 'keystone').mkdir(exist_ok=True)
     for name in ('fernet', 'credentials'):
-        (layout.state() / 'keystone' / name).mkdir(mode=0o700, exist_ok=True)
+        folder = layout.state() / 'keystone' / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for key in ('0', '1'):
+            (folder / key).write_bytes(base64.urlsafe_b64encode(os.urandom(32)))
     run('keystone-manage', configuration, 'db_sync')
-    owner = (f'--keystone-user={os.geteuid()}', f'--keystone-group={os.getegid()}')
-    for command in ('fernet_setup', 'credential_setup'):
-        run('keystone-manage', configuration, command, *owner)
     urls = [f'--bootstrap-{kind}-url={layout.url("keystone")}/v3' for kind in accounts.INTERFACES]
     password = f'--bootstrap-password={layout.PASSWORD}'
     region = f'--bootstrap-region-id={layout.REGION}'
@@ -230,8 +230,16 @@ def _glance() -> None:
 
 def _nova() -> None:
     nova_manage('api_db', 'sync')
-    with contextlib.suppress(processes.NotStarted):  # it is there from an attempt before
-        cell0 = f'--database_connection={settings.database("nova_cell0")}'
-        nova_manage('cell_v2', 'map_cell0', cell0)
-        nova_manage('cell_v2', 'create_cell', '--name=cell1')
+    cells = {
+        'cell0': (uuid.UUID(int=0), 'none:///', settings.database('nova_cell0')),
+        'cell1': (uuid.UUID(int=1), settings.rabbit(), settings.database('nova')),
+    }
+    # As "nova-manage cell_v2" does, which takes some seconds for each.
+    sql(
+        'REPLACE INTO nova_api.cell_mappings '
+        '(created_at, disabled, uuid, name, transport_url, database_connection) VALUES ',
+        ', '.join(
+            f"(NOW(), 0, '{cell}', '{n}', '{url}', '{at}')" for n, (cell, url, at) in cells.items()
+        ),
+    )
     nova_manage('db', 'sync')

@@ -50,7 +50,7 @@ def _default(**options: object) -> dict[str, object]:
     return {'use_stderr': 'true', 'debug': 'false', **options}
 
 
-def _rabbit() -> str:
+def rabbit() -> str:
     return f'rabbit://guest:guest@127.0.0.1:{layout.ports()["rabbitmq"]}/'
 
 
@@ -97,7 +97,7 @@ def glance() -> Settings:
 def nova(keystone: str = 'keystone') -> Settings:
     return {
         'DEFAULT': _default(
-            transport_url=_rabbit(),
+            transport_url=rabbit(),
             state_path=layout.state() / 'nova',
             my_ip='127.0.0.1',
             compute_driver='placementclient_driver.Driver',
