@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from tests.cloud import control, installation, layout, processes
 
@@ -64,18 +63,21 @@ def _test(start: float, *arguments: str) -> int:
     runs = {'tests': list(arguments)}
     if not arguments:
         runs = {key: [f'tests/cloud/test_{n}.py' for n in names] for key, names in GROUPS.items()}
-    with ThreadPoolExecutor() as pool:
-        statuses = list(pool.map(_pytest, runs, runs.values()))
-    for name in runs:
-        print(processes.log(name).read_text())
+    started = {name: _pytest(name, chosen) for name, chosen in runs.items()}
+    try:
+        statuses = [process.wait() for process in started.values()]
+    finally:
+        for name, process in started.items():
+            process.terminate()
+            print(processes.log(name).read_text())
     _say('tests', began)
     return max(statuses)
 
 
-def _pytest(name: str, arguments: list[str]) -> int:
+def _pytest(name: str, arguments: list[str]) -> subprocess.Popen[bytes]:
     command = [sys.executable, '-m', 'pytest', '-q', '--durations=10', *arguments]
     with open(processes.log(name), 'w') as log:
-        return subprocess.call(command, stdout=log, stderr=log)
+        return subprocess.Popen(command, stdout=log, stderr=log)
 
 
 if __name__ == '__main__':
