@@ -5,11 +5,11 @@ Of a host's room only what the requests can use counts. Many hosts of a cloud ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-from placementclient.insight.drain.packing import PackingProblem, TargetHost
+from placementclient.insight.drain.packing import PackingProblem
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.shapes import Shape, Way
 
@@ -17,8 +17,6 @@ from placementclient.insight.drain.shapes import Shape, Way
 MAX_WAYS = 60
 #: The most patterns of one group.
 MAX_PATTERNS = 2_000
-#: The longest table of sums, in units.
-_LONGEST = 1 << 18
 
 #: The number of a kind, and that of a way of it.
 Item = tuple[int, int]
@@ -51,7 +49,6 @@ def groups(problem: PackingProblem) -> list[Group]:
     trimmer = _Trimmer(problem)
     found: dict[object, Group] = {}
     for number, host in enumerate(problem.hosts):
-        _order_twins(host)
         room = trimmer.trimmed(host.shape, tuple(host.room))
         left = {name: problem.limits[name] - n for name, n in sorted(host.members.items()) if n}
         key = id(host.shape), room, tuple(left.items())
@@ -145,7 +142,6 @@ class _Trimmer:
             for name, amount in request.totals.items():
                 self._wanted[name] = self._wanted.get(name, 0) + number * amount
         self._trimmed: dict[tuple[int, tuple[int, ...]], tuple[int, ...]] = {}
-        self._sums: dict[frozenset[int], tuple[int, int]] = {}
 
     def trimmed(self, shape: Shape, room: tuple[int, ...]) -> tuple[int, ...]:
         """Return the room of a host that requests can use."""
@@ -201,7 +197,7 @@ class _Trimmer:
             if not shape.pooled:
                 room = _bounded(room, [exact for exact, _ in amounts])
             room = tuple(
-                free if at in shape.pooled else self._sum(sizes[at], free)
+                free if at in shape.pooled else _whole(sizes[at], free)
                 for at, free in enumerate(room)
             )
         return room
@@ -236,25 +232,11 @@ class _Trimmer:
             exact = exact if is_one else None
         return exact, single
 
-    def _sum(self, sizes: frozenset[int], most: int) -> int:
-        """Return the largest sum of sizes, each as often as one likes, up to ``most``."""
-        if not sizes:
-            return 0
-        unit = gcd(*sizes)
-        units = most // unit
-        if units > _LONGEST or min(sizes) == unit:
-            return units * unit
-        length, bits = self._sums.get(sizes, (0, 1))
-        if length < units:
-            length, bits = units * 2, 1
-            mask = (1 << (length + 1)) - 1
-            for size in sizes:
-                step = size // unit
-                while step <= length:
-                    bits |= (bits << step) & mask
-                    step *= 2
-            self._sums[sizes] = length, bits
-        return ((bits & ((1 << (units + 1)) - 1)).bit_length() - 1) * unit
+
+def _whole(sizes: Collection[int], most: int) -> int:
+    """Return what of an amount servers of some sizes can use."""
+    unit = gcd(*sizes)
+    return most - most % unit if unit else 0
 
 
 def _bounded(room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]) -> tuple[int, ...]:
@@ -269,25 +251,3 @@ def _bounded(room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]) ->
                 most = max(found[other] * each.get(at, 0) // each[other] for each in exact)
                 found[at] = min(found[at], most)
     return tuple(found)
-
-
-def _order_twins(host: TargetHost) -> None:
-    """Put providers that differ only in their room in the order of their room."""
-    shape = host.shape
-    if len(shape.twins) < 2:
-        return
-    by_first: dict[int, list[int]] = {}
-    for number, first in shape.twins.items():
-        by_first.setdefault(first, []).append(number)
-    providers, room = list(host.providers), list(host.room)
-    for numbers in by_first.values():
-        names = list(shape.units[numbers[0]])
-
-        def rooms_of(number: int, names: list[str] = names) -> list[int]:
-            return [host.room[shape.rooms[number, name]] for name in names]
-
-        for to, number in zip(numbers, sorted(numbers, key=rooms_of), strict=True):
-            providers[to] = host.providers[number]
-            for name, free in zip(names, rooms_of(number), strict=True):
-                room[shape.rooms[to, name]] = free
-    host.providers, host.room = tuple(providers), room

@@ -46,7 +46,6 @@ def test_the_cases_need_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (groups, 'MAX_WAYS', 0),
         (groups, 'MAX_PATTERNS', 0),
-        (groups, '_LONGEST', 0),
         (exact, 'LARGEST', 0),
         (exact, 'MOST_PAIRS', 0),
     ],
