@@ -1,13 +1,24 @@
-"""Loads a package once more, apart from what the process has imported."""
+"""The server's modules once more, apart from those that the process has imported.
+
+Each service has a copy of its own, with an engine and a configuration of its own. In the copy the
+server makes once what it makes anew for each request: aliases of tables, and validators of schemas.
+These take about half of what a small request costs.
+"""
 
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from importlib import util
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import jsonschema
+import sqlalchemy
+from jsonschema import exceptions, validators
 
 
 class PrivateModules:
@@ -35,6 +46,25 @@ class PrivateModules:
             if name not in self._loaded:
                 self._execute(name)
             return self._loaded[name]
+
+    def reuse_constants(self) -> None:
+        """Make the loaded modules make aliases and validators once."""
+        shared = functools.cache(sqlalchemy.alias)
+
+        def alias(selectable: Any, name: str | None = None) -> Any:
+            is_shared = name is not None and isinstance(selectable, sqlalchemy.Table)
+            return (shared if is_shared else sqlalchemy.alias)(selectable, name)
+
+        sa = SimpleNamespace(**{**vars(sqlalchemy), 'alias': alias})
+        schemas = SimpleNamespace(**{**vars(jsonschema), 'validate': _Validator()})
+        for module in self._loaded.values():
+            names = vars(module)
+            for name, original, replacement in (
+                ('sa', sqlalchemy, sa),
+                ('jsonschema', jsonschema, schemas),
+            ):
+                if names.get(name) is original:
+                    names[name] = replacement
 
     def _execute(self, name: str) -> None:
         parent, _, child = name.rpartition('.')
@@ -71,3 +101,22 @@ class PrivateModules:
                 if child != '*' and not hasattr(module, child):
                     self.load(f'{name}.{child}')
         return module
+
+
+class _Validator:
+    """``jsonschema.validate()``, which compares each schema with that of schemas once."""
+
+    def __init__(self) -> None:
+        # By identity: each has its schema in it, which hence lives as long.
+        self._validators: dict[int, Any] = {}
+
+    def __call__(self, instance: Any, schema: Any, *, format_checker: Any = None) -> None:
+        validator = self._validators.get(id(schema))
+        if validator is None:
+            kind = validators.validator_for(schema)
+            kind.check_schema(schema)
+            validator = kind(schema, format_checker=format_checker)
+            self._validators[id(schema)] = validator
+        error = exceptions.best_match(validator.iter_errors(instance))
+        if error is not None:
+            raise error

@@ -24,7 +24,7 @@ from oslo_context import context
 from sqlalchemy import URL, event
 
 from placementclient.client import errors
-from placementclient.direct import constants, database_url
+from placementclient.direct import database_url
 from placementclient.direct.modules import PrivateModules
 from placementclient.direct.tables import Tables
 from placementclient.direct.transactions import Transactions, translated
@@ -234,7 +234,7 @@ class Service:
         """Start the server, which adds the standard traits and classes that are missing."""
         self._turn.writes = True
         self._application = self._modules.load('placement.deploy').loadapp(self._conf)
-        constants.share(self._modules)
+        self._modules.reuse_constants()
         self._transactions = Transactions(self._modules, self._conf)
 
     def answer(self, request: Any) -> webob.Response:
