@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -84,14 +85,40 @@ class _Unknown(ServiceRefusal):
     """The service does not know what it was asked for."""
 
 
-def servers(client: Client) -> list[Any]:
-    """All servers of all projects, as ``GET /servers/detail`` has them.
+@dataclass(frozen=True, slots=True)
+class ServiceList:
+    """A list of a service, which is read by a call."""
 
-    Those too that are deleted but can be restored for a while: they keep what they hold.
+    path: str
+    key: str
+    service: _CatalogService = _NOVA
 
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
+    def __call__(self, client: Client) -> list[Any]:
+        """Return the records of all pages, as the service has them.
+
+        :raises NoCompute: if the session has no catalog
+        """
+        return _pages(client, self.path, self.key, self.service)
+
+
+#: Those too that are deleted but can be restored for a while: they keep what they hold.
+servers = ServiceList('/servers/detail?all_tenants=1&soft_deleted=1', 'servers')
+#: From compute API 2.59.
+migrations = ServiceList('/os-migrations', 'migrations')
+aggregates = ServiceList('/os-aggregates', 'aggregates')
+#: The nova-compute of all hosts.
+compute_services = ServiceList('/os-services?binary=nova-compute', 'services')
+#: All compute nodes, as they are below compute API 2.88.
+hypervisors = ServiceList('/os-hypervisors/detail', 'hypervisors')
+#: Those of single projects too.
+flavors = ServiceList(
+    '/flavors/detail?is_public=None', 'flavors', _NOVA._replace(microversion=_EXTRA_SPECS)
+)
+projects = ServiceList('/projects', 'projects', _KEYSTONE)
+#: The limits of all regions.
+registered_limits = ServiceList('/registered_limits', 'registered_limits', _KEYSTONE)
+nodes = ServiceList('/nodes/detail', 'nodes', _IRONIC)
+ports = ServiceList(f'/ports?{"&".join(f"fields={name}" for name in _OF_PORT)}', 'ports', _NEUTRON)
 
 
 def server(client: Client, uuid: str) -> list[Any]:
@@ -105,22 +132,6 @@ def server(client: Client, uuid: str) -> list[Any]:
         return _pages(client, f'/servers/{uuid}', 'server')
     except _Unknown:
         return []
-
-
-def migrations(client: Client) -> list[Any]:
-    """All migrations, as ``GET /os-migrations`` has them; from compute API 2.59.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/os-migrations', 'migrations')
-
-
-def aggregates(client: Client) -> list[Any]:
-    """All host aggregates, as ``GET /os-aggregates`` has them.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/os-aggregates', 'aggregates')
 
 
 def server_groups(client: Client) -> list[Any]:
@@ -142,35 +153,6 @@ def server_groups(client: Client) -> list[Any]:
     raise NoCompute('The list of server_groups does not end')
 
 
-def compute_services(client: Client) -> list[Any]:
-    """The nova-compute of all hosts, as ``GET /os-services`` has them.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/os-services?binary=nova-compute', 'services')
-
-
-def hypervisors(client: Client) -> list[Any]:
-    """All compute nodes, as ``GET /os-hypervisors/detail`` has them below compute API 2.88.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/os-hypervisors/detail', 'hypervisors')
-
-
-def flavors(client: Client) -> list[Any]:
-    """All flavors, those of single projects too, as ``GET /flavors/detail`` has them.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(
-        client,
-        '/flavors/detail?is_public=None',
-        'flavors',
-        _NOVA._replace(microversion=_EXTRA_SPECS),
-    )
-
-
 def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
     """The quotas of some projects, as ``GET /os-quota-sets/{project}`` has them, one by one.
 
@@ -189,39 +171,6 @@ def quotas(client: Client, project_ids: Iterable[str]) -> list[Any]:
     if unknown is not None and not found:
         raise unknown
     return found
-
-
-def projects(client: Client) -> list[Any]:
-    """All projects, as ``GET /v3/projects`` of the identity service has them.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/projects', 'projects', _KEYSTONE)
-
-
-def registered_limits(client: Client) -> list[Any]:
-    """The limits of all regions, as ``GET /v3/registered_limits`` has them.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/registered_limits', 'registered_limits', _KEYSTONE)
-
-
-def nodes(client: Client) -> list[Any]:
-    """All nodes, as ``GET /v1/nodes/detail`` of the bare metal service has them.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    return _pages(client, '/nodes/detail', 'nodes', _IRONIC)
-
-
-def ports(client: Client) -> list[Any]:
-    """All ports, as ``GET /v2.0/ports`` of the network service has them; some fields of each.
-
-    :raises NoCompute: if the session has no catalog
-    """
-    fields = '&'.join(f'fields={name}' for name in _OF_PORT)
-    return _pages(client, f'/ports?{fields}', 'ports', _NEUTRON)
 
 
 def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA) -> list[Any]:
