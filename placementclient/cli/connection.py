@@ -44,6 +44,7 @@ class Connection:
         self._clients: dict[str, http.Client] = {}
         self._api_version = {plugin.API_NAME: options.os_placement_api_version}
         self._is_timed: bool = options.timing
+        self._timings: list[tuple[str, str, float]] = []
         self._retries = getattr(options, plugin.RETRIES_OPTION)
         self._timeout = getattr(options, plugin.TIMEOUT_OPTION)
         # In this order, as OpenStackClient has it.
@@ -60,8 +61,7 @@ class Connection:
         if self._session is None:
             self._session = self._way.connect()
             vars(self).update(self._way.selection)
-            self._session._collect_timing = self._is_timed
-            _look_for_proxies_once(self._session.session)
+            self._collect()
             # A cloud may say how long; else this is for what is asked of Keystone.
             self._timeout = self._timeout or self._session.timeout
             self._session.timeout = self._session.timeout or TIMEOUT
@@ -90,7 +90,7 @@ class Connection:
         """
         self._is_timed = timed
         if self._session is not None:
-            self._session._collect_timing = timed
+            self._collect()
         self._api_version = {plugin.API_NAME: version}
         if version in self._clients:
             self._clients[version] = self._clients[version].renewed()
@@ -106,13 +106,23 @@ class Connection:
         other.use(version)
         return other
 
-    def timings(self) -> list[Any]:
-        """Return the requests since this was called, with the duration of each answer."""
-        if self._session is None:
-            return []
-        timings = list(self._session.get_timings())
-        self._session.reset_timings()
+    def timings(self) -> list[tuple[str, str, float]]:
+        """Return the requests since this was called: method, URL, seconds until the answer."""
+        timings, self._timings = self._timings, []
         return timings
+
+    def _collect(self) -> None:
+        """Have the session tell of each answer, if that is asked for, and else no more."""
+        hooks = self._session.session.hooks['response']
+        if self._record in hooks:
+            hooks.remove(self._record)
+        if self._is_timed:
+            hooks.append(self._record)
+
+    def _record(self, answer: requests.Response, **_: Any) -> None:
+        request = answer.request
+        timing = str(request.method), str(request.url), answer.elapsed.total_seconds()
+        self._timings.append(timing)
 
     def help(self) -> str:
         """The options of the way to authenticate that the command line names."""
@@ -131,24 +141,6 @@ class Connection:
         is_direct = _is_direct(self._options, self._argv)
         is_cloud = not is_direct and authentication.is_cloud(self._options, self._argv)
         return (authentication.NamedCloud if is_cloud else authentication.TypedOptions)(self._argv)
-
-
-def _look_for_proxies_once(session: requests.Session) -> None:
-    """Have a session look for the proxies of a host in the environment once.
-
-    It does so for every request, which takes as long as half of all else that it does.
-    """
-    settings = session.merge_environment_settings
-
-    @functools.cache
-    def of_host(host: str, *given: Any) -> dict[str, Any]:
-        return settings(host, {}, *given)
-
-    def merged(url: str, proxies: dict[str, str], *given: Any) -> dict[str, Any]:
-        host = '/'.join(url.split('/', 3)[:3])
-        return settings(url, proxies, *given) if proxies else dict(of_host(host, *given))
-
-    session.merge_environment_settings = merged  # type: ignore[method-assign,assignment]
 
 
 def _is_direct(options: argparse.Namespace, argv: Sequence[str]) -> bool:

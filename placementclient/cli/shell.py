@@ -202,10 +202,8 @@ class Shell(app.App):
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         if self.options.timing:
-            for timing in self.client_manager.timings():
-                seconds = timing.elapsed.total_seconds()
-                url = without_credentials(timing.url)
-                print(f'{timing.method} {url} {seconds:.3f}', file=self.stderr)
+            for method, url, seconds in self.client_manager.timings():
+                print(f'{method} {without_credentials(url)} {seconds:.3f}', file=self.stderr)
 
     @property
     def is_typed(self) -> bool:

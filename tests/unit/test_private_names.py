@@ -30,7 +30,7 @@ class Private(NamedTuple):
 
 
 PRIVATE = (
-    Private('cliff', 'cliff.command', ('_load_hooks', '_hooks'), 'commands/framework/base.py'),
+    Private('cliff', 'cliff.command', ('_hooks',), 'commands/framework/base.py'),
     Private(
         'cliff',
         'cliff.display',
@@ -38,7 +38,6 @@ PRIVATE = (
         'commands/framework/base.py',
     ),
     Private('osc-lib', 'osc_lib.clientmanager', ('_auth_required', '_api_version'), 'plugin.py'),
-    Private('keystoneauth1', 'keystoneauth1.session', ('_collect_timing',), 'cli/connection.py'),
     Private('stevedore', 'stevedore.extension', ('ENTRY_POINT_CACHE',), 'loading/deferral.py'),
     Private('alembic', 'alembic.script.base', ('_upgrade_revs',), 'direct/service.py'),
     Private(

@@ -86,12 +86,6 @@ class _Placement(command.Command):
         installed."""
         return hasattr(self.app, 'formatters')
 
-    def _load_hooks(self) -> None:
-        if self._is_lean:
-            self._hooks: Any = ()
-        else:
-            super()._load_hooks()
-
     @property
     def program(self) -> str:
         """The name of the program that is running, as commands are typed."""
