@@ -36,7 +36,7 @@ html_static_path = ['_static']
 html_css_files = ['pages.css']
 html_copy_source = False
 highlight_language = 'sh'
-exclude_patterns: list[str] = []
+exclude_patterns = ['include']
 nitpicky = False
 # Options keep their two hyphens.
 smartquotes = False

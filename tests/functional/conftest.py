@@ -89,16 +89,21 @@ def placement(session: Session, capsys: pytest.CaptureFixture[str]) -> Placement
 
     A single string is split as a shell does.
     """
-    return _program(session, capsys)
+    return program(session, capsys)
 
 
 @pytest.fixture
 def placement_over_http(service_url: str, capsys: pytest.CaptureFixture[str]) -> Placement:
     """The same, with a service in another process, which has what other tests have left."""
-    return _program(Session(auth=noauth.NoAuth(endpoint=service_url)), capsys)
+    return program(Session(auth=noauth.NoAuth(endpoint=service_url)), capsys)
 
 
-def _program(session: Session, capsys: pytest.CaptureFixture[str]) -> Placement:
+def program(session: Session | None, capsys: pytest.CaptureFixture[str]) -> Placement:
+    """Return what runs ``placement`` in this process.
+
+    :param session: without it, the variables of the environment say which Placement
+    """
+
     def run(*argv: str, microversion: str = '1') -> Result:
         arguments = shlex.split(argv[0]) if len(argv) == 1 else list(argv)
         capsys.readouterr()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
+import subprocess
 import sys
 import textwrap
 import uuid
@@ -27,6 +29,9 @@ SOURCE = Path(__file__).parents[2] / 'doc' / 'source'
 HOSTS = SOURCE / 'examples' / 'hosts'
 
 _UNDERLINE = re.compile(r'=+|-+')
+_INCLUDE = re.compile(r'^\.\. include:: (.+)$', re.MULTILINE)
+#: Identifiers that differ each time.
+_VOLATILE = re.compile(r'(req-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 _NAMESPACE = uuid.UUID('0f2b1c52-7d3c-4d2e-9a41-5b8f1f0a6c11')
 _SERVER: Resources = {'VCPU': 4, 'MEMORY_MB': 8192, 'DISK_GB': 80}
 
@@ -44,8 +49,21 @@ class Block:
 
 
 def page(name: str) -> str:
-    """Return the text of a page."""
-    return (SOURCE / f'{name}.rst').read_text()
+    """Return the text of a page, with what it includes."""
+    text = (SOURCE / f'{name}.rst').read_text()
+    return _INCLUDE.sub(lambda found: (SOURCE / found[1]).read_text(), text)
+
+
+def pages() -> list[str]:
+    """Return the names of the pages, in the order of the index."""
+    trees = re.findall(r'^\.\. toctree::\n(?:   :.*\n)*\n((?:   .+\n)+)', page('index'), re.M)
+    return [name for tree in trees for name in tree.split()]
+
+
+def consoles(text: str) -> list[tuple[str, str]]:
+    """Return the commands that a page shows, each with what it prints."""
+    shown = [steps(block) for block in blocks(text) if block.language == 'console']
+    return list(itertools.chain.from_iterable(shown))
 
 
 def section(page: str, title: str) -> str:
@@ -103,31 +121,41 @@ def steps(block: Block) -> list[tuple[str, str]]:
     return result
 
 
-def follow(text: str, run: Placement) -> int:
+def follow(text: str, run: Placement, *, same_ids: bool = True) -> int:
     """Write the files of a text, type its commands, and compare what they print.
 
-    :return: how many commands there were
+    :param same_ids: whether UUIDs are those of the text
+    :return: how many commands of this package there were
     """
     status, typed = 0, 0
     for block in blocks(text):
         if block.caption:
             Path(block.caption).write_text(block.text)
-        elif block.language == 'console':
-            for command, expected in steps(block):
-                program, *argv = shlex.split(command)
-                if program == 'cat':
-                    said = Path(argv[0]).read_text()
-                elif program == 'echo':
-                    said = f'{status}\n'
-                elif program == 'export':
-                    os.environ.update(dict(each.split('=', 1) for each in argv))
-                    continue
-                else:
-                    assert program in ('placement', 'openstack')
-                    status, said = shown(run, argv)
-                    typed += 1
-                assert is_printed(expected, said), f'{command}\n{said}'
+        for command, expected in steps(block) if block.language == 'console' else ():
+            program, *argv = shlex.split(command)
+            if program in ('placement', 'openstack'):
+                typed += 1
+            if program in ('placement', 'openstack') and '>' not in argv:
+                status, said = shown(run, argv)
+            else:
+                said = _in_bash(command, status)
+            if not same_ids:
+                expected, said = _VOLATILE.sub('ID', expected), _VOLATILE.sub('ID', said)
+            assert is_printed(expected, said), f'{command}\n{said}'
     return typed
+
+
+def _in_bash(command: str, status: int) -> str:
+    """Type a command into bash: its folder and its variables are those of this process afterwards.
+
+    :param status: the exit status of the command before
+    """
+    script = f'(exit {status}); {command}; pwd -P >&2; env -0 >&2'
+    done = subprocess.run(['bash', '-c', script], capture_output=True, text=True, check=True)
+    folder, variables = done.stderr.split('\n', 1)
+    os.chdir(folder)
+    os.environ.update(each.split('=', 1) for each in variables.split('\0') if each)
+    return done.stdout
 
 
 def shown(run: Placement, argv: Sequence[str]) -> tuple[int, str]:

@@ -1,50 +1,68 @@
-"""Pages that begin with an empty Placement print what they say, command by command."""
+"""A reader follows all pages, one after another in one shell, and sees what they show."""
 
 from __future__ import annotations
 
-import shutil
+import os
+import sys
+import tarfile
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from tests.functional import guide
-from tests.functional.conftest import Placement
+from tests.functional.conftest import program
+from tests.functional.test_history import write_days
+
+#: Pages with a Placement that the reader has to set up before.
+OWN_PLACEMENT = ('offline',)
+PAGES = [
+    name for name in guide.pages() if guide.consoles(guide.page(name)) and name not in OWN_PLACEMENT
+]
 
 
-@pytest.mark.parametrize(
-    ('page', 'commands'),
-    [
-        ('check', 5),
-        ('declare', 10),
-        ('drain', 10),
-        ('heal', 5),
-        ('host-aggregates', 4),
-        ('replace', 12),
-        ('review', 6),
-        ('what-if', 5),
-    ],
-)
-def test_a_page(
-    page: str,
-    commands: int,
-    placement: Placement,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+class Reader:
+    """The shell of a reader: its folder and its variables stay from page to page."""
+
+    def __init__(self, home: Path) -> None:
+        (home / 'python-placementclient').symlink_to(guide.SOURCE.parents[1])
+        self._folder = str(home)
+        path = f'{Path(sys.executable).parent}:{os.environ["PATH"]}'
+        self._variables = {'PATH': path, 'COLUMNS': '200', 'LC_ALL': 'C.UTF-8'}
+        self._variables |= dict.fromkeys(('HOME', 'TMPDIR'), str(home))
+
+    def follow(self, page: str, capsys: pytest.CaptureFixture[str]) -> int:
+        before = os.getcwd()
+        with mock.patch.dict(os.environ, self._variables, clear=True):
+            os.chdir(self._folder)
+            try:
+                return guide.follow(
+                    guide.page(page), program(None, capsys), same_ids=page != 'first-steps'
+                )
+            finally:
+                self._folder, self._variables = os.getcwd(), dict(os.environ)
+                os.chdir(before)
+
+
+@pytest.fixture(scope='module')
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    return Reader(tmp_path_factory.mktemp('home'))
+
+
+@pytest.mark.parametrize('page', PAGES)
+def test_a_page(page: str, reader: Reader, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reader.follow(page, capsys)
+
+
+def test_all_pages_with_commands_are_followed() -> None:
+    assert len(PAGES) > 25
+
+
+def test_the_60_days_are_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = guide.page(page)
-    assert guide.follow(text, placement) >= commands
-
-
-@pytest.mark.parametrize(('page', 'commands'), [('host-facts', 8), ('pci-devices', 8)])
-def test_a_page_on_the_hosts_of_the_guides(
-    page: str,
-    commands: int,
-    placement: Placement,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shutil.copytree(guide.HOSTS, tmp_path / 'work')
-    monkeypatch.chdir(tmp_path / 'work')
-    monkeypatch.setenv('OS_AUTH_TYPE', 'placement_direct')
-    assert guide.follow(guide.page(page), placement) == commands
+    write_days('60-days', 60)
+    with tarfile.open(guide.SOURCE / 'examples' / '60-days.tar.gz') as shipped:
+        files = {each.name: shipped.extractfile(each) for each in shipped if each.isfile()}
+        found = {name: file.read() for name, file in files.items() if file}
+    assert found == {str(path): path.read_bytes() for path in Path('60-days').iterdir()}

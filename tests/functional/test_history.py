@@ -12,7 +12,6 @@ from placementclient import files
 from placementclient.insight.capacity import totals
 from placementclient.model.origin import Origin
 from placementclient.snapshot import history
-from tests.functional import guide
 from tests.functional.conftest import Placement
 from tests.functional.test_insight_capacity import mixed
 from tests.unit.insight.clouds import cloud, consumer, provider
@@ -32,12 +31,6 @@ def write_days(folder: str, days: int) -> None:
             for line in totals.by_class(snapshot)
         }
         history.append(folder, snapshot, amounts, pytest.fail)
-
-
-def test_the_page(placement: Placement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_days('60-days', 60)
-    assert guide.follow((guide.SOURCE / 'history.rst').read_text(), placement) == 16
 
 
 def test_what_is_saved_is_what_a_file_has(placement: Placement, tmp_path: Path) -> None:

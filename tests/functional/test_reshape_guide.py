@@ -7,8 +7,6 @@ import csv
 import inspect
 import re
 import shlex
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,8 +29,7 @@ from placementclient.reshape import deviations, live_state, preconditions, stora
 from placementclient.snapshot import capture, restore
 from tests.documents import document
 from tests.functional import guide
-from tests.functional.conftest import Placement, Result
-from tests.functional.nodes import Nodes
+from tests.functional.conftest import Result
 
 GUIDE = guide.page('vgpu-reshape')
 OFFLINE = guide.page('offline')
@@ -59,19 +56,6 @@ def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 # The commands
-
-
-def test_the_upgrade_guide(placement: Placement, client: http.Client, tmp_path: Path) -> None:
-    restore.load(client, guide.hosts())
-    nodes = Nodes(tmp_path / 'nodes', ())
-    script = placement(f'{RESHAPE} collector').stdout
-    for name in ('gpu1', 'gpu2'):
-        shutil.copytree(guide.HOSTS / name, nodes.folder / name)
-        with open(f'{name}.tar', 'wb') as archive:
-            subprocess.run(
-                ['sh'], input=script.encode(), stdout=archive, env=nodes.on(name), check=True
-            )
-    assert guide.follow(GUIDE, placement) > 15
 
 
 def test_the_files_of_the_guide_are_shipped(tmp_path: Path) -> None:

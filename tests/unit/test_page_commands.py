@@ -18,6 +18,13 @@ FIRST = '|'.join(sorted({' '.join(command.split()[:2]) for command in COMMANDS},
 #: A line of a block: a command of ours, after options for logging in.
 LINE = re.compile(rf'^ +(?:\$ )?(?:placement|openstack) (?:--os-\S+ \S+ )*((?:{FIRST}) .*)$', re.M)
 LITERAL = re.compile(rf'``(?:placement |openstack )?((?:{FIRST})\b[^`]*)``')
+#: A command that the reader types without a cloud.
+PROMPTED = re.compile(r'^ +\$ (?:placement|openstack) ', re.M)
+#: It says to which Placement the commands go.
+OWN_PLACEMENT = re.compile(
+    r'^(\.\. include:: include/own-placement\.rst| +\$ export OS_AUTH_TYPE=placement_direct\b.*)$',
+    re.M,
+)
 #: What is left to the reader in a text: places and alternatives.
 LEFT_OPEN = re.compile(r'…|\|')
 
@@ -63,6 +70,13 @@ def test_the_literals_name_commands_and_options(path: Path) -> None:
         known = parser_of(COMMANDS[command])._option_string_actions
         for option in re.findall(r'(?<!\S)--?[a-z][a-z_-]*', ' '.join(words)):
             assert option in known or option.startswith('--os-'), literal
+
+
+@pytest.mark.parametrize('path', PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_with_a_prompt_reach_a_placement_of_their_own(path: Path) -> None:
+    before, *typed = PROMPTED.split(path.read_text(), maxsplit=1)
+    if path.parent.name != 'include':
+        assert not typed or OWN_PLACEMENT.search(before), 'include include/own-placement.rst first'
 
 
 def test_there_are_commands_in_the_pages() -> None:
