@@ -9,13 +9,13 @@ from placementclient.changes.operations import ConsumerChange
 from placementclient.model.consumers import Allocations
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, Verdict
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import live_state
-from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
+from placementclient.reshape.live_state import Phase, TreeState
 
-_Providers = Mapping[str, LiveProvider]
+_Providers = Mapping[str, ProviderState]
 
 
 def has_happened(tree: TreePlan, snapshot: Snapshot) -> bool:
@@ -25,7 +25,7 @@ def has_happened(tree: TreePlan, snapshot: Snapshot) -> bool:
     :param snapshot: at least the providers that the plan names
     """
     if live_state.moves(tree):
-        return have_moved(tree, live_state.tree_state_of(tree, snapshot).providers)
+        return have_moved(tree, snapshot.providers)
     for change in tree.providers:
         state, before = snapshot.providers.get(change.uuid), change.content_before
         if state is None:
@@ -82,24 +82,20 @@ def before_apply(tree: TreePlan, providers: _Providers) -> Iterator[Deviation]:
 
 def of_tree_state(tree_state: TreeState) -> list[Deviation]:
     """Return the differences in the providers of a plan, right after the reshape."""
-    result = list(of_inventories(tree_state.tree, tree_state.providers, is_fresh=True))
-    names = {change.uuid: change.name for change in tree_state.tree.providers}
-    for consumer in tree_state.tree.consumers:
-        there = {
-            uuid: live_provider.held(consumer.uuid)
-            for uuid, live_provider in tree_state.providers.items()
-        }
-        wanted = {
-            uuid: held for uuid, held in consumer.after.items() if uuid in tree_state.providers
-        }
+    tree, providers = tree_state.tree, tree_state.providers
+    result = list(of_inventories(tree, providers, is_fresh=True))
+    names = {change.uuid: change.name for change in tree.providers}
+    for consumer in tree.consumers:
+        there = {uuid: tree_state.held(consumer.uuid, uuid) for uuid in providers}
+        wanted = {uuid: held for uuid, held in consumer.after.items() if uuid in providers}
         held = {uuid: resources for uuid, resources in there.items() if resources}
-        result += _of_consumer(tree_state.tree, names, consumer, held, wanted)
+        result += _of_consumer(tree, names, consumer, held, wanted)
     return result
 
 
 def of_snapshot(tree: TreePlan, snapshot: Snapshot) -> Iterator[Deviation]:
     """Return the differences in a snapshot of all trees that a plan of one tree concerns."""
-    yield from of_inventories(tree, live_state.tree_state_of(tree, snapshot).providers)
+    yield from of_inventories(tree, snapshot.providers)
     for change in tree.providers:
         if change.uuid in snapshot.providers:
             yield from _of_sets(tree, change, snapshot)

@@ -43,12 +43,11 @@ class ReshapeRun(PlanRun[TreePlan]):
         return journal.opened(path, self.plan)
 
     def is_there(self, tree: TreePlan) -> bool:
-        root_uuid = tree.root_provider_uuid
-        return root_uuid in live_state.listing(self.client, [root_uuid])
+        return bool(reading.listing(self.client, tree.root_provider_uuid))
 
     def stands(self, tree: TreePlan, *, backward: bool) -> bool:
         undone = Phase.AFTER if backward else Phase.BEFORE
-        return live_state.phase_of(self.client, self._current(tree)) is not undone
+        return reading.phase_of(self.client, self._current(tree)) is not undone
 
     def looking(
         self, trees: Sequence[TreePlan], *, backward: bool
@@ -96,7 +95,7 @@ class ReshapeRun(PlanRun[TreePlan]):
             # What it starts from is still to come; or there is something to take back.
             if current.follows or is_begun:
                 return Look(tree, is_there)
-            tree_state = live_state.read_tree_state(self.client, current, listed)
+            tree_state = source.tree_state(current, listed)
             if tree_state.phase is Phase.AFTER:
                 return Look(tree, is_there, 'it is applied already')
             found = preconditions.found(self.client, tree_state)
@@ -107,9 +106,10 @@ class ReshapeRun(PlanRun[TreePlan]):
     def _look_back(self, tree: TreePlan) -> Look[TreePlan]:
         """See whether a tree is on one of its sides."""
         current = self._current(tree)
-        listed = live_state.listing(self.client, live_state.roots_of(current))
+        source = reading.source(self.client, [current])
+        listed = source.listed(current)
         is_there = tree.root_provider_uuid in listed
-        tree_state = live_state.read_tree_state(self.client, current, listed, holdings=False)
+        tree_state = source.tree_state(current, listed, holdings=False)
         is_whole = not live_state.moves(current) or tree_state.phase is not Phase.NEITHER
         difference = 'it is neither as it was before the plan nor as it is after it'
         return Look(tree, is_there, '' if is_there and is_whole else difference)

@@ -19,9 +19,10 @@ from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
+from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.reshape.live_state import LiveProvider, TreeState
+from placementclient.reshape.live_state import TreeState
 
 
 class LeftAlone(errors.Differs):
@@ -101,22 +102,23 @@ def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
 
 def is_as_read(tree_state: TreeState) -> bool:
     """Return whether a plan starts from the very values that are there, generations left aside."""
-    tree, known = tree_state.tree, tree_state.consumers
+    tree, providers = tree_state.tree, tree_state.providers
     for change in tree.providers:
         if change.is_created:
             continue
-        live_provider = tree_state.providers.get(change.uuid)
+        state = providers.get(change.uuid)
         if (
-            live_provider is None
-            or live_provider.inventories != change.content_before.inventories
-            or _newcomer(tree, change, live_provider)
+            state is None
+            or state.inventories != change.content_before.inventories
+            or _newcomer(tree_state, change)
         ):
             return False
     for consumer in tree.consumers:
-        for uuid, live_provider in tree_state.providers.items():
-            if live_provider.held(consumer.uuid) != consumer.before.get(uuid, {}):
+        for uuid in providers:
+            if tree_state.held(consumer.uuid, uuid) != consumer.before.get(uuid, {}):
                 return False
-        if known is not None and not _is_owned_as_planned(known.get(consumer.uuid), consumer):
+        there = tree_state.there.consumers.get(consumer.uuid)
+        if tree_state.is_whole and not _is_owned_as_planned(there, consumer):
             return False
     return True
 
@@ -138,29 +140,26 @@ def found(client: Client, tree_state: TreeState) -> Preconditions | str:
     result = Preconditions()
     by_name = {provider.name: provider for provider in tree_state.listed.values()}
     for change in tree_state.tree.providers:
-        live_provider = tree_state.providers.get(change.uuid)
-        if live_provider is None:
+        state = tree_state.there.providers.get(change.uuid)
+        if state is None:
             if not change.is_created:
                 raise LeftAlone(f'{change.name} does not exist any more')
             if change.name in by_name:
                 return f'{change.name} exists, with the UUID {by_name[change.name].uuid}'
             continue
-        name = (
-            tree_state.listed[change.uuid].name if change.uuid in tree_state.listed else change.name
-        )
-        if name != change.name:
+        if state.name != change.name:
             # The names that the plan gives may be made of it.
-            raise LeftAlone(f'{change.name} is called {name} now: plan again')
+            raise LeftAlone(f'{change.name} is called {state.name} now: plan again')
         if change.is_created:
-            _check_empty(change, live_provider)
+            _check_empty(tree_state, change)
             result.existing.add(change.uuid)
-        elif live_provider.inventories != change.content_before.inventories:
-            _refuse_false(tree_state.tree, change, live_provider)
+        elif state.inventories != change.content_before.inventories:
+            _refuse_false(tree_state.tree, change, state)
             return f'the inventories of {change.name} have changed'
-        drift = _newcomer(tree_state.tree, change, live_provider)
+        drift = _newcomer(tree_state, change)
         if drift:
             return drift
-        result.generations[change.uuid] = live_provider.generation
+        result.generations[change.uuid] = state.provider.generation
     check_places(tree_state.tree, tree_state.listed)
     drift = _consumers(client, tree_state, result)
     if drift:
@@ -169,20 +168,20 @@ def found(client: Client, tree_state: TreeState) -> Preconditions | str:
     return result
 
 
-def _refuse_false(tree: TreePlan, change: ProviderChange, live_provider: LiveProvider) -> None:
+def _refuse_false(tree: TreePlan, change: ProviderChange, state: ProviderState) -> None:
     """Tell inventories that have changed from those that were never there.
 
     :raises LeftAlone: if the generation is that of the plan, so that nobody has changed them
     """
-    if not tree.follows and live_provider.generation == change.content_before.generation:
+    if not tree.follows and state.provider.generation == change.content_before.generation:
         raise LeftAlone(
             f'{change.name} never had the inventories that the plan says: its generation has not '
             'moved'
         )
 
 
-def _check_empty(change: ProviderChange, live_provider: LiveProvider) -> None:
-    provider = live_provider.provider
+def _check_empty(tree_state: TreeState, change: ProviderChange) -> None:
+    provider = tree_state.there.providers[change.uuid].provider
     if (provider.name, provider.parent_provider_uuid) != (
         change.name,
         change.parent_provider_uuid,
@@ -190,7 +189,7 @@ def _check_empty(change: ProviderChange, live_provider: LiveProvider) -> None:
         raise LeftAlone(
             f'the provider {change.uuid} exists, but as {provider.name}, or below another parent'
         )
-    if not live_provider.is_empty:
+    if not tree_state.is_empty(change.uuid):
         raise LeftAlone(f'{change.name} exists already, and is not empty')
 
 
@@ -204,12 +203,13 @@ def _shrinking_classes(change: ProviderChange) -> set[str]:
     }
 
 
-def _newcomer(tree: TreePlan, change: ProviderChange, live_provider: LiveProvider) -> str | None:
+def _newcomer(tree_state: TreeState, change: ProviderChange) -> str | None:
     """Return whether a class that moves away is held by somebody in a way that the plan does not
     know.
 
     Those whose allocations are to change are looked at elsewhere.
     """
+    tree = tree_state.tree
     known = {consumer.uuid for consumer in tree.consumers}.union(tree.residents)
     staying: dict[tuple[str, str], int] = {}
     for row in tree.rows:
@@ -217,37 +217,34 @@ def _newcomer(tree: TreePlan, change: ProviderChange, live_provider: LiveProvide
             key = (row.consumer_uuid, row.resource_class)
             staying[key] = staying.get(key, 0) + row.amount
     moving = _shrinking_classes(change)
-    for uuid, holding in live_provider.holdings.items():
-        if uuid in known:
-            continue
-        for name in moving.intersection(holding.resources):
-            if staying.get((uuid, name)) != holding.resources[name]:
-                return f'consumer {uuid} holds {name} on {change.name} that it did not'
+    for consumer in tree_state.there.consumers_on(change.uuid):
+        held = consumer.allocations[change.uuid]
+        for name in () if consumer.uuid in known else moving.intersection(held):
+            if staying.get((consumer.uuid, name)) != held[name]:
+                return f'consumer {consumer.uuid} holds {name} on {change.name} that it did not'
     return None
 
 
 def _consumers(client: Client, tree_state: TreeState, result: Preconditions) -> str | None:
     """Take up the consumers as they are now; or say which holds something else than it did."""
-    known = tree_state.consumers or {}
+    # What a tree before this one was to do to consumers elsewhere may not have been done.
+    follows = bool(tree_state.tree.follows)
+    providers = tree_state.providers
     for consumer in tree_state.tree.consumers:
-        # What a tree before this one was to do to the consumer elsewhere may not have been done.
-        moved = bool(tree_state.tree.follows)
-        for uuid, live_provider in tree_state.providers.items():
-            holding = live_provider.holdings.get(consumer.uuid)
-            if live_provider.held(consumer.uuid) != consumer.before.get(uuid, {}):
-                name = live_provider.provider.name
-                if holding and holding.consumer_generation == consumer.generation and not moved:
+        current = tree_state.there.consumers.get(consumer.uuid)
+        moved = follows or (current is not None and current.generation != consumer.generation)
+        for uuid, state in providers.items():
+            held = tree_state.held(consumer.uuid, uuid)
+            if held != consumer.before.get(uuid, {}):
+                if held and not moved:
                     raise LeftAlone(
-                        f'consumer {consumer.uuid} never held on {name} what the plan says: its '
-                        'generation has not moved'
+                        f'consumer {consumer.uuid} never held on {state.name} what the plan says: '
+                        'its generation has not moved'
                     )
-                return f'consumer {consumer.uuid} does not hold on {name} what it did'
-            moved = moved or (
-                holding is not None and holding.consumer_generation != consumer.generation
-            )
-        current = known.get(consumer.uuid)
-        if current is None and (moved or tree_state.consumers is not None):
-            current = allocation.show(client, consumer.uuid).value
+                return f'consumer {consumer.uuid} does not hold on {state.name} what it did'
+        if not tree_state.is_whole or current is None:
+            is_needed = moved or tree_state.is_whole
+            current = allocation.show(client, consumer.uuid).value if is_needed else None
         if current is not None:
             if current.allocations != consumer.before:
                 return f'consumer {consumer.uuid} does not hold what it did'
@@ -268,7 +265,7 @@ def _read_sets(client: Client, tree_state: TreeState, result: Preconditions) -> 
     """
     for change in tree_state.tree.providers:
         uuid = change.uuid
-        if uuid not in tree_state.providers:
+        if uuid not in tree_state.there.providers:
             continue
         if change.content_before.traits != change.after.traits:
             result.traits[uuid] = frozenset(trait.list_of_provider(client, uuid).value)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
+from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.providers import Provider
+from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
+from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import live_state, preconditions
-from placementclient.reshape.live_state import TreeState
+from placementclient.reshape.live_state import Phase, TreeState
+from placementclient.snapshot.capture import UnstableRead
 
 #: From how many trees on one list of all providers takes less than a list of each tree.
 _MANY = 64
+#: How often a provider is read again that changes while it is read.
+MAX_RETRIES = 4
 
 
 class StateSource(Protocol):
@@ -25,8 +32,15 @@ class StateSource(Protocol):
     def listed(self, tree: TreePlan) -> dict[str, Provider]:
         """All providers of the trees that a plan concerns, by UUID."""
 
-    def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
-        """Return the content of the providers of a plan, without its consumers."""
+    def tree_state(
+        self, tree: TreePlan, listed: Mapping[str, Provider], *, holdings: bool = True
+    ) -> TreeState:
+        """Return the content of the providers of a plan.
+
+        :param listed: those that are there
+        :param holdings: whether to read who holds what of them, too
+        :raises UnstableRead: if one does not hold still
+        """
 
     def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
         """Return whether a plan starts from the very values that are there, generations left
@@ -48,6 +62,35 @@ def source(client: Client, trees: Iterable[TreePlan]) -> StateSource:
     return _AtOnce(reader.snapshot(roots, types=client.microversion >= TYPED))
 
 
+def read_tree_state(
+    client: Client, tree: TreePlan, listed: Mapping[str, Provider] | None = None
+) -> TreeState:
+    """Read the providers of a plan that are there, and who holds what of them.
+
+    :param listed: all providers of its trees, if they are known
+    :raises UnstableRead: if one does not hold still
+    """
+    live = source(client, [tree])
+    return live.tree_state(tree, live.listed(tree) if listed is None else listed)
+
+
+def phase_of(client: Client, tree: TreePlan) -> Phase:
+    """Return the side of its reshape that a tree is on, with as few requests as possible."""
+    live = source(client, [tree])
+    listed = live.listed(tree)
+    made = {change.uuid for change in tree.created()}
+    if made and made <= listed.keys():
+        return Phase.AFTER
+    if made and made.isdisjoint(listed):
+        return Phase.BEFORE
+    return live.tree_state(tree, listed, holdings=False).phase
+
+
+def listing(client: Client, root_uuid: str) -> list[Provider]:
+    """Return all providers of a tree; none if it does not exist."""
+    return resource_provider.list(client, matching=Filter(in_tree=root_uuid))
+
+
 class _AtOnce:
     """All of it, as it was at one moment."""
 
@@ -57,7 +100,9 @@ class _AtOnce:
     def listed(self, tree: TreePlan) -> dict[str, Provider]:
         return live_state.listed_in(self._snapshot, tree)
 
-    def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
+    def tree_state(
+        self, tree: TreePlan, listed: Mapping[str, Provider], *, holdings: bool = True
+    ) -> TreeState:
         return live_state.tree_state_of(tree, self._snapshot)
 
     def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
@@ -83,21 +128,52 @@ class _Requests:
 
     def __init__(self, client: Client, *, is_listed: bool) -> None:
         self._client, self._is_listed = client, is_listed
-        self._trees: dict[str, dict[str, Provider]] = {}
+        self._trees: dict[str, list[Provider]] = {}
         for provider in resource_provider.list(client) if is_listed else ():
-            self._trees.setdefault(provider.root_uuid, {})[provider.uuid] = provider
+            self._trees.setdefault(provider.root_uuid, []).append(provider)
 
     def listed(self, tree: TreePlan) -> dict[str, Provider]:
-        roots = live_state.roots_of(tree)
-        if not self._is_listed:
-            return live_state.listing(self._client, roots)
-        found: dict[str, Provider] = {}
-        for root in roots:
-            found |= self._trees.get(root, {})
-        return found
+        return {
+            provider.uuid: provider
+            for root in live_state.roots_of(tree)
+            for provider in (
+                self._trees.get(root, []) if self._is_listed else listing(self._client, root)
+            )
+        }
 
-    def tree_state(self, tree: TreePlan, listed: Mapping[str, Provider]) -> TreeState:
-        return live_state.read_tree_state(self._client, tree, listed, holdings=False)
+    def tree_state(
+        self, tree: TreePlan, listed: Mapping[str, Provider], *, holdings: bool = True
+    ) -> TreeState:
+        states: list[ProviderState] = []
+        held: dict[str, list[Holding]] = {}
+        for change in tree.providers:
+            if change.uuid in listed:
+                state = self._read(listed[change.uuid], held if holdings else None)
+                states += [state] if state else []
+        return TreeState(tree, Snapshot(states, _consumers(held)), listed)
+
+    def _read(
+        self, provider: Provider, held: dict[str, list[Holding]] | None
+    ) -> ProviderState | None:
+        """Read a provider; ``None`` if it does not exist any more.
+
+        :param held: gets what its consumers hold of it
+        """
+        client, uuid = self._client, provider.uuid
+        try:
+            for _ in range(MAX_RETRIES + 1):
+                there = inventory.list(client, uuid)
+                holdings = None if held is None else allocation.list_of_provider(client, uuid)
+                if holdings is None or holdings.generation == there.generation:
+                    assert there.generation is not None
+                    if held is not None and holdings is not None:
+                        held[uuid] = holdings.value
+                    return ProviderState(
+                        provider._replace(generation=there.generation), there.value
+                    )
+        except errors.NotFound:
+            return None
+        raise UnstableRead(provider.name, MAX_RETRIES + 1)
 
     def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
         # Sets that only lose something are read anew before they are written.
@@ -111,9 +187,8 @@ class _Requests:
                 before.aggregates
             ):
                 return False
-        holdings = bool(tree.consumers)
         return preconditions.is_as_read(
-            live_state.read_tree_state(self._client, tree, listed, holdings=holdings)
+            self.tree_state(tree, listed, holdings=bool(tree.consumers))
         )
 
     def traits(self, provider_uuid: str) -> frozenset[str]:
@@ -130,16 +205,42 @@ class _Requests:
         )
 
     def _state(self, provider: Provider) -> ProviderState | None:
-        client, uuid = self._client, provider.uuid
+        uuid = provider.uuid
+        state = self._read(provider, None)
         try:
-            return ProviderState(
-                provider,
-                inventory.list(client, uuid).value,
-                self.traits(uuid),
-                self._aggregates(uuid),
+            return state and replace(
+                state, traits=self.traits(uuid), aggregates=self._aggregates(uuid)
             )
         except errors.NotFound:
             return None
 
     def _aggregates(self, provider_uuid: str) -> frozenset[str]:
         return frozenset(aggregate.list(self._client, provider_uuid).value)
+
+
+def planned(tree: TreePlan) -> dict[str, Provider]:
+    """Return the providers of a plan as they are if all of them are there, by UUID."""
+    return {change.uuid: _provider(change) for change in tree.providers}
+
+
+def _provider(change: ProviderChange) -> Provider:
+    return Provider(
+        change.uuid, change.name, 0, change.parent_provider_uuid, change.root_provider_uuid
+    )
+
+
+def _consumers(held: Mapping[str, Iterable[Holding]]) -> Iterator[Consumer]:
+    """Return consumers with all that providers say of them.
+
+    :param held: by the UUID of the provider
+    """
+    allocations: dict[str, dict[str, Mapping[str, int]]] = {}
+    generations: dict[str, set[int | None]] = {}
+    for provider_uuid, holdings in held.items():
+        for each in holdings:
+            allocations.setdefault(each.consumer_uuid, {})[provider_uuid] = each.resources
+            generations.setdefault(each.consumer_uuid, set()).add(each.consumer_generation)
+    for uuid, resources in allocations.items():
+        # None where it has changed meanwhile: so it is not the one of the plan.
+        generation = generations[uuid].pop() if len(generations[uuid]) == 1 else None
+        yield Consumer(uuid, resources, generation=generation)

@@ -26,9 +26,9 @@ from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records import trees
-from placementclient.reshape import deviations, live_state, preconditions, replanning
+from placementclient.reshape import deviations, live_state, preconditions, reading, replanning
 from placementclient.reshape.journal import Journal
-from placementclient.reshape.live_state import LiveProvider, Phase, TreeState
+from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone, Preconditions
 from placementclient.snapshot.capture import UnstableRead
 
@@ -131,7 +131,7 @@ class TreeExecutor:
             self._is_as_planned = False
             conditions = preconditions.as_planned(self.tree)
         else:
-            tree_state = live_state.read_tree_state(self._client, self.tree, self._listed())
+            tree_state = reading.read_tree_state(self._client, self.tree)
             if tree_state.phase is Phase.AFTER:
                 return self._complete(self.tree.operations)
             found = preconditions.found(self._client, tree_state)
@@ -184,7 +184,7 @@ class TreeExecutor:
                     )
 
     def _listed(self) -> dict[str, Provider]:
-        return live_state.listing(self._client, live_state.roots_of(self.tree))
+        return reading.source(self._client, [self.tree]).listed(self.tree)
 
     def _applier(self, conditions: Preconditions) -> Applier:
         return Applier(
@@ -200,7 +200,8 @@ class TreeExecutor:
         :param operations: what may be left to do; the reshape itself is passed over
         """
         self._set(operations)
-        self._verify(live_state.read_tree_state(self._client, self.tree))
+        listed = reading.planned(self.tree)
+        self._verify(reading.read_tree_state(self._client, self.tree, listed))
         self._journal.end(self._root_uuid, State.APPLIED)
         state = State.APPLIED if self._ours else State.ALREADY_APPLIED
         return self._ended(state, '; '.join(self._remarks))
@@ -247,10 +248,10 @@ class TreeExecutor:
             back = replanning.planned_back(snapshot, self._plan, self.tree)
             conditions = preconditions.as_planned(back)
             _run(self._applier(conditions), conditions, _reshape_of(back))
-            tree_state = live_state.read_tree_state(self._client, self.tree, tree_state.listed)
+            tree_state = reading.read_tree_state(self._client, self.tree, tree_state.listed)
             self._verify(replace(tree_state, tree=back))
         elif not begun and not any(
-            change.uuid in tree_state.providers for change in self.tree.created()
+            change.uuid in tree_state.there.providers for change in self.tree.created()
         ):
             return self._ended(State.ALREADY_BACK)
         self._retreat(tree_state)
@@ -278,18 +279,16 @@ class TreeExecutor:
             self._set(inverse)
             for operation in inverse:
                 if isinstance(operation, DeleteProvider):
-                    self._remove(applier, operation, tree_state.providers.get(operation.uuid))
+                    self._remove(applier, operation, tree_state)
 
-    def _remove(
-        self, applier: Applier, operation: DeleteProvider, there: LiveProvider | None
-    ) -> None:
+    def _remove(self, applier: Applier, operation: DeleteProvider, tree_state: TreeState) -> None:
         """Delete a provider that was made, unless it is gone already.
 
         :raises LeftAlone: if it is not empty: the service would delete inventories with it
         """
-        if there is None:
+        if operation.uuid not in tree_state.there.providers:
             return
-        if not there.is_empty:
+        if not tree_state.is_empty(operation.uuid):
             raise LeftAlone(f'{operation.name} is not empty')
         applier.run([operation])
 
@@ -298,7 +297,7 @@ class TreeExecutor:
         message = str(reason)
         try:
             with unknown_outcomes():
-                tree_state = live_state.read_tree_state(self._client, self.tree, self._listed())
+                tree_state = reading.read_tree_state(self._client, self.tree)
                 if tree_state.is_untouched and self._journal.of(self._root_uuid).begun:
                     self._retreat(tree_state)
         except (errors.HTTPError, LeftAlone, UnstableRead, OutcomeUnknown) as obstacle:

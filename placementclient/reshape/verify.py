@@ -45,8 +45,8 @@ def verify(
     def of_tree(tree: TreePlan) -> list[Deviation]:
         snapshot = source.snapshot(tree)
         if not deviations.has_happened(tree, snapshot):
-            providers = live_state.tree_state_of(tree, snapshot).providers
-            return [_not_applied(tree, records), *deviations.before_apply(tree, providers)]
+            began = deviations.before_apply(tree, snapshot.providers)
+            return [_not_applied(tree, records), *began]
         last = _without(tree, later[tree.root_provider_uuid])
         return list(deviations.of_snapshot(last, snapshot))
 
@@ -129,9 +129,8 @@ def _left_alone(tree: TreePlan, record: Record, found: Status, obstacle: str) ->
 
 def _obstacle(client: Client, tree: TreePlan) -> str:
     """Return the reason why the plan of a tree cannot be carried out now, or nothing."""
-    listed = live_state.listing(client, live_state.roots_of(tree))
     try:
-        found = preconditions.found(client, live_state.read_tree_state(client, tree, listed))
+        found = preconditions.found(client, reading.read_tree_state(client, tree))
     except (LeftAlone, UnstableRead) as reason:
         return str(reason)
     return '' if isinstance(found, Preconditions) else found
@@ -167,7 +166,7 @@ def _status(source: StateSource, tree: TreePlan) -> tuple[Status, str]:
     for change in tree.providers:
         if not change.is_created and change.uuid not in listed:
             return Status.DIFFERS, f'{change.name} does not exist any more'
-    tree_state = source.tree_state(tree, listed)
+    tree_state = source.tree_state(tree, listed, holdings=False)
     if tree_state.phase is Phase.BEFORE:
         return Status.PENDING, ''
     if tree_state.phase is Phase.NEITHER:
