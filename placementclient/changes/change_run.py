@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from placementclient.api.conflict import retried
 from placementclient.changes import journal, region
 from placementclient.changes.applier import Applier, check_allowed, generations_of
-from placementclient.changes.comparison import Obstructed, sent
+from placementclient.changes.comparison import Obstructed, TreeComparison, compared, sent
 from placementclient.changes.execution import Look, PlanRun
-from placementclient.changes.journal import Journal, TreeJournal
+from placementclient.changes.journal import Journal, Record, TreeJournal
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
 from placementclient.changes.records import change_plans, operations
 from placementclient.changes.tree_queue import result_of, unknown_outcomes
 from placementclient.client.http import Client
-from placementclient.model.outcomes import State, TreeResult
+from placementclient.model.outcomes import Deviation, State, TreeResult, TreeStatus
 from placementclient.model.snapshots import Snapshot
 
 T = TypeVar('T')
@@ -38,6 +38,9 @@ class ChangeRun(PlanRun[ChangeSet]):
 
     def opened(self, path: str) -> AbstractContextManager[Journal]:
         return journal.opened(path, change_plans.identity(self.plan))
+
+    def recorded(self, path: str) -> Mapping[str, Record]:
+        return journal.read(path, change_plans.identity(self.plan))
 
     def is_there(self, tree: ChangeSet) -> bool | None:
         return self._is_there(tree, self._read(tree))
@@ -102,6 +105,19 @@ class ChangeRun(PlanRun[ChangeSet]):
             return self.left_alone(tree, Obstructed(obstacles))
         self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
         return result_of(tree, State.ROLLED_BACK)
+
+    def telling(self, trees: Sequence[ChangeSet]) -> Callable[[ChangeSet], TreeStatus]:
+        def status(tree: ChangeSet) -> TreeStatus:
+            found, reason = self._compared(tree).status()
+            return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)
+
+        return status
+
+    def comparing(self, trees: Sequence[ChangeSet]) -> Callable[[ChangeSet], Sequence[Deviation]]:
+        return lambda tree: list(self._compared(tree).deviations())
+
+    def _compared(self, tree: ChangeSet) -> TreeComparison:
+        return compared(self.client, tree, self.records.get(tree.root_provider_uuid))
 
     def _rebased(self, tree: ChangeSet, backward: bool = False) -> tuple[Snapshot, Rebased]:
         """Read a tree; return what is there, and what is left to do of one way."""

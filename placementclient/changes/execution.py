@@ -1,16 +1,17 @@
-"""Plans carried out and taken back: many trees, some at a time. The frame of all kinds of plans."""
+"""Plans carried out, taken back and verified: the frame of all kinds of plans."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
+from placementclient.api.parallel import parallel
 from placementclient.changes.applier import EnsuredNames
-from placementclient.changes.journal import Journal
+from placementclient.changes.journal import Journal, Record
 from placementclient.changes.tree_queue import (
     OtherService,
     Report,
@@ -21,7 +22,7 @@ from placementclient.changes.tree_queue import (
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model import origin
-from placementclient.model.outcomes import Outcome, State, TreeResult
+from placementclient.model.outcomes import Deviation, Outcome, State, TreeResult, TreeStatus
 from placementclient.model.planned_trees import PlannedTree, PlannedTrees
 
 T = TypeVar('T', bound=PlannedTree)
@@ -46,6 +47,7 @@ class PlanRun(ABC, Generic[T]):
     """A plan of one kind on its way: how its trees are compared, carried out and taken back.
 
     :ivar journal: of the plan, while the run is under way
+    :ivar records: of the journal, by the roots of trees
     :ivar names: the custom classes and traits that the trees of the run have made
     """
 
@@ -54,6 +56,7 @@ class PlanRun(ABC, Generic[T]):
     def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
         self.client, self.plan = client, plan
         self.names = EnsuredNames()
+        self.records: Mapping[str, Record] = {}
 
     @abstractmethod
     def check(self, trees: Sequence[T]) -> None:
@@ -62,6 +65,10 @@ class PlanRun(ABC, Generic[T]):
     @abstractmethod
     def opened(self, path: str) -> AbstractContextManager[Journal]:
         """Open the journal of the plan."""
+
+    @abstractmethod
+    def recorded(self, path: str) -> Mapping[str, Record]:
+        """Read the journal of the plan."""
 
     @abstractmethod
     def is_there(self, tree: T) -> bool | None:
@@ -82,6 +89,14 @@ class PlanRun(ABC, Generic[T]):
     @abstractmethod
     def backward(self, tree: T) -> TreeResult:
         """Take back what the plan has done to a tree."""
+
+    @abstractmethod
+    def telling(self, trees: Sequence[T]) -> Callable[[T], TreeStatus]:
+        """Return what tells where one of some trees is; reads at once what it can."""
+
+    @abstractmethod
+    def comparing(self, trees: Sequence[T]) -> Callable[[T], Sequence[Deviation]]:
+        """Return what tells what of one of some trees is not as the plan makes it; likewise."""
 
     def left_alone(self, tree: T, reason: errors.PlacementError) -> TreeResult:
         """Note that a tree is left alone."""
@@ -124,6 +139,7 @@ def carry_out(
     wanted = run.plan.selected(trees)
     run.check(wanted)
     with run.opened(journal_path) as run.journal:
+        run.records = run.journal.records
         queue = TreeQueue(
             wanted, limit=limit, max_failures=max_failures, report=report, backward=backward
         )
@@ -209,3 +225,49 @@ def _other_service(run: PlanRun[T], reason: str) -> OtherService:
         + 'Nothing was sent. Connect to the service that the plan is for; if it is this one, give '
         '--other-service'
     )
+
+
+def status(
+    run: PlanRun[T], trees: Sequence[str] = (), *, journal_path: str | None = None, workers: int = 1
+) -> list[TreeStatus]:
+    """Tell where each tree is.
+
+    :param trees: names or UUIDs of roots; none: all
+    :param journal_path: tells a tree that was rolled back, or left alone, from one that was never
+        applied
+    :param workers: how many trees are read at a time
+    """
+    wanted = _recorded(run, trees, journal_path)
+    return list(parallel(run.telling(wanted), wanted, workers))
+
+
+def verify(
+    run: PlanRun[T],
+    trees: Sequence[str] = (),
+    *,
+    journal_path: str | None = None,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> list[Deviation]:
+    """Read all that a plan changes, once, and compare it with the plan.
+
+    :param trees: names or UUIDs of roots; none: all
+    :param journal_path: knows the trees that were planned again while the plan was applied, and
+        those that were not begun yet
+    :param workers: how many trees are read at a time
+    :param progress: called with the name of the root of each tree that has been read
+    """
+    wanted = _recorded(run, trees, journal_path)
+    result: list[Deviation] = []
+    for tree, found in zip(wanted, parallel(run.comparing(wanted), wanted, workers), strict=True):
+        result += found
+        if progress:
+            progress(tree.root_provider_name)
+    return result
+
+
+def _recorded(run: PlanRun[T], trees: Sequence[str], journal_path: str | None) -> Sequence[T]:
+    """Read the journal of a plan, if there is one, and return the trees that are asked for."""
+    if journal_path is not None:
+        run.records = run.recorded(journal_path)
+    return run.plan.selected(trees)

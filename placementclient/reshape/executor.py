@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from placementclient.api import reshaper
 from placementclient.changes.execution import Look, PlanRun
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.model.outcomes import TreeResult
+from placementclient.model.outcomes import Deviation, TreeResult, TreeStatus
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records import trees as tree_records
-from placementclient.reshape import journal, live_state, preconditions, reading
-from placementclient.reshape.journal import Journal
+from placementclient.reshape import journal, live_state, preconditions, reading, verify
+from placementclient.reshape.journal import Journal, Record
 from placementclient.reshape.live_state import Phase
 from placementclient.reshape.reading import StateSource
 from placementclient.reshape.tree_executor import TreeExecutor
@@ -41,6 +41,9 @@ class ReshapeRun(PlanRun[TreePlan]):
 
     def opened(self, path: str) -> AbstractContextManager[Journal]:
         return journal.opened(path, self.plan)
+
+    def recorded(self, path: str) -> Mapping[str, Record]:
+        return journal.read(path, self.plan)
 
     def is_there(self, tree: TreePlan) -> bool:
         return bool(reading.listing(self.client, tree.root_provider_uuid))
@@ -72,13 +75,23 @@ class ReshapeRun(PlanRun[TreePlan]):
     def backward(self, tree: TreePlan) -> TreeResult:
         return self._executor(tree).backward()
 
+    def telling(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], TreeStatus]:
+        status = verify.telling(self.client, list(map(self._current, trees)), self.records)
+        return lambda tree: status(self._current(tree))
+
+    def comparing(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], Sequence[Deviation]]:
+        plan = journal.revised(self.plan, self.records)
+        wanted = list(map(self._current, trees))
+        compare = verify.comparing(self.client, plan, wanted, self.records)
+        return lambda tree: compare(self._current(tree))
+
     def _executor(self, tree: TreePlan) -> TreeExecutor:
         return TreeExecutor(self.client, self.plan, self.journal, self.names, self._current(tree))
 
     def _current(self, tree: TreePlan) -> TreePlan:
         """Return a tree as it was planned last: in the plan, or again while it was applied."""
-        record = self.journal.of(tree.root_provider_uuid).plan
-        return tree_records.tree_plan(record) if record else tree
+        record = self.records.get(tree.root_provider_uuid)
+        return tree_records.tree_plan(record.plan) if record and record.plan else tree
 
     def _look(self, source: StateSource, tree: TreePlan) -> Look[TreePlan]:
         """Compare a tree with what it was planned on."""

@@ -1,9 +1,9 @@
-"""The conditions of requests for a tree: values read, or answered to the last write."""
+"""The conditions of the requests for a tree: what they may begin with, and what not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from placementclient.api import aggregate, allocation, trait
 from placementclient.changes.operations import (
@@ -14,12 +14,12 @@ from placementclient.changes.operations import (
     SetAggregates,
     SetTraits,
 )
+from placementclient.changes.simulation import Simulation
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
-from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
-from placementclient.model.snapshots import ProviderState
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape.live_state import TreeState
@@ -29,52 +29,47 @@ class LeftAlone(errors.Differs):
     """A tree is not as it was planned for, and it cannot be planned again for what it is."""
 
 
-@dataclass(slots=True)
-class Preconditions:
-    """The conditions of the next requests for a tree.
+def adjusted(operations: Iterable[Operation], there: Snapshot) -> Iterator[Operation]:
+    """Return operations that do the same to what is there; without those that are done.
 
-    :param generations: of the providers, as they were read, or answered to the last write
-    :param traits: of the providers of which they were read
-    :param aggregates: the same
-    :param consumers: as they were read, of those whose generations had moved
-    :param existing: providers that the plan makes, and that are there
+    :param operations: one is taken when it has its turn
+    :param there: the providers; the consumers whose owners or generations are not as planned
     """
-
-    generations: dict[str, int] = field(default_factory=dict)
-    traits: dict[str, frozenset[str]] = field(default_factory=dict)
-    aggregates: dict[str, frozenset[str]] = field(default_factory=dict)
-    consumers: dict[str, ConsumerChange] = field(default_factory=dict)
-    existing: set[str] = field(default_factory=set)
-
-    def adjusted(self, operation: Operation) -> Operation | None:
-        """Return an operation that does the same to what is there; ``None`` if it is done."""
+    simulation = Simulation(there.providers, {})
+    for operation in operations:
         match operation:
-            case CreateProvider(uuid):
-                return None if uuid in self.existing else operation
+            case CreateProvider(uuid) if uuid in there.providers:
+                continue
             case SetTraits(uuid):
-                return _onto(operation, self.traits.get(uuid, operation.before))
+                wanted = operation.onto(simulation.states[uuid].traits)
+                operation = replace(operation, before=simulation.states[uuid].traits, after=wanted)
             case SetAggregates(uuid):
-                return _onto(operation, self.aggregates.get(uuid, operation.before))
+                wanted = operation.onto(simulation.states[uuid].aggregates)
+                operation = replace(
+                    operation, before=simulation.states[uuid].aggregates, after=wanted
+                )
             case Reshape(consumers=consumers):
-                current = tuple(self.consumers.get(change.uuid, change) for change in consumers)
-                return replace(operation, consumers=current)
-        return operation
+                operation = replace(
+                    operation,
+                    consumers=tuple(_owned(each, there.consumers) for each in consumers),
+                )
+        if isinstance(operation, SetTraits | SetAggregates) and operation.before == operation.after:
+            continue
+        simulation.perform(operation)
+        yield operation
 
 
-def _onto(
-    operation: SetTraits | SetAggregates, there: frozenset[str]
-) -> SetTraits | SetAggregates | None:
-    wanted = operation.onto(there)
-    return None if wanted == there else replace(operation, before=there, after=wanted)
-
-
-def as_planned(tree: TreePlan) -> Preconditions:
-    """Return the conditions of a plan where nothing has happened since."""
-    result = Preconditions()
-    for change in tree.providers:
-        if change.before is not None and change.before.generation is not None:
-            result.generations[change.uuid] = change.before.generation
-    return result
+def _owned(planned: ConsumerChange, there: Mapping[str, Consumer]) -> ConsumerChange:
+    """Return a change of a consumer as it is: the reshaper would overwrite project and user."""
+    found = there.get(planned.uuid)
+    if found is None:
+        return planned
+    return replace(
+        planned,
+        project_id=found.project_id,
+        user_id=found.user_id,
+        generation=found.generation,
+    )
 
 
 def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
@@ -131,13 +126,12 @@ def _is_owned_as_planned(there: Consumer | None, planned: ConsumerChange) -> boo
     )
 
 
-def found(client: Client, tree_state: TreeState) -> Preconditions | str:
-    """Return the conditions for the plan, if nothing that matters to it has changed.
+def found(client: Client, tree_state: TreeState) -> Snapshot | str:
+    """Return what the plan can begin with, if nothing that matters to it has changed.
 
-    :return: otherwise what has changed, a sentence without its full stop
+    :return: see :func:`adjusted`; otherwise what has changed, a sentence without its full stop
     :raises LeftAlone: if it is something that no other plan could take into account
     """
-    result = Preconditions()
     by_name = {provider.name: provider for provider in tree_state.listed.values()}
     for change in tree_state.tree.providers:
         state = tree_state.there.providers.get(change.uuid)
@@ -152,20 +146,17 @@ def found(client: Client, tree_state: TreeState) -> Preconditions | str:
             raise LeftAlone(f'{change.name} is called {state.name} now: plan again')
         if change.is_created:
             _check_empty(tree_state, change)
-            result.existing.add(change.uuid)
         elif state.inventories != change.content_before.inventories:
             _refuse_false(tree_state.tree, change, state)
             return f'the inventories of {change.name} have changed'
         drift = _newcomer(tree_state, change)
         if drift:
             return drift
-        result.generations[change.uuid] = state.provider.generation
     check_places(tree_state.tree, tree_state.listed)
-    drift = _consumers(client, tree_state, result)
-    if drift:
-        return drift
-    _read_sets(client, tree_state, result)
-    return result
+    consumers = _consumers(client, tree_state)
+    if isinstance(consumers, str):
+        return consumers
+    return Snapshot(_states(client, tree_state), consumers)
 
 
 def _refuse_false(tree: TreePlan, change: ProviderChange, state: ProviderState) -> None:
@@ -225,8 +216,9 @@ def _newcomer(tree_state: TreeState, change: ProviderChange) -> str | None:
     return None
 
 
-def _consumers(client: Client, tree_state: TreeState, result: Preconditions) -> str | None:
-    """Take up the consumers as they are now; or say which holds something else than it did."""
+def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
+    """Read the consumers that have changed; or say which holds something else than it did."""
+    result = []
     # What a tree before this one was to do to consumers elsewhere may not have been done.
     follows = bool(tree_state.tree.follows)
     providers = tree_state.providers
@@ -248,47 +240,25 @@ def _consumers(client: Client, tree_state: TreeState, result: Preconditions) -> 
         if current is not None:
             if current.allocations != consumer.before:
                 return f'consumer {consumer.uuid} does not hold what it did'
-            # Whoever changed project or user since means it: the reshaper would overwrite them.
-            result.consumers[consumer.uuid] = replace(
-                consumer,
-                project_id=current.project_id,
-                user_id=current.user_id,
-                generation=current.generation,
-            )
-    return None
+            # Whoever changed project or user since means it.
+            result.append(current)
+    return result
 
 
-def _read_sets(client: Client, tree_state: TreeState, result: Preconditions) -> None:
+def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:
     """Read the traits and aggregates that are to change, so that those of others are kept.
 
     The generation stays the one of the look, so that a conflict tells if the provider has moved.
     """
     for change in tree_state.tree.providers:
-        uuid = change.uuid
-        if uuid not in tree_state.there.providers:
+        state = tree_state.there.providers.get(change.uuid)
+        if state is None:
             continue
-        if change.content_before.traits != change.after.traits:
-            result.traits[uuid] = frozenset(trait.list_of_provider(client, uuid).value)
-        if change.content_before.aggregates != change.after.aggregates:
-            result.aggregates[uuid] = frozenset(aggregate.list(client, uuid).value)
-
-
-def for_traits(client: Client, provider_uuid: str) -> Preconditions:
-    """Return the conditions to set the traits of a provider: those that it has now."""
-    there = trait.list_of_provider(client, provider_uuid)
-    return Preconditions(
-        _generations(provider_uuid, there), {provider_uuid: frozenset(there.value)}
-    )
-
-
-def for_aggregates(client: Client, provider_uuid: str) -> Preconditions:
-    """Return the conditions to set the aggregates of a provider: those of today."""
-    there = aggregate.list(client, provider_uuid)
-    return Preconditions(
-        _generations(provider_uuid, there), aggregates={provider_uuid: frozenset(there.value)}
-    )
-
-
-def _generations(provider_uuid: str, there: Read[list[str]]) -> dict[str, int]:
-    assert there.generation is not None
-    return {provider_uuid: there.generation}
+        before, after = change.content_before, change.after
+        if before.traits != after.traits:
+            traits = trait.list_of_provider(client, change.uuid).value
+            state = replace(state, traits=frozenset(traits))
+        if before.aggregates != after.aggregates:
+            aggregates = aggregate.list(client, change.uuid).value
+            state = replace(state, aggregates=frozenset(aggregates))
+        yield state

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from placementclient.api import resource_provider
-from placementclient.changes.applier import Applier, EnsuredNames
+from placementclient.api import aggregate, resource_provider, trait
+from placementclient.changes.applier import Applier, EnsuredNames, generations_of
 from placementclient.changes.journal import TreeJournal
 from placementclient.changes.operations import (
     DeleteProvider,
@@ -25,11 +25,12 @@ from placementclient.client.http import Client
 from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
 from placementclient.planner.plan.plan import Plan, TreePlan
+from placementclient.planner.plan.sides import before_of
 from placementclient.planner.records import trees
 from placementclient.reshape import deviations, live_state, preconditions, reading, replanning
 from placementclient.reshape.journal import Journal
 from placementclient.reshape.live_state import Phase, TreeState
-from placementclient.reshape.preconditions import LeftAlone, Preconditions
+from placementclient.reshape.preconditions import LeftAlone
 from placementclient.snapshot.capture import UnstableRead
 
 #: How often a tree is read and tried again after a conflict or a lost answer.
@@ -129,7 +130,7 @@ class TreeExecutor:
         if self._is_as_planned:
             # What has happened since then is told by a conflict.
             self._is_as_planned = False
-            conditions = preconditions.as_planned(self.tree)
+            there = before_of(self.tree)
         else:
             tree_state = reading.read_tree_state(self._client, self.tree)
             if tree_state.phase is Phase.AFTER:
@@ -138,19 +139,18 @@ class TreeExecutor:
             if isinstance(found, str):
                 self._replan(found)
                 return None
-            conditions = found
-        applier = self._applier(conditions)
+            there = found
         operations = iter(self.tree.operations)
         try:
-            self._run_up_to_reshape(applier, conditions, operations)
+            self._run_up_to_reshape(
+                self._applier(generations_of(there)), preconditions.adjusted(operations, there)
+            )
         except errors.DuplicateName:
             self._check_elsewhere()
             raise
         return self._complete(operations)
 
-    def _run_up_to_reshape(
-        self, applier: Applier, conditions: Preconditions, operations: Iterator[Operation]
-    ) -> None:
+    def _run_up_to_reshape(self, applier: Applier, operations: Iterator[Operation]) -> None:
         for operation in self.tree.operations:
             if isinstance(operation, EnsureClass | EnsureTrait):
                 # Not joined to the others: when it is there already, the service tries and fails.
@@ -159,7 +159,7 @@ class TreeExecutor:
             for operation in operations:
                 # Also if no answer comes.
                 self._ours = self._ours or isinstance(operation, Reshape)
-                _run(applier, conditions, operation)
+                applier.run([operation])
                 if isinstance(operation, Reshape):
                     break
 
@@ -186,10 +186,10 @@ class TreeExecutor:
     def _listed(self) -> dict[str, Provider]:
         return reading.source(self._client, [self.tree]).listed(self.tree)
 
-    def _applier(self, conditions: Preconditions) -> Applier:
+    def _applier(self, generations: Mapping[str, int]) -> Applier:
         return Applier(
             self._client,
-            conditions.generations,
+            generations,
             journal=TreeJournal(self._journal, self._root_uuid),
             names=self._names,
         )
@@ -224,13 +224,20 @@ class TreeExecutor:
         reading tells whether somebody else has changed them since.
         """
         for operation in operations:
+            uuid = getattr(operation, 'provider_uuid', '')
             if isinstance(operation, SetTraits):
-                conditions = preconditions.for_traits(self._client, operation.provider_uuid)
+                there = trait.list_of_provider(self._client, uuid)
             elif isinstance(operation, SetAggregates):
-                conditions = preconditions.for_aggregates(self._client, operation.provider_uuid)
+                there = aggregate.list(self._client, uuid)
             else:
                 continue
-            _run(self._applier(conditions), conditions, operation)
+            before = frozenset(there.value)
+            wanted = operation.onto(before)
+            if wanted != before:
+                assert there.generation is not None
+                self._applier({uuid: there.generation}).run(
+                    [replace(operation, before=before, after=wanted)]
+                )
 
     def _backward(self) -> TreeResult:
         record = self._journal.of(self._root_uuid)
@@ -246,8 +253,7 @@ class TreeExecutor:
             if not begun and record.ended is None:
                 self._check_ours(tree_state)
             back = replanning.planned_back(snapshot, self._plan, self.tree)
-            conditions = preconditions.as_planned(back)
-            _run(self._applier(conditions), conditions, _reshape_of(back))
+            self._applier(generations_of(before_of(back))).run([_reshape_of(back)])
             tree_state = reading.read_tree_state(self._client, self.tree, tree_state.listed)
             self._verify(replace(tree_state, tree=back))
         elif not begun and not any(
@@ -274,7 +280,7 @@ class TreeExecutor:
     def _retreat(self, tree_state: TreeState) -> None:
         """Take back what surrounds the reshape: traits, aggregates, and the providers made."""
         inverse = self.tree.inverse()
-        applier = self._applier(Preconditions())
+        applier = self._applier({})
         with applier.joint():
             self._set(inverse)
             for operation in inverse:
@@ -309,13 +315,6 @@ class TreeExecutor:
         self, state: State, reason: str = '', error: errors.PlacementError | None = None
     ) -> TreeResult:
         return TreeResult(self._root_uuid, self.tree.root_provider_name, state, reason, error)
-
-
-def _run(applier: Applier, conditions: Preconditions, operation: Operation) -> None:
-    """Carry out an operation on what is there, unless it is done already."""
-    adjusted = conditions.adjusted(operation)
-    if adjusted is not None:
-        applier.run([adjusted])
 
 
 def _reshape_of(tree: TreePlan) -> Reshape:

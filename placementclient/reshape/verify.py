@@ -1,46 +1,35 @@
-"""The verification of a plan: live state against it."""
+"""Live state against the plan of a tree: where it is, and what is not as planned."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from placementclient.api.parallel import parallel
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
 from placementclient.planner.plan.plan import Plan, TreePlan
-from placementclient.reshape import deviations, journal, live_state, preconditions, reading
+from placementclient.reshape import deviations, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
 from placementclient.reshape.live_state import Phase, TreeState
-from placementclient.reshape.preconditions import LeftAlone, Preconditions
+from placementclient.reshape.preconditions import LeftAlone
 from placementclient.reshape.reading import StateSource
 from placementclient.snapshot.capture import UnstableRead
 
 
-def verify(
-    client: Client,
-    plan: Plan,
-    trees: Sequence[str] = (),
-    *,
-    journal_path: str | None = None,
-    workers: int = 1,
-    progress: Callable[[str], None] | None = None,
-) -> list[Deviation]:
-    """Read what the plan names, once, and compare it with the plan.
+def comparing(
+    client: Client, plan: Plan, trees: Sequence[TreePlan], records: Mapping[str, Record]
+) -> Callable[[TreePlan], list[Deviation]]:
+    """Return what compares the plan of a tree with what is there.
 
     Inventories, traits and aggregates of every provider that the plan names, and all that each of
     its consumers holds, everywhere; to whom the consumers belong and of what type they are.
 
-    :param trees: names or UUIDs of roots; none: all
-    :param journal_path: knows the trees that were planned again while the plan was applied, and
-        those that were not begun yet: where others were, these are not overdue
-    :param workers: how many trees are read at a time
-    :param progress: called with the name of the root of each tree that has been read
+    :param plan: as it was carried out
+    :param trees: those to compare
+    :param records: of the journal: where it has any, a tree that it does not know is not overdue
     """
-    plan, records = _as_revised(plan, journal_path)
     later = _changed_later(plan)
-    wanted = plan.selected(trees)
-    source = reading.source(client, wanted)
+    source = reading.source(client, trees)
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
         snapshot = source.snapshot(tree)
@@ -50,20 +39,7 @@ def verify(
         last = _without(tree, later[tree.root_provider_uuid])
         return list(deviations.of_snapshot(last, snapshot))
 
-    result = []
-    for tree, differences in zip(wanted, parallel(of_tree, wanted, workers), strict=True):
-        result += differences
-        if progress:
-            progress(tree.root_provider_name)
-    return result
-
-
-def _as_revised(plan: Plan, journal_path: str | None) -> tuple[Plan, Mapping[str, Record]]:
-    """A plan as it was carried out, and what its journal knows of its trees, if there is one."""
-    if journal_path is None:
-        return plan, {}
-    records = journal.read(journal_path, plan)
-    return journal.revised(plan, records), records
+    return of_tree
 
 
 def _not_applied(tree: TreePlan, records: Mapping[str, Record]) -> Deviation:
@@ -79,24 +55,15 @@ def _not_applied(tree: TreePlan, records: Mapping[str, Record]) -> Deviation:
     )
 
 
-def status(
-    client: Client,
-    plan: Plan,
-    trees: Sequence[str] = (),
-    *,
-    journal_path: str | None = None,
-    workers: int = 1,
-) -> list[TreeStatus]:
-    """Return the state of each tree, with few requests and none for each consumer.
+def telling(
+    client: Client, trees: Sequence[TreePlan], records: Mapping[str, Record]
+) -> Callable[[TreePlan], TreeStatus]:
+    """Return what tells where a tree is, with few requests and none for each consumer.
 
-    :param trees: names or UUIDs of roots; none: all
-    :param journal_path: tells a tree that was rolled back, or left alone, from one that was never
-        applied
-    :param workers: how many trees are read at a time
+    :param trees: those to read
+    :param records: of the journal
     """
-    plan, records = _as_revised(plan, journal_path)
-    wanted = plan.selected(trees)
-    source = reading.source(client, wanted)
+    source = reading.source(client, trees)
 
     def of_tree(tree: TreePlan) -> TreeStatus:
         uuid, name = tree.root_provider_uuid, tree.root_provider_name
@@ -109,7 +76,7 @@ def status(
                 found = Status.ROLLED_BACK
         return TreeStatus(uuid, name, found, reason)
 
-    return list(parallel(of_tree, wanted, workers))
+    return of_tree
 
 
 def _left_alone(tree: TreePlan, record: Record, found: Status, obstacle: str) -> TreeStatus:
@@ -133,7 +100,7 @@ def _obstacle(client: Client, tree: TreePlan) -> str:
         found = preconditions.found(client, reading.read_tree_state(client, tree))
     except (LeftAlone, UnstableRead) as reason:
         return str(reason)
-    return '' if isinstance(found, Preconditions) else found
+    return found if isinstance(found, str) else ''
 
 
 def _changed_later(plan: Plan) -> dict[str, set[str]]:

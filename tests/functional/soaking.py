@@ -15,7 +15,7 @@ from placementclient.model.consumers import Resources
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import engines, journal, verify
+from placementclient.reshape import engines, journal
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.applying import client_of
@@ -178,5 +178,5 @@ def _against_the_journal(url: str, plan: Plan, path: str, seen: Snapshot) -> Ite
         if at_root is (says == 'applied'):
             yield f'{tree.root_provider_name}: the journal says {says}'
     if applied:
-        deviations = verify.verify(client_of(url), current, applied)
+        deviations = engines.verify(client_of(url), current, applied)
         yield from (str(each) for each in deviations if each.is_damage)

@@ -14,7 +14,6 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, inventory, trait
-from placementclient.changes import comparison
 from placementclient.changes.plan import ChangePlan, plan
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import errors, http, microversion
@@ -155,7 +154,7 @@ def test_a_part_that_others_have_changed_is_left_alone(client: Client, tmp_path:
     assert (outcome.exit_status, outcome.trees[0].state) == (ExitStatus.DIFFERS, State.LEFT_ALONE)
     assert ':total is 1000, neither ' in outcome.trees[0].reason
     assert content(capture.capture(client)) == content(before)
-    (deviation,) = comparison.verify(client, made, journal_path=path)
+    (deviation,) = engines.verify(client, made, journal_path=path)
     assert deviation.verdict is Verdict.CHANGED_LATER
 
 
@@ -194,7 +193,7 @@ def test_a_plan_that_was_edited_is_refused(client: Client, tmp_path: Path) -> No
 def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:
     made, path = ratio_plan(client), str(tmp_path / 'journal')
     assert engines.rollback(client, made, path).trees[0].state is State.ALREADY_BACK
-    assert comparison.status(client, made)[0].status is Status.PENDING
+    assert engines.status(client, made)[0].status is Status.PENDING
 
 
 def test_a_plan_is_rehearsed_and_reported(

@@ -30,7 +30,7 @@ from placementclient.direct import Direct
 from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import State
 from placementclient.model.requests import CandidateRequest, Filter
-from placementclient.reshape import engines, storage, verify
+from placementclient.reshape import engines, storage
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -124,7 +124,7 @@ def test_there_and_back(tables: Client, client: Client, tmp_path: Path) -> None:
     path = str(tmp_path / 'plan.journal')
     applied = engines.apply(tables, plan, path, workers=2)
     assert {tree.state for tree in applied.trees} == {State.APPLIED}
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
     back = engines.rollback(tables, plan, path, workers=2)
     assert {tree.state for tree in back.trees} == {State.ROLLED_BACK}
     assert clouds.content(capture.capture(client)) == clouds.content(before)
@@ -135,7 +135,7 @@ def test_a_conflict_takes_back_what_was_prepared(tables: Client, tmp_path: Path)
     with clouds.disturbed(tables, 'PUT', '/resource_providers/', _conflict):
         outcome = engines.apply(tables, plan, str(tmp_path / 'plan.journal'))
     assert [tree.state for tree in outcome.trees] == [State.APPLIED]
-    assert verify.verify(tables, plan) == []
+    assert engines.verify(tables, plan) == []
 
 
 def _conflict() -> None:
@@ -213,6 +213,6 @@ def test_killed_at_any_sync_it_goes_on(tmp_path: Path, syncs: int) -> None:
             outcome = go_on(client, plan, f'{path}.journal')
             assert outcome.exit_status is ExitStatus.DONE, outcome
             if run == 'apply':
-                assert verify.verify(client, plan, journal_path=f'{path}.journal') == []
+                assert engines.verify(client, plan, journal_path=f'{path}.journal') == []
             else:
                 assert clouds.content(capture.capture(client)) == clouds.content(before)

@@ -8,12 +8,12 @@ from placementclient.api import allocation, resource_provider
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
+from placementclient.model.outcomes import Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
-from placementclient.reshape import engines, rehearse, verify
-from placementclient.reshape.verify import Status
+from placementclient.reshape import engines, rehearse
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -69,7 +69,7 @@ def test_there_and_back(client: Client, tmp_path: Path) -> None:
     assert rehearse.rehearse(plan, before).exit_status is ExitStatus.DONE
     path = str(tmp_path / 'plan.journal')
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
     after = capture.capture(client)
     child = after.find('compute0_0000:81:00.0')
     assert child is not None
@@ -94,7 +94,7 @@ def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
             engines.apply(client, plan, path, trees=[tree])
         run = engines.apply(client, plan, path, trees=[tree])
         assert run.exit_status is ExitStatus.DONE, (at, answered, run)
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
     for number in range(count):
         assert held(client, number)[f'compute{number}_0000:81:00.0'] == {DEVICE: 1}
 
@@ -109,7 +109,7 @@ def test_a_device_that_was_taken_since_is_not_taken_away(client: Client, tmp_pat
     run = engines.rollback(client, plan, path)
     assert run.exit_status is ExitStatus.DIFFERS
     assert 'which the plan did not give it' in run.trees[0].reason
-    assert [each.status for each in verify.status(client, plan, journal_path=path)] == [
+    assert [each.status for each in engines.status(client, plan, journal_path=path)] == [
         Status.APPLIED
     ]
     assert newcomer.uuid in capture.capture(client).consumers

@@ -13,7 +13,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.direct.modules import PrivateModules
 from placementclient.model.outcomes import State
-from placementclient.reshape import engines, verify
+from placementclient.reshape import engines
 from placementclient.snapshot import capture
 from tests.functional import clouds
 
@@ -34,7 +34,7 @@ def test_the_requests_of_a_tree_stay_in_their_budget(
     assert len(requests) <= 2 * (7 + 5 * children), requests
     assert not [path for _, path in requests if path.startswith('/allocations')]
     assert [path for _, path in requests].count('/reshaper') == 2
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: P
     engines.rollback(client, plan, str(tmp_path / 'other.journal'))
     outcome = engines.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.APPLIED]
-    assert verify.verify(client, plan, journal_path=path) == []
+    assert engines.verify(client, plan, journal_path=path) == []
 
 
 def test_without_its_journal_the_tree_is_read_back(client: Client, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_an_older_service(
     before = clouds.loaded(client, clouds.cloud(servers=2))
     plan, path = clouds.plan_of(before, moved_trait=True), str(tmp_path / 'plan.journal')
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
     assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
     assert clouds.content(capture.capture(client)) == clouds.content(before)
 

@@ -15,7 +15,7 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.outcomes import Outcome, State
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import engines, journal, verify
+from placementclient.reshape import engines, journal
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -90,7 +90,7 @@ def test_what_does_not_matter_is_kept(
     assert outcome.exit_status is ExitStatus.DONE, outcome
     current = journal.revised(plan, journal.read(str(tmp_path / 'plan.journal'), plan))
     after = capture.capture(client)
-    damage = [d for d in verify.verify(client, current) if d.is_damage and d.kind != 'owner']
+    damage = [d for d in engines.verify(client, current) if d.is_damage and d.kind != 'owner']
     assert damage == []
     root = after.providers[ROOT]
     assert ('HW_CPU_X86_SSE' in root.traits) == (disturb is add_trait)
@@ -183,7 +183,7 @@ def test_a_child_that_is_there_and_empty_is_used(client: Client, tmp_path: Path)
     resource_provider.create(client, child.name, uuid=child.uuid, parent_provider_uuid=ROOT)
     outcome = engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     assert outcome.exit_status is ExitStatus.DONE
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 def test_a_child_that_nova_made(client: Client, tmp_path: Path) -> None:

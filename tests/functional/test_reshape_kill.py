@@ -13,7 +13,7 @@ import pytest
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import engines, journal, verify
+from placementclient.reshape import engines, journal
 from placementclient.snapshot import capture
 from tests.functional import clouds
 
@@ -76,7 +76,7 @@ def test_killed_at_every_request(client: Client, tmp_path: Path) -> None:
         # Once more only where the first may not have arrived.
         assert 1 <= reshapes(path, tree.root_provider_uuid) <= 2
     assert engines.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 @pytest.mark.parametrize('number', [7, 10, 13])
@@ -104,4 +104,4 @@ def test_killed_at_any_byte_of_the_journal(client: Client, tmp_path: Path) -> No
         assert outcome.exit_status is ExitStatus.DONE, (length, outcome)
         with journal.opened(str(path), plan) as opened:
             assert opened.of(plan.trees[0].root_provider_uuid).ended == 'applied'
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []

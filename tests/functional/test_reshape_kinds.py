@@ -17,7 +17,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.spec import specification
 from placementclient.planner.spec.assignments import AssignmentRow
-from placementclient.reshape import engines, verify
+from placementclient.reshape import engines
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -126,7 +126,7 @@ def test_there_and_back(client: Client, tmp_path: Path, kind: Any) -> None:
     # Besides the tree's own: whether it is allowed, and the custom names.
     custom = sum('CUSTOM_' in path for _, path in requests)
     assert len(requests) - 1 - custom <= 7 + 5 * (len(plan.trees[0].providers) - 1)
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
     outcome = engines.rollback(client, plan, path)
     assert outcome.exit_status is ExitStatus.DONE, outcome
     assert clouds.content(capture.capture(client)) == clouds.content(before)

@@ -14,7 +14,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import engines, journal, storage, verify
+from placementclient.reshape import engines, journal, storage
 from placementclient.snapshot import capture
 from tests.functional import clouds, stopping
 from tests.functional.applying import client_of
@@ -61,7 +61,7 @@ def test_killed_between_request_and_answer(
         service.go_on()
         outcome = engines.apply(client, plan, f'{path}.journal', trees=[tree.root_provider_name])
         assert clouds.names(outcome.trees) == [(tree.root_provider_name, 'applied')], (number, when)
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
     assert engines.apply(client, plan, f'{path}.journal').exit_status is ExitStatus.DONE
 
 
@@ -77,7 +77,7 @@ def test_killed_at_any_moment(client: Client, service: Service, tmp_path: Path) 
         applying.wait()
     outcome = engines.apply(client, plan, f'{path}.journal', workers=2)
     assert outcome.exit_status is ExitStatus.DONE
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 @pytest.mark.parametrize('children', [1, 2])
@@ -106,7 +106,7 @@ def test_a_second_writer(client: Client, service: Service, tmp_path: Path, child
     done = [tree.root_provider_name for tree in outcome.of(State.APPLIED)]
     if done:
         current = journal.revised(plan, journal.read(f'{path}.journal', plan))
-        assert [d for d in verify.verify(client, current, done) if d.is_damage] == []
+        assert [d for d in engines.verify(client, current, done) if d.is_damage] == []
     for tree in outcome.of(State.LEFT_ALONE):
         states = list(after.tree(tree.root_provider_uuid))
         assert [state.name for state in states] == [tree.root_provider_name]

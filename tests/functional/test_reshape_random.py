@@ -14,7 +14,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.planner import planner
-from placementclient.reshape import engines, verify
+from placementclient.reshape import engines
 from placementclient.snapshot import capture, restore
 from tests.functional import clouds
 from tests.unit.planner.test_cases import CASES, ONE_WAY, Case
@@ -38,7 +38,7 @@ def test_what_is_planned_is_granted(client: Client, tmp_path: Path) -> None:
         journal = str(tmp_path / f'{seed}.journal')
         run = engines.apply(client, plan, journal)
         assert run.exit_status is ExitStatus.DONE, (seed, run)
-        assert verify.verify(client, plan) == [], seed
+        assert engines.verify(client, plan) == [], seed
         clouds.emptied(client)
     assert planned >= (LAST - FIRST) // 4
 
@@ -69,7 +69,7 @@ def test_a_case_is_granted_and_taken_back(client: Client, tmp_path: Path, name: 
     journal = str(tmp_path / 'plan.journal')
     run = engines.apply(client, plan, journal)
     assert run.exit_status is ExitStatus.DONE, run
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
     if name not in ONE_WAY:
         run = engines.rollback(client, plan, journal)
         assert run.exit_status is ExitStatus.DONE, run

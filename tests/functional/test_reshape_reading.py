@@ -14,7 +14,7 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.model.outcomes import Status
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import engines, verify
+from placementclient.reshape import engines
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
 
@@ -69,7 +69,7 @@ def test_both_ways_tell_the_same(client: Client, tables: Client, tmp_path: Path)
     for change in sorted(plan.trees[7].providers, key=lambda change: not change.is_created):
         resource_provider.delete(client, change.uuid)
     told = [
-        (verify.verify(way, plan, journal_path=journal), verify.status(way, plan))
+        (engines.verify(way, plan, journal_path=journal), engines.status(way, plan))
         for way in (client, tables)
     ]
     assert told[0] == told[1]
@@ -94,7 +94,7 @@ def test_both_ways_tell_the_same(client: Client, tables: Client, tmp_path: Path)
 def test_a_verification_reads_what_the_plan_names_once(client: Client, tmp_path: Path) -> None:
     plan, _ = applied(client, tmp_path)
     with clouds.watched(client) as requests:
-        assert verify.verify(client, plan) == []
+        assert engines.verify(client, plan) == []
     providers = sum(len(tree.providers) for tree in plan.trees)
     consumers = sum(len(tree.consumers) for tree in plan.trees)
     counts = Counter(path for _, path in requests)
@@ -107,7 +107,7 @@ def test_a_verification_reads_what_the_plan_names_once(client: Client, tmp_path:
 def test_tables_are_read_once_for_all_trees(tables: Client, tmp_path: Path) -> None:
     plan, journal = applied(tables, tmp_path, hosts=3)
     with clouds.watched(tables) as requests:
-        assert verify.verify(tables, plan, journal_path=journal) == []
-        statuses = verify.status(tables, plan, journal_path=journal)
+        assert engines.verify(tables, plan, journal_path=journal) == []
+        statuses = engines.status(tables, plan, journal_path=journal)
     assert [each.status for each in statuses] == [Status.APPLIED] * 3
     assert requests == []

@@ -17,10 +17,9 @@ from placementclient.client.http import Client
 from placementclient.client.microversion import HIGHEST
 from placementclient.direct import Direct
 from placementclient.model.consumers import Consumer
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import State, Status
 from placementclient.model.snapshots import Snapshot
-from placementclient.reshape import engines, executor, rehearse, verify
-from placementclient.reshape.verify import Status
+from placementclient.reshape import engines, executor, rehearse
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -29,7 +28,7 @@ ROOT = uuid_of('compute0')
 
 
 def statuses(client: Client, plan: object, path: str) -> list[Status]:
-    return [tree.status for tree in verify.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
+    return [tree.status for tree in engines.status(client, plan, journal_path=path)]  # type: ignore[arg-type]
 
 
 def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
@@ -45,7 +44,7 @@ def test_after_a_full_apply(client: Client, tmp_path: Path) -> None:
     assert statuses(client, plan, path) == [Status.ROLLED_BACK] * 3
     again = engines.apply(client, plan, path)
     assert {tree.state for tree in again.trees} == {State.APPLIED}
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 def test_what_another_plan_has_made_is_not_taken_back(client: Client, tmp_path: Path) -> None:
@@ -130,7 +129,7 @@ def test_traits_of_others_stay(client: Client, tmp_path: Path) -> None:
 def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan = clouds.plan_of(before)
-    wrong = {difference.kind for difference in verify.verify(client, plan)}
+    wrong = {difference.kind for difference in engines.verify(client, plan)}
     assert wrong == {'not-applied'}
     engines.apply(client, plan, str(tmp_path / 'plan.journal'))
     consumer = allocation.show(client, plan.trees[0].consumers[0].uuid).value
@@ -144,7 +143,7 @@ def test_verify_tells_what_is_wrong(client: Client, tmp_path: Path) -> None:
         ),
     )
     allocation.delete(client, plan.trees[0].consumers[1].uuid)
-    found = verify.verify(client, plan)
+    found = engines.verify(client, plan)
     assert {(d.kind, d.is_damage) for d in found} == {('misplaced', True), ('gone', False)}
 
 
@@ -228,6 +227,6 @@ def test_apply_then_rollback_is_the_identity(
             known=False, allow_inferred=True,
         )  # fmt: skip
         assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
-        assert verify.verify(client, plan) == []
+        assert engines.verify(client, plan) == []
         assert engines.rollback(client, plan, path).exit_status is ExitStatus.DONE
         assert clouds.content(capture.capture(client)) == clouds.content(before)

@@ -21,13 +21,13 @@ from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import State, Status
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
-from placementclient.reshape import engines, journal, tree_executor, verify
+from placementclient.reshape import engines, journal, tree_executor
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -69,7 +69,7 @@ def test_every_answer_may_be_lost(client: Client, tmp_path: Path) -> None:
         # The question, the reshape; and that again where it did not arrive.
         lost = writes[number - 1] == 'POST /reshaper' and not sent
         assert writes.count('POST /reshaper') == 2 + lost, (number, sent)
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 def test_a_service_that_is_gone_stops_the_run(
@@ -86,7 +86,7 @@ def test_a_service_that_is_gone_stops_the_run(
     assert outcome.exit_status is ExitStatus.PARTIAL
     assert isinstance(outcome.stopped, OutcomeUnknown)
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 def test_without_the_role_nothing_is_done(
@@ -124,7 +124,7 @@ def test_a_full_disk_stops_before_the_request(
     assert 0 < len(writes) <= path.read_text().count('"intent"')
     monkeypatch.undo()
     assert engines.apply(client, plan, str(path)).exit_status is ExitStatus.DONE
-    assert verify.verify(client, plan) == []
+    assert engines.verify(client, plan) == []
 
 
 def test_one_run_at_a_time(client: Client, tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_trees_that_share_a_provider_and_a_consumer(client: Client, tmp_path: Pa
     path = str(tmp_path / 'plan.journal')
     outcome = engines.apply(client, plan, path, workers=3)
     assert outcome.exit_status is ExitStatus.DONE, outcome
-    assert verify.verify(client, plan) == []
-    assert {tree.status for tree in verify.status(client, plan)} == {verify.Status.APPLIED}
+    assert engines.verify(client, plan) == []
+    assert {tree.status for tree in engines.status(client, plan)} == {Status.APPLIED}
     again = engines.apply(client, plan, str(tmp_path / 'other.journal'))
     assert {tree.state for tree in again.trees} == {State.ALREADY_APPLIED}, again
     after = capture.capture(client)
@@ -239,4 +239,4 @@ def test_workers_share_a_session(client: Client, tmp_path: Path) -> None:
     )  # fmt: skip
     assert outcome.exit_status is ExitStatus.DONE
     assert threads == {'MainThread'}
-    assert verify.verify(client, plan, workers=3) == []
+    assert engines.verify(client, plan, workers=3) == []

@@ -19,7 +19,7 @@ from placementclient.model.outcomes import State
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.records.trees import TreeRecord, tree_record
-from placementclient.reshape import engines, journal, storage, verify
+from placementclient.reshape import engines, journal, storage
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -274,7 +274,7 @@ def test_another_tree_under_the_key_of_this_one(
     with pytest.raises(errors.BadFile, match=f'it is the plan of the tree of {OTHER}'):
         engines.apply(placement.client(), plan, path)
     with pytest.raises(errors.BadFile, match='something else than what was reviewed'):
-        verify.verify(placement.client(), plan, journal_path=path)
+        engines.verify(placement.client(), plan, journal_path=path)
     path = noted(plan, tmp_path / 'journal', builtins(tree_record(plan.trees[0])), uuid_of('x'))
     with pytest.raises(errors.BadFile, match='the plan has no tree'):
         journal.read(path, plan)

@@ -16,7 +16,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.model.outcomes import Outcome, State, Status
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
-from placementclient.reshape import deviations, engines, reading, tree_executor, verify
+from placementclient.reshape import deviations, engines, reading, tree_executor
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -283,18 +283,18 @@ def test_status_repeats_why_a_tree_was_left_alone(when: str, tmp_path: Path) -> 
     outcome = engines.apply(client, plan, path)
     left = outcome.trees[0]
     assert left.state is LEFT
-    first, second = verify.status(client, plan, journal_path=path)
+    first, second = engines.status(client, plan, journal_path=path)
     assert (first.status, first.is_left_alone) == (Status.DIFFERS, True)
     assert first.reason == f'left alone: {left.reason}'
     assert second.status is Status.APPLIED
     placement.providers[ROOT].name = 'compute0'
     placement.providers[ROOT].inventories['VGPU']['total'] += 1
     touch(placement)
-    first, _ = verify.status(client, plan, journal_path=path)
+    first, _ = engines.status(client, plan, journal_path=path)
     assert (first.status, first.is_left_alone) == (Status.DIFFERS, True)
     assert first.reason.startswith('the inventories of compute0 have changed; left alone at 20')
     placement.providers[ROOT].inventories['VGPU']['total'] -= 1
-    first, _ = verify.status(client, plan, journal_path=path)
+    first, _ = engines.status(client, plan, journal_path=path)
     assert (first.status, first.is_left_alone) == (Status.PENDING, False)
     assert re.fullmatch(
         f'nothing is in the way any more; left alone at 20.+: {re.escape(left.reason)}',
@@ -308,7 +308,7 @@ def test_trees_that_are_pending_are_no_damage(tmp_path: Path) -> None:
     path, client = str(tmp_path / 'journal'), placement.client()
 
     def found() -> list[tuple[str, bool]]:
-        return [(d.tree, d.is_damage) for d in verify.verify(client, plan, journal_path=path)]
+        return [(d.tree, d.is_damage) for d in engines.verify(client, plan, journal_path=path)]
 
     assert found() == [(f'compute{n}', False) for n in range(3)]
     engines.apply(client, plan, path, limit=1)
@@ -386,7 +386,7 @@ def test_many_trees_are_listed_with_one_request(
     assert {result.state for result in outcome.trees} == {DONE}
     assert placement.requests.count('GET /resource_providers') == lists
     placement.requests.clear()
-    states = verify.status(placement.client(), plan)
+    states = engines.status(placement.client(), plan)
     assert {each.status for each in states} == {Status.APPLIED}
     assert placement.requests.count('GET /resource_providers') == lists
 

@@ -9,7 +9,7 @@ import pytest
 from placementclient.model.outcomes import Status
 from placementclient.planner.plan.plan import Plan
 from placementclient.render import runs
-from placementclient.reshape import engines, verify
+from placementclient.reshape import engines
 from placementclient.snapshot.capture import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -31,12 +31,12 @@ def plan(placement: Placement) -> Plan:
 
 
 def rows(placement: Placement, plan: Plan, journal: str | None = None) -> Rows:
-    found = verify.verify(placement.client(), plan, journal_path=journal)
+    found = engines.verify(placement.client(), plan, journal_path=journal)
     return [(each.kind, str(each.verdict), each.is_damage) for each in found]
 
 
 def status(placement: Placement, plan: Plan) -> tuple[Status, str]:
-    (tree,) = verify.status(placement.client(), plan)
+    (tree,) = engines.status(placement.client(), plan)
     return tree.status, tree.reason
 
 
@@ -113,13 +113,13 @@ def test_what_was_applied_and_is_undone_is_damage(
 
 
 def test_the_table_has_the_verdict(placement: Placement, plan: Plan, tmp_path: Path) -> None:
-    found = verify.verify(placement.client(), plan)
+    found = engines.verify(placement.client(), plan)
     columns, table = runs.verification(plan.trees, found)
     assert columns == ('tree', 'kind', 'message', 'is_damage', 'verdict')
     message = 'the plan is not applied to this tree'
     assert list(table) == [('compute0', 'not-applied', message, False, 'pending')]
     engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
-    _, table = runs.verification(plan.trees, verify.verify(placement.client(), plan))
+    _, table = runs.verification(plan.trees, engines.verify(placement.client(), plan))
     assert list(table) == [('compute0', 'as planned', '', False, 'applied')]
 
 
