@@ -24,10 +24,10 @@ from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.outcomes import Deviation, Rehearsal
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
-from placementclient.planner.plan.plan import Plan
+from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.reshape import engines
+from placementclient.reshape import engines, live_state
 from placementclient.reshape.engines import AnyPlan
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
@@ -87,7 +87,9 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
     known = [state for tree in wanted for state in sides_of(tree).before.walked()]
     names = {tree.root_provider_uuid: tree.root_provider_name for tree in wanted}
     names |= {state.uuid: state.name for state in known}
-    roots = list(dict.fromkeys(state.provider.root_uuid for state in known))
+    # The root of a tree that a reshape only adds to does not change.
+    roots = [u for tree in wanted if isinstance(tree, TreePlan) for u in live_state.roots_of(tree)]
+    roots = list(dict.fromkeys([*roots, *(state.provider.root_uuid for state in known)]))
     missing = [names.get(root, root) for root in roots if root not in snapshot.providers]
     if missing and len(missing) == len(roots):
         raise errors.BadArgument(
