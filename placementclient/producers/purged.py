@@ -11,7 +11,9 @@ from placementclient.model.nova import MIGRATION
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import Snapshot
 
-_LEAKED = 'these are leaked allocations if its server is gone: "resource provider audit" finds them'
+_LEAKED = (
+    'leaked allocations if its server is gone: "resource provider allocation delete {}" frees them'
+)
 
 
 class Unaccounted(errors.PlacementError):
@@ -68,7 +70,8 @@ class Objection:
         """Return the reason, and what overrules it or what comes of it."""
         if self.is_refused(force=force):
             return self.reason if self.is_migration else f'{self.reason} (--force does it)'
-        return f'{self.reason}; {_LEAKED}' if self.leaks else self.reason
+        leaked = f'; {_LEAKED.format(self.consumer_uuid)}' if self.leaks else ''
+        return f'{self.reason}{leaked}'
 
 
 def purged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from placementclient.api import resource_provider
@@ -10,7 +11,7 @@ from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.client.wording import first
+from placementclient.client.wording import counted, first
 from placementclient.insight.topology import is_sharing
 from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
@@ -30,9 +31,19 @@ class PurgeRefused(errors.PlacementError):
 
     def __init__(self, objections: Sequence[Objection]) -> None:
         # First those that --force does not overrule: only some are shown.
-        self.objections = tuple(sorted(objections, key=lambda each: not each.is_migration))
-        refused = [f'{each.consumer_uuid} {each.shown(force=False)}' for each in self.objections]
+        reasons = Counter(
+            each.reason for each in sorted(objections, key=lambda o: not o.is_migration)
+        )
+        refused = [f'{counted(n, "consumer")}: {reason}' for reason, n in reasons.items()]
         super().__init__(f'Refused: {first(refused)}')
+        #: the next step, sentences
+        self.advice = ''
+        if not all(each.is_migration for each in objections):
+            self.advice = (
+                'Evacuate or migrate the servers first. What a deleted server still holds is a '
+                'leaked allocation: "resource provider audit --fix" frees it. --force purges all '
+                'the same'
+            )
 
 
 class Purging:
@@ -83,14 +94,14 @@ class Purging:
     def _judge(self, objections: Sequence[Objection]) -> None:
         refused = [each for each in objections if each.is_refused(force=self._force)]
         self.refusal = PurgeRefused(refused) if refused else None
-        if self.refusal and not self._is_asked_only:
-            raise self.refusal
         known = {note.object for note in self.notes}
         for each in objections:
             name = f'consumer {each.consumer_uuid}'
             if name not in known:
                 state = 'refused' if each in refused else 'overruled'
                 self.notes.append(Note(name, state, each.shown(force=self._force)))
+        if self.refusal and not self._is_asked_only:
+            raise self.refusal
 
     def _around(self, there: Snapshot) -> Surroundings:
         states = list(there.tree(self._provider_uuid))

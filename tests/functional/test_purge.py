@@ -100,7 +100,11 @@ def test_what_would_be_lost_is_refused(
     before = content(capture.capture(client))
     for options in ('--yes', '--dry-run'):
         result = placement(f'{PURGE} {options}')
-        assert (result.status, f'{consumer.uuid} {reason}' in result.stderr) == (1, True)
+        assert (result.status, f'Refused: 1 consumer: {reason}' in result.stderr) == (1, True)
+        (note,) = (line for line in result.stdout.splitlines() if ' refused ' in line)
+        assert f'consumer {consumer.uuid} ' in note
+        assert reason in note
+        assert ('"resource provider audit --fix" frees it' in result.stderr) == forced
     assert content(capture.capture(client)) == before
     assert placement(f'{PURGE} --force --yes').status == (0 if forced else 1)
     assert ('compute0' in names(client)) != forced
@@ -256,8 +260,8 @@ def test_what_live_servers_use_is_not_taken_from_them(
     command = f'resource provider purge {provider}'
     for options in ('--yes', '--dry-run'):
         result = placement(f'{command} {options}')
-        said = f'{consumer.uuid} would go on to use it: it holds something on '
-        named = result.stderr.partition(said)[2].partition(' (--force does it)')[0]
+        said = 'Refused: 1 consumer: would go on to use it: it holds something on '
+        named = result.stderr.partition(said)[2].partition('\n')[0]
         assert (result.status, set(named.split(', '))) == (1, users), result
     assert content(capture.capture(client)) == before
     assert placement(f'{command} --force --yes').status == 0
@@ -277,8 +281,8 @@ def test_what_goes_has_names(client: Client, placement: Placement) -> None:
         (RESIZED, 'would be left with nothing: a server, or a resize that is not confirmed'),
         (
             SERVER,
-            'would be left with nothing but shared resources; these are leaked allocations if its '
-            'server is gone: "resource provider audit" finds them',
+            'would be left with nothing but shared resources; leaked allocations if its server is '
+            f'gone: "resource provider allocation delete {SERVER.uuid}" frees them',
         ),
     ],
 )

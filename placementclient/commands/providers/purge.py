@@ -26,8 +26,9 @@ class PurgeProvider(Changing):
 
     A migration under way is always refused, as far as it is known to be one.
 
-    With --force a consumer may keep shared resources only. If its server is gone, these are leaked
-    allocations: "resource provider audit" finds them.
+    If it is refused, the table says why for each consumer. With --force a consumer may keep shared
+    resources only. If its server is gone, these are leaked allocations: the table has the command
+    that frees them, and "resource provider audit" finds them too.
 
     Example:
 
@@ -50,7 +51,8 @@ class PurgeProvider(Changing):
         return GUARDS_CONSUMERS
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.workflows.purge import Purging
+        from placementclient.render import changes
+        from placementclient.workflows.purge import PurgeRefused, Purging
 
         purging = Purging(
             self.client,
@@ -59,8 +61,13 @@ class PurgeProvider(Changing):
             force=parsed_args.force,
             is_asked_only=parsed_args.dry_run,
         )
-        shown = self.change(parsed_args, purging.plan, purging.notes)
-        if purging.refusal is not None and parsed_args.dry_run:
-            self.log.error(str(purging.refusal))
+        try:
+            shown = self.change(parsed_args, purging.plan, purging.notes)
+        except PurgeRefused:
+            shown = changes.carried((), purging.notes)
+        if purging.refusal is not None:
+            for line in (str(purging.refusal), purging.refusal.advice):
+                if line:
+                    self.log.error(line)
             self.exit_status = purging.refusal.exit_status
         return shown

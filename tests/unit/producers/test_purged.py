@@ -91,8 +91,8 @@ def test_the_users_of_a_child_are_named() -> None:
             Objection('c', SHARED, leaks=True),
             True,
             False,
-            f'{SHARED}; these are leaked allocations if its server is gone: '
-            '"resource provider audit" finds them',
+            f'{SHARED}; leaked allocations if its server is gone: '
+            '"resource provider allocation delete c" frees them',
         ),
     ],
 )
