@@ -86,6 +86,16 @@ def shown(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else value
 
 
+class Amount(str):
+    """An amount as text, which stands at the right of its cell as a number does."""
+
+
+def number(value: Any) -> Any:
+    """A cell of which an amount with its unit is a plain number."""
+    data = value.machine_readable() if hasattr(value, 'machine_readable') else None
+    return data if isinstance(data, int | float) else value
+
+
 def flat(value: Any) -> Any:
     """A cell for programs that read lines: what has a structure is JSON."""
     if not hasattr(value, 'machine_readable'):

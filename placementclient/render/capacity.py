@@ -9,18 +9,22 @@ from placementclient.insight.capacity.fits import Fits
 from placementclient.insight.capacity.totals import TotalsLine
 from placementclient.model.flavors import Flavor
 from placementclient.render.columns import Column, Columns, Output
-from placementclient.render.facts import Facts
+from placementclient.render.facts import Facts, Sized
 
 #: The heading of what the lines of a table are for.
 _SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
 
-_ROOM = Columns(
-    Column('providers'),
-    *(
-        Column(name, attrgetter(f'amounts.{name}'))
-        for name in ('capacity', 'used', 'free', 'largest_fit')
-    ),
-)
+
+def _amount(name: str) -> Column:
+    """Return the column of an amount of the class of its line."""
+
+    def value(line: TotalsLine) -> Sized:
+        return Sized(line.resource_class, getattr(line.amounts, name))
+
+    return Column(name, value)
+
+
+_ROOM = Columns(Column('providers'), *map(_amount, ('capacity', 'used', 'free', 'largest_fit')))
 
 _FITS = Columns(
     Column('fits', attrgetter('count')),

@@ -109,7 +109,11 @@ def _relaxation(relaxation: Relaxation, explanation: Explanation) -> str:
         + (f' (group {each.group})' if each.group else '')
         for each, amount in relaxation.lowered
     ]
-    changes += [f'without {_text(each, explanation)}' for each in relaxation.dropped]
+    for each in relaxation.dropped:
+        text = _text(each, explanation)
+        # "without no trait" says the opposite to a quick reader.
+        is_negated = text.startswith(('no ', 'not '))
+        changes.append(f'without the condition "{text}"' if is_negated else f'without {text}')
     source = '' if relaxation.is_asked else ' (calculated)'
     return f'{", ".join(changes)}: {_trees(relaxation.offer)}{source}'
 
@@ -118,6 +122,9 @@ def _shortage(shortage: Shortage, explanation: Explanation) -> str:
     if shortage.reason is Reason.SHAPE:
         together = ', '.join(_text(each, explanation) for each in shortage.others)
         return f'not together with {together}' if together else 'the tree has not that shape'
+    if shortage.reason is Reason.FREE and (shortage.amount or 0) < 0:
+        over = -(shortage.amount or 0)
+        return f'0 free on {shortage.provider}, of which {over} more is used than it has'
     if shortage.reason in _LIMITS:
         return _LIMITS[shortage.reason].format(amount=shortage.amount, provider=shortage.provider)
     return _MISSING[shortage.requirement.kind]

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from cliff import columns
 
+from placementclient.client.printable import Amount
+from placementclient.render.units import sized
+
 if TYPE_CHECKING:
     from placementclient.model.consumers import Resources
 
@@ -36,6 +39,24 @@ class AmountFacts(Facts):
 
     def human_readable(self) -> str:
         return amounts(self._value)
+
+
+class Sized(columns.FormattableColumn[Any]):
+    """An amount of a resource class, in a table for people with its unit: ``1.5 TiB``.
+
+    :param resource_class: its name
+    :param amount: in the unit of the class: MiB of MEMORY_MB, GiB of DISK_GB
+    """
+
+    def __init__(self, resource_class: str, amount: int) -> None:
+        super().__init__(amount)
+        self._resource_class = resource_class
+
+    def human_readable(self) -> str:
+        return Amount(sized(self._resource_class, self._value))
+
+    def machine_readable(self) -> Any:
+        return self._value
 
 
 class Groups(Facts):

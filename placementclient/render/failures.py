@@ -14,6 +14,11 @@ from placementclient.client.wording import counted, grouped
 MOST = 100
 #: How many undecided rows, and trees with such rows, are printed.
 FIRST = 10
+#: The next step where rows are undecided.
+DECIDE = (
+    'run "resource provider reshape collector" on the hosts and give its answers to "resource '
+    'provider reshape assignments"; or fill in the file of --write-assignments'
+)
 
 
 def lines(failure: errors.PlacementError) -> Iterator[str]:
@@ -48,10 +53,7 @@ def _undecided(failure: errors.Undecided) -> Iterator[str]:
         yield f'The first {FIRST} rows:'
     yield from (f'  {row}' for row in failure.rows[:FIRST])
     yield 'Say which is true: in "consumers" of the specification, or with --assignments'
-    yield (
-        'To find out, run "resource provider reshape collector" on the hosts and give its answers '
-        'to "resource provider reshape assignments"; or fill in the file of --write-assignments'
-    )
+    yield f'To find out, {DECIDE}'
     yield from (f'Warning: {warning}' for warning in failure.warnings)
 
 

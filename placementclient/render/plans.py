@@ -20,14 +20,21 @@ def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
     counts = str(changes_summary(each for tree in trees for each in tree.operations))
-    number = sum(len(tree.warnings) for tree in trees if isinstance(tree, TreePlan))
+    number = len(list(_warnings(tree for tree in trees if isinstance(tree, TreePlan))))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
 
-def changes_lines(plan: ChangePlan) -> Iterator[str]:
-    """Return a plan of changes: its extent, then each tree before and after, and its changes."""
+def changes_lines(plan: ChangePlan, *, is_summary: bool = False) -> Iterator[str]:
+    """Return a plan of changes: its extent, then each tree before and after, and its changes.
+
+    :param is_summary: of each tree the number of changes only
+    """
     yield extent(plan.trees)
     for tree in plan.trees:
+        if is_summary:
+            changed = counted(len(list(rows(tree.before, tree.after))), 'change')
+            yield f'  {tree.root_provider_name}: {changed}'
+            continue
         yield ''
         yield f'{tree.root_provider_name} ({tree.root_provider_uuid})'
         for title, side in (('before', tree.before), ('after', tree.after)):
@@ -59,15 +66,18 @@ def summary(plan: Plan) -> dict[str, int]:
         'providers_to_create': sum(1 for tree in plan.trees for _ in tree.created()),
         'consumers': len({change.uuid for tree in plan.trees for change in tree.consumers}),
         **{label.value: labels[label] for label in Label},
-        'warnings': sum(len(tree.warnings) for tree in plan.trees),
+        'warnings': len(list(warnings(plan))),
     }
 
 
-def lines(plan: Plan) -> Iterator[str]:
-    """The whole plan: each tree before and after, who goes where, warnings; totals at the end."""
+def lines(plan: Plan, *, is_summary: bool = False) -> Iterator[str]:
+    """The whole plan: each tree before and after, who goes where, warnings; totals at the end.
+
+    :param is_summary: without the trees
+    """
     yield extent(plan.trees)
     yield ''
-    for tree in plan.trees:
+    for tree in () if is_summary else plan.trees:
         yield from tree_lines(tree)
         yield ''
     for left_out in plan.left_out:
@@ -85,10 +95,12 @@ def lines(plan: Plan) -> Iterator[str]:
 
 def warnings(plan: Plan) -> Iterator[str]:
     """Return the warnings of a plan with their trees; equal ones of several trees once."""
+    return _warnings(plan.trees)
+
+
+def _warnings(trees: Iterable[TreePlan]) -> Iterator[str]:
     return grouped(
-        (tree.root_provider_name, warning.message)
-        for tree in plan.trees
-        for warning in tree.warnings
+        (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )
 
 

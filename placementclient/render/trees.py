@@ -9,6 +9,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree
 from placementclient.render.style import PLAIN, Style
+from placementclient.render.units import sized
 
 T = TypeVar('T')
 
@@ -82,10 +83,14 @@ def data(tree: Tree, *, allocations: bool = False) -> dict[str, Any]:
     }
 
 
-def remarks(inventory: Inventory) -> Iterator[str]:
-    """Return the fields of an inventory that make its capacity differ from its total."""
+def remarks(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
+    """Return the fields of an inventory that make its capacity differ from its total.
+
+    :param resource_class: its class, where amounts have units
+    """
     if inventory.reserved:
-        yield f'{inventory.reserved} reserved'
+        reserved = inventory.reserved
+        yield f'{sized(resource_class, reserved) if resource_class else reserved} reserved'
     if inventory.allocation_ratio != 1:
         yield f'ratio {inventory.allocation_ratio:g}'
 
@@ -100,11 +105,14 @@ def _provider(state: ProviderState, style: Style) -> Iterator[str]:
         (resource_class, state.used(resource_class), inventory)
         for resource_class, inventory in sorted(state.inventories.items())
     ]
-    amounts = [f'{used}/{inventory.capacity}' for _, used, inventory in rows]
+    amounts = [
+        f'{sized(resource_class, used)}/{sized(resource_class, inventory.capacity)}'
+        for resource_class, used, inventory in rows
+    ]
     widest = max((len(row[0]) for row in rows), default=0), max(map(len, amounts), default=0)
     for (resource_class, used, inventory), amount in zip(rows, amounts, strict=True):
         bar = style.bar(used, inventory.capacity)
-        notes = style.paint(', '.join(remarks(inventory)), 'dim')
+        notes = style.paint(', '.join(remarks(inventory, resource_class)), 'dim')
         line = f'{resource_class:<{widest[0]}} {bar} {amount:>{widest[1]}}  {notes}'
         yield line.rstrip()
 

@@ -109,6 +109,12 @@ def test_a_plan_from_the_command_to_its_rollback(
     )
     shown = placement(f'resource provider reshape show {path}')
     assert shown.stdout.startswith('1 provider to create, 1 to change, 0 to delete\n')
+    assert 'before' in shown.stdout
+    summary = placement(f'resource provider reshape show {path} --summary')
+    assert summary.stdout == ('1 provider to create, 1 to change, 0 to delete\n  host: 3 changes\n')
+    unread = placement(f'resource provider reshape rehearse {path}')
+    assert (unread.status, unread.stdout) == (2, '')
+    assert '"resource provider snapshot save cloud.json" takes one' in unread.stderr
     assert [state(placement, 'status', path), state(placement, 'apply', f'{path} --yes')] == [
         'pending',
         'applied',

@@ -129,7 +129,7 @@ PLANTED = {
     'a trait that all have who could': Planted(
         '--resource VCPU=1 --forbidden COMPUTE_NODE',
         [[('forbidden trait', 'COMPUTE_NODE'), ('resource', 'VCPU')]],
-        'without no trait COMPUTE_NODE: 3 trees',
+        'without the condition "no trait COMPUTE_NODE": 3 trees',
         'not together with',
     ),
     'an aggregate that the host with it is not in': Planted(
@@ -141,7 +141,7 @@ PLANTED = {
     'an aggregate that all who could are in': Planted(
         f'--resource VCPU=1 --forbidden-member-of {STORAGE}',
         [[('forbidden aggregate', STORAGE)]],
-        f'without not member of {STORAGE}: 3 trees',
+        f'without the condition "not member of {STORAGE}": 3 trees',
         'every provider is in it',
     ),
     'a tree that has not so much': Planted(

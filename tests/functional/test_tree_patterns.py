@@ -130,6 +130,12 @@ def test_a_plan_on_a_snapshot_of_a_pattern(
     assert placement(f'{plan} --tree compute[12]').status == 0
     shown = json.loads(placement(f'resource provider reshape show {path} -f json').stdout)
     assert [tree['root_provider_name'] for tree in shown['trees']] == ['compute1', 'compute2']
+    show = f'resource provider reshape show {path} --summary'
+    summary = placement(show).stdout
+    assert 'before' not in summary
+    assert summary.splitlines()[-1].startswith('trees: 2  left_out: 0  ')
+    fields = json.loads(placement(f'{show} -f json').stdout)
+    assert (fields['trees'], fields['warnings']) == (2, 0)
 
 
 def trees(stdout: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from placementclient import plugin
 from placementclient.api import conflict
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.client.printable import Cells, Screen, flat, printable, shown
+from placementclient.client.printable import Amount, Cells, Screen, flat, number, printable, shown
 from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
 from placementclient.loading import coexistence
@@ -53,6 +53,8 @@ USUAL = (
     (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
     (errors.ExitStatus.USAGE, 'wrong usage'),
 )
+#: Formats of output and pictures: the file of no option is called so.
+_FORMATS = ('csv', 'dot', 'html', 'json', 'svg', 'yaml')
 #: How a dry run ends, so that scripts see whether there is something to do.
 WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')
 
@@ -180,7 +182,15 @@ class _Placement(command.Command):
         return client.last_change if client else None
 
     def _check_values(self, parsed_args: argparse.Namespace) -> None:
-        """See whether each option has a value: some releases of argparse make [] of ``--x=--``."""
+        """See whether each option has a value: some releases of argparse make [] of ``--x=--``.
+
+        The file of ``-o`` is hardly called as a format.
+        """
+        if (format := getattr(parsed_args, 'output', None)) in _FORMATS:
+            said = f'-f {format} or ' if 'formatter' in parsed_args else ''
+            self._parser.error(
+                f'argument -o: {format} is a format, not a file. Did you mean {said}-o x.{format}?'
+            )
         for dest, value in vars(parsed_args).items():
             is_list = isinstance(value, list) and value != self._parser.get_default(dest)
             if is_list and (not value or [] in value):
@@ -408,7 +418,11 @@ class _Table(_Placement, _Display):
         if not self.prints:
             self._check_columns(parsed_args.columns, names)
         name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
-        if name == 'table' or (name == 'value' and is_seen):
+        if name == 'table':
+            self.formatter.ALIGNMENTS = {**self.formatter.ALIGNMENTS, Amount: 'r'}
+        if name == 'value' and is_seen:
+            self.formatter = Cells(self.formatter, lambda cell: shown(number(cell)))
+        elif name == 'table':
             self.formatter = Cells(self.formatter, shown)
         elif name in ('csv', 'shell', 'value'):
             self.formatter = Cells(self.formatter, flat)

@@ -13,6 +13,7 @@ from cliff.formatters import base as formatters
 
 from placementclient.client import errors
 from placementclient.client.printable import shown
+from placementclient.client.wording import suggestion
 from placementclient.commands.framework import base, changing, option
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
@@ -159,6 +160,7 @@ class AuditProvider(Changing):
         for line in (*tables.left_out(audit, failures), *tables.remarks(audit)):
             self.log.warning(line)
         findings = audit.findings
+        self._check_subjects(parsed_args, cloud, findings)
         is_asked_to_fix = parsed_args.fix or parsed_args.plan
         done = self._fix(cloud.snapshot, findings, parsed_args) if is_asked_to_fix else None
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
@@ -184,6 +186,25 @@ class AuditProvider(Changing):
         for id in given:
             if id not in known:
                 raise errors.UsageError(f'There is no check {id!r}, but {", ".join(known)}')
+
+    def _check_subjects(
+        self, parsed_args: argparse.Namespace, cloud: Cloud, findings: Sequence[Finding]
+    ) -> None:
+        """Refuse a subject that nothing has; with --fix it may have been deleted by a fix before.
+
+        :raises errors.BadArgument: with the one that was probably meant
+        """
+        known = cloud.subjects() if parsed_args.subject else set()
+        for subject in parsed_args.subject:
+            if subject not in known and all(each.fault.subject != subject for each in findings):
+                near = suggestion(subject, known)
+                said = (
+                    f'--subject: no provider, consumer, aggregate, server or flavor is "{subject}"'
+                    f'{near or ". Give a name of a provider, or a UUID of a consumer"}'
+                )
+                if not parsed_args.fix:
+                    raise errors.BadArgument(said)
+                self.log.warning(said)
 
     def _fix(
         self, snapshot: Snapshot, findings: Sequence[Finding], parsed_args: argparse.Namespace

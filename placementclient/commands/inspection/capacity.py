@@ -43,9 +43,10 @@ class ShowCapacity(watching.WatchingLister):
         Option(
             '--by',
             choices=('tree', 'aggregate', 'class'),
+            type=lambda text: 'tree' if text == 'host' else text,
             default='tree',
-            help='Print a line for each provider tree, for each aggregate, or for each resource '
-            'class. The line of an aggregate counts the grants of a request with --member-of',
+            help='Print a line for each provider tree (host is the same), for each aggregate, or '
+            'for each resource class. The line of an aggregate counts the grants of a request with --member-of',
         ),
         Option(
             '--fits',

@@ -175,6 +175,8 @@ class SetInventory(CreateInventory):
     """
 
     endpoint = endpoints.SET_INVENTORY
+    #: After a conflict it is read again.
+    _is_told = False
 
     def write(self, *args: Any) -> Read[Inventory]:
         return api.inventory.set(self.client, *args)
@@ -191,7 +193,8 @@ class SetInventory(CreateInventory):
             for field, value in before.as_fields().items()
             if field not in fields and value != defaults.get(field, value)
         ]
-        if reset:
+        if reset and not self._is_told:
+            self._is_told = True
             self.hint(f'Not given, so set to the default: {", ".join(reset)}')
         return read.generation or 0
 

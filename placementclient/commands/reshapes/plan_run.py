@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from placementclient.client import errors
+from placementclient.client.wording import counted, listed
 from placementclient.commands.framework import base, option, progress
 from placementclient.commands.framework.option import Option
 from placementclient.commands.framework.plan_files import journal_of
@@ -61,12 +62,18 @@ class PlanCommand(base.Lister):
         :param path: the file of the plan
         :param left_alone: the names of their roots
         """
-        from placementclient.render import runs
+        from placementclient.planner.plan.plan import Plan
+        from placementclient.render import failures, runs
 
         names = list(left_alone)
-        if names:
-            line = runs.planning_anew(plan, path, names, _beside(path), self.program)
-            self.log.warning(line)
+        if not names:
+            return
+        if len(names) > failures.FIRST:
+            count = counted(len(names), 'tree')
+            self.log.warning(f'Left alone: {count}: {listed(names, failures.FIRST)}')
+        self.log.warning(runs.planning_anew(plan, path, names, _beside(path), self.program))
+        if isinstance(plan, Plan):
+            self.log.warning(f'If rows are undecided then, {failures.DECIDE}')
 
 
 def _beside(path: str) -> str:

@@ -210,7 +210,13 @@ class ShowReshape(DocumentCommand):
     """
 
     auth_required = False
-    options = (PLAN, TREE)
+    options = (
+        PLAN,
+        TREE,
+        Option(
+            '--summary', action='store_true', help='Totals and warnings only, without the trees'
+        ),
+    )
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         from placementclient.changes.plan import ChangePlan
@@ -222,12 +228,16 @@ class ShowReshape(DocumentCommand):
         plan = storage.read_any_plan(parsed_args.plan)
         if isinstance(plan, ChangePlan):
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
-            return Text(change_plans.document(plan), plans.changes_lines(plan))
+            shown = plans.changes_lines(plan, is_summary=parsed_args.summary)
+            return Text(change_plans.document(plan), shown)
         if parsed_args.tree:
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
+        shown = plans.lines(plan, is_summary=parsed_args.summary)
+        if parsed_args.summary:
+            return Text(plans.summary(plan), shown)
         if parsed_args.formatter == self.formatter_default and not parsed_args.columns:
-            return Text({}, plans.lines(plan))
-        return Text(codec.document(plan), plans.lines(plan))
+            return Text({}, shown)
+        return Text(codec.document(plan), shown)
 
 
 class RehearseReshape(base.Lister):
@@ -255,8 +265,7 @@ class RehearseReshape(base.Lister):
         Option(
             '--snapshot',
             metavar='<file>',
-            required=True,
-            help='Snapshot file that the plan was made from',
+            help='Snapshot file that the plan was made from, or a newer one; every plan needs one',
         ),
         TREE,
     )
@@ -266,6 +275,11 @@ class RehearseReshape(base.Lister):
         from placementclient.render import runs
         from placementclient.reshape import rehearse, storage
 
+        if parsed_args.snapshot is None:
+            raise errors.UsageError(
+                'A rehearsal needs a snapshot, into which no plan writes: "resource provider '
+                'snapshot save cloud.json" takes one, then rehearse with --snapshot cloud.json'
+            )
         plan = storage.read_any_plan(parsed_args.plan)
         snapshot = files.read_snapshot(parsed_args.snapshot)
         rehearsal = rehearse.rehearse(plan, snapshot, trees=parsed_args.tree)

@@ -51,6 +51,18 @@ class Cloud:
             return getattr(self, name) is not None
         return getattr(self.answers, name) is not None
 
+    def subjects(self) -> set[str]:
+        """Return all that a finding may be about: names of providers, UUIDs of consumers, …"""
+        states = self.snapshot.providers.values()
+        return {
+            *(state.name for state in states),
+            *(aggregate for state in states for aggregate in state.aggregates),
+            *self.snapshot.consumers,
+            *(self.servers or ()),
+            *(flavor.name for flavor in self.answers.flavors or ()),
+            *(name for state in states for name in state.inventories),
+        }
+
     def states(self) -> Iterator[ProviderState]:
         """All providers, tree by tree."""
         for states in self.topology.trees.values():

@@ -53,12 +53,12 @@ def test_with_bars_each_class_has_a_line() -> None:
     lines = list(trees.detailed(WHOLE, Style(bars=True)))
     assert lines[:3] == [
         'root',
-        '│  MEMORY_MB ▕███         ▏  3/12  2 reserved, ratio 1.5',
-        '│  VCPU      ▕███████████ ▏ 11/12  2 reserved, ratio 1.5',
+        '│  MEMORY_MB ▕███         ▏ 3 MiB/12 MiB  2 MiB reserved, ratio 1.5',
+        '│  VCPU      ▕███████████ ▏        11/12  2 reserved, ratio 1.5',
     ]
     assert lines[-2:] == [
         '⇠ storage  (shared)',
-        '   DISK_GB ▕████        ▏ 4/12  2 reserved, ratio 1.5',
+        '   DISK_GB ▕████        ▏ 4 GiB/12 GiB  2 GiB reserved, ratio 1.5',
     ]
 
 

@@ -14,6 +14,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.commands.framework import base
 from placementclient.model.freshness import Read
+from tests.unit.conftest import Placement
 from tests.unit.dialogue import MONDAY
 
 
@@ -118,3 +119,17 @@ def test_elsewhere_nobody_is_asked() -> None:
         command.confirm('Delete?', Namespace(yes=False))
     command.confirm('Delete?', Namespace(yes=True))
     assert asked.getvalue() == ''
+
+
+@pytest.mark.parametrize(
+    ('command', 'meant'),
+    [
+        ('resource provider tree export -o yaml', '-o x.yaml'),
+        ('resource provider reshape plan --spec s -o json', '-f json or -o x.json'),
+    ],
+)
+def test_a_format_is_no_file(placement: Placement, command: str, meant: str) -> None:
+    format = command.rpartition(' ')[2]
+    result = placement(command)
+    assert (result.status, result.stdout) == (2, '')
+    assert f'argument -o: {format} is a format, not a file. Did you mean {meant}?' in result.stderr

@@ -158,6 +158,26 @@ def test_one_check_and_one_subject_can_be_chosen(placement: Placement, tmp_path:
     assert (nothing.status, nothing.stderr[:23]) == (0, 'Nothing found: 1 check ')
 
 
+@pytest.mark.parametrize(
+    ('subject', 'near'),
+    [
+        ('hosst1', 'Did you mean "host1"?'),
+        ('x', 'Give a name of a provider, or a UUID of a consumer'),
+    ],
+)
+def test_a_subject_that_nothing_has_is_refused(
+    placement: Placement, tmp_path: Path, subject: str, near: str
+) -> None:
+    command = AUDIT.format(save(tmp_path, 'cloud.json', small())) + f'--subject {subject}'
+    result = placement(command)
+    assert (result.status, result.stdout) == (1, '')
+    said = 'no provider, consumer, aggregate, server or flavor is'
+    assert result.stderr.splitlines()[-1] == f'--subject: {said} "{subject}". {near}'
+    # The printed command that fixes something may delete its subject, and is safe to run again.
+    again = placement(f'{command} --fix --yes')
+    assert again.status == 0
+
+
 def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')

@@ -17,19 +17,19 @@ ELSEWHERE = '1c6c1a1c-23e4-44d7-b7ab-15cbc5b5e5a8'
 SHOW = 'resource capacity show --snapshot {file} '
 
 TREES = """\
-+-------+----------------+-----------+-----------+----------+------+------+-------------+
-| tree  | resource_class | shared_by | providers | capacity | used | free | largest_fit |
-+-------+----------------+-----------+-----------+----------+------+------+-------------+
-| host1 | VCPU           |           |         1 |        8 |    2 |    6 |           4 |
-| host1 | VGPU           |           |         1 |        2 |    0 |    2 |           2 |
-| host1 | DISK_GB        | nfs       |         1 |      100 |   40 |   60 |          60 |
-| host2 | VCPU           |           |         1 |        4 |    1 |    3 |           3 |
-| host2 | DISK_GB        | nfs       |         1 |      100 |   40 |   60 |          60 |
-| nfs   | DISK_GB        |           |         1 |      100 |   40 |   60 |          60 |
-| (all) | DISK_GB        |           |         1 |      100 |   40 |   60 |          60 |
-| (all) | VCPU           |           |         2 |       12 |    3 |    9 |           4 |
-| (all) | VGPU           |           |         1 |        2 |    0 |    2 |           2 |
-+-------+----------------+-----------+-----------+----------+------+------+-------------+
++-------+----------------+-----------+-----------+----------+--------+--------+-------------+
+| tree  | resource_class | shared_by | providers | capacity |   used |   free | largest_fit |
++-------+----------------+-----------+-----------+----------+--------+--------+-------------+
+| host1 | VCPU           |           |         1 |        8 |      2 |      6 |           4 |
+| host1 | VGPU           |           |         1 |        2 |      0 |      2 |           2 |
+| host1 | DISK_GB        | nfs       |         1 |  100 GiB | 40 GiB | 60 GiB |      60 GiB |
+| host2 | VCPU           |           |         1 |        4 |      1 |      3 |           3 |
+| host2 | DISK_GB        | nfs       |         1 |  100 GiB | 40 GiB | 60 GiB |      60 GiB |
+| nfs   | DISK_GB        |           |         1 |  100 GiB | 40 GiB | 60 GiB |      60 GiB |
+| (all) | DISK_GB        |           |         1 |  100 GiB | 40 GiB | 60 GiB |      60 GiB |
+| (all) | VCPU           |           |         2 |       12 |      3 |      9 |           4 |
+| (all) | VGPU           |           |         1 |        2 |      0 |      2 |           2 |
++-------+----------------+-----------+-----------+----------+--------+--------+-------------+
 """
 
 FITS = """\
@@ -44,7 +44,8 @@ FITS = """\
 
 
 @pytest.mark.parametrize(
-    ('options', 'table'), [('', TREES), ('--by tree', TREES), ('--fits VCPU=2,DISK_GB=15', FITS)]
+    ('options', 'table'),
+    [('', TREES), ('--by tree', TREES), ('--by host', TREES), ('--fits VCPU=2,DISK_GB=15', FITS)],
 )
 def test_a_table(
     placement: Placement, service: Service, tmp_path: Path, options: str, table: str

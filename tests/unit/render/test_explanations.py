@@ -1,0 +1,32 @@
+"""The sentences about missing candidates."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.insight.candidates.explanation import explain
+from placementclient.insight.candidates.snapshot_index import SnapshotIndex
+from placementclient.model.inventories import Inventory
+from placementclient.model.requests import CandidateRequest, Filter
+from placementclient.render import explanations
+from tests.unit.insight.clouds import cloud, consumer, provider
+
+
+@pytest.mark.parametrize(
+    ('request_', 'line'),
+    [
+        (
+            Filter({'MEMORY_MB': 512}),
+            '    MEMORY_MB=512: 0 free on host, of which 512 more is used than it has',
+        ),
+        (
+            Filter({'VCPU': 1}, forbidden=('CUSTOM_A',)),
+            '  without the condition "no trait CUSTOM_A": 1 tree (calculated)',
+        ),
+    ],
+)
+def test_a_sentence_says_no_twice_or_less_than_nothing(request_: Filter, line: str) -> None:
+    host = provider('host', traits=['CUSTOM_A'], VCPU=8, MEMORY_MB=Inventory(1024, reserved=512))
+    there = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
+    found = explain(CandidateRequest(request_), SnapshotIndex(there), hosts=3)
+    assert line in list(explanations.lines(found))

@@ -1,0 +1,26 @@
+"""Plans as people read them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from placementclient.planner.plan.plan import Plan
+from placementclient.render import plans
+
+
+def test_warnings_are_counted_as_they_are_printed() -> None:
+    trees = [
+        SimpleNamespace(
+            root_provider_name=name,
+            rows=(),
+            consumers=(),
+            created=tuple,
+            warnings=[SimpleNamespace(message=f'{name}: the same'), *more],
+        )
+        for name, more in (('a', []), ('b', []), ('c', [SimpleNamespace(message='another')]))
+    ]
+    plan = cast(Plan, SimpleNamespace(trees=trees, left_out=()))
+    lines: list[Any] = list(plans.warnings(plan))
+    assert lines == ['a and 2 others: a: the same', 'c: another']
+    assert plans.summary(plan)['warnings'] == 2
