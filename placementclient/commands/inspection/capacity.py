@@ -46,7 +46,8 @@ class ShowCapacity(watching.WatchingLister):
             type=lambda text: 'tree' if text == 'host' else text,
             default='tree',
             help='Print a line for each provider tree (host is the same), for each aggregate, or '
-            'for each resource class. The line of an aggregate counts the grants of a request with --member-of',
+            'for each resource class. The line of an aggregate counts the grants of a request with '
+            '--member-of',
         ),
         Option(
             '--fits',
