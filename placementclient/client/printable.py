@@ -86,7 +86,7 @@ def shown(value: Any) -> Any:
     return printable(value) if isinstance(value, str) else value
 
 
-class Amount(str):
+class RightAligned(str):
     """An amount as text, which stands at the right of its cell as a number does."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cliff import columns
 
-from placementclient.client.printable import Amount
+from placementclient.client.printable import RightAligned
 from placementclient.render.units import sized
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Sized(columns.FormattableColumn[Any]):
         self._resource_class = resource_class
 
     def human_readable(self) -> str:
-        return Amount(sized(self._resource_class, self._value))
+        return RightAligned(sized(self._resource_class, self._value))
 
     def machine_readable(self) -> Any:
         return self._value

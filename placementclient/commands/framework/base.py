@@ -21,7 +21,15 @@ from placementclient import plugin
 from placementclient.api import conflict
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.client.printable import Amount, Cells, Screen, flat, number, printable, shown
+from placementclient.client.printable import (
+    Cells,
+    RightAligned,
+    Screen,
+    flat,
+    number,
+    printable,
+    shown,
+)
 from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
 from placementclient.loading import coexistence
@@ -419,7 +427,7 @@ class _Table(_Placement, _Display):
             self._check_columns(parsed_args.columns, names)
         name, is_seen = parsed_args.formatter, self.app.stdout.isatty()
         if name == 'table':
-            self.formatter.ALIGNMENTS = {**self.formatter.ALIGNMENTS, Amount: 'r'}
+            self.formatter.ALIGNMENTS = {**self.formatter.ALIGNMENTS, RightAligned: 'r'}
         if name == 'value' and is_seen:
             self.formatter = Cells(self.formatter, lambda cell: shown(number(cell)))
         elif name == 'table':
