@@ -14,6 +14,7 @@ from placementclient.insight.drain.moves import ServerMove
 from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Packed
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.rolling import Blocked, Rolling
+from placementclient.model import patterns
 from placementclient.model.consumers import Allocations
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Column, Columns, Output
@@ -100,6 +101,20 @@ def lost(snapshot: Snapshot, losing: Losing, number: int) -> Iterator[str]:
             f'Not proved for any {number} hosts: only the largest losses were checked. Give fewer '
             'hosts'
         )
+
+
+def parts(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
+    """Return sentences on arguments that name a part of a host and not its root."""
+    for argument in arguments:
+        named = snapshot.find(argument)
+        for uuid in snapshot.root_uuids([argument]):
+            root = snapshot.providers[uuid]
+            is_root = named is root if named else patterns.matching(argument, [root.name])
+            if not is_root:
+                yield (
+                    f'{argument} is a part of the host {root.name}: the plan empties all of '
+                    f'{root.name}'
+                )
 
 
 def summary(decision: DrainDecision) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +155,8 @@ class PlanDrain(base.Lister):
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.insight.drain.cloud import DrainCloud
+        from placementclient.insight.drain.hosts import selected
+        from placementclient.render import drains
 
         self._check_combination(parsed_args)
         assumption = assumed(self, parsed_args, taken(self, parsed_args))
@@ -164,8 +166,9 @@ class PlanDrain(base.Lister):
             self._knowledge(snapshot, parsed_args, assumption.placed),
             parsed_args.keep_free,
         )
-        hosts = _selected(cloud, parsed_args)
-        self._tell(_of_children(cloud.snapshot, parsed_args.host))
+        names = parsed_args.host
+        hosts = selected(cloud, names, parsed_args.match, parsed_args.member_of)
+        self._tell(drains.parts(cloud.snapshot, names))
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
         if parsed_args.rolling:
@@ -183,7 +186,8 @@ class PlanDrain(base.Lister):
             raise errors.UsageError('--batch is for --rolling')
         if not 0 <= parsed_args.keep_free < 100:
             raise errors.UsageError('--keep-free is a part of 100, from 0 on')
-        if not (parsed_args.lose or _is_given(parsed_args)):
+        is_given = parsed_args.host or parsed_args.match or parsed_args.member_of
+        if not (parsed_args.lose or is_given):
             raise errors.UsageError('Give hosts, --match or --member-of')
 
     def _knowledge(
@@ -328,67 +332,3 @@ class PlanDrain(base.Lister):
         """Print rows; no empty table, as standard error has the answer."""
         is_table = parsed_args.formatter == 'table' and not parsed_args.print_empty
         return 0 if is_table and not rows else super().produce_output(parsed_args, names, rows)
-
-
-def _is_given(parsed_args: argparse.Namespace) -> bool:
-    return bool(parsed_args.host or parsed_args.match or parsed_args.member_of)
-
-
-def _selected(cloud: DrainCloud, parsed_args: argparse.Namespace) -> list[str]:
-    """Return the UUIDs of the roots of the hosts that the arguments select.
-
-    :raises errors.NoSuchProvider: if there is none, or an argument names no host
-    """
-    from placementclient.model import patterns
-
-    snapshot = cloud.snapshot
-    known = {snapshot.providers[uuid].name: uuid for uuid in cloud.hosts}
-    if not _is_given(parsed_args):
-        return list(known.values())
-    found = dict.fromkeys(uuid for argument in parsed_args.host for uuid in _named(cloud, argument))
-    if parsed_args.match or parsed_args.member_of:
-        names = list(known)
-        if parsed_args.match:
-            names = patterns.matching(parsed_args.match, names)
-            if not names:
-                raise errors.NoSuchProvider(patterns.unmatched(parsed_args.match, known, 'host'))
-        if aggregate := parsed_args.member_of:
-            names = [
-                name for name in names if aggregate in snapshot.providers[known[name]].aggregates
-            ]
-            if not names:
-                raise errors.NoSuchProvider(f'No host is in the aggregate {aggregate}')
-        found |= dict.fromkeys(known[name] for name in names)
-    return list(found)
-
-
-def _named(cloud: DrainCloud, argument: str) -> list[str]:
-    """Return the UUIDs of the roots of the hosts that an argument names; no storage of a pattern.
-
-    :raises errors.NoSuchProvider: if it names shared storage only, or nothing
-    """
-    from placementclient.insight.topology import is_sharing
-
-    providers = cloud.snapshot.providers
-    roots = cloud.snapshot.root_uuids([argument])
-    hosts = [uuid for uuid in roots if uuid in cloud.hosts or not is_sharing(providers[uuid])]
-    if not hosts:
-        storage = ', '.join(providers[uuid].name for uuid in roots)
-        raise errors.NoSuchProvider(f'{storage} is storage that others share, not a host')
-    return hosts
-
-
-def _of_children(snapshot: Snapshot, arguments: Iterable[str]) -> Iterator[str]:
-    """Sentences on arguments that name a part of a host and not its root."""
-    from placementclient.model import patterns
-
-    for argument in arguments:
-        named = snapshot.find(argument)
-        for uuid in snapshot.root_uuids([argument]):
-            root = snapshot.providers[uuid]
-            is_root = named is root if named else patterns.matching(argument, [root.name])
-            if not is_root:
-                yield (
-                    f'{argument} is a part of the host {root.name}: the plan empties all of '
-                    f'{root.name}'
-                )
