@@ -110,7 +110,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[No
 @pytest.fixture(autouse=True)
 def _true_to_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands end and print as they say: see ``statuses`` and ``prints``."""
-    run, produce_output = base._Placement.run, base._Table.produce_output
+    run, produce_output = base.PlacementCommand.run, base._Table.produce_output
 
     def checked_run(self: Any, parsed_args: Any) -> int:
         status = run(self, parsed_args)
@@ -122,7 +122,7 @@ def _true_to_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not self.prints or set(names) <= set(self.printed(parsed_args))
         return produce_output(self, parsed_args, names, data)
 
-    monkeypatch.setattr(base._Placement, 'run', checked_run)
+    monkeypatch.setattr(base.PlacementCommand, 'run', checked_run)
     monkeypatch.setattr(base._Table, 'produce_output', checked_output)
 
 

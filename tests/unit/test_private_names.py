@@ -30,7 +30,7 @@ class Private(NamedTuple):
 
 
 PRIVATE = (
-    Private('cliff', 'cliff.command', ('_hooks',), 'commands/framework/base.py'),
+    Private('cliff', 'cliff.command', ('_hooks',), 'commands/framework/placement_command.py'),
     Private(
         'cliff',
         'cliff.display',

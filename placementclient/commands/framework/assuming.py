@@ -32,7 +32,7 @@ ASSUME = Option(
 
 
 def assumed(
-    command: base._Placement,
+    command: base.PlacementCommand,
     parsed_args: argparse.Namespace,
     snapshot: Snapshot,
     warn: Callable[[str], None] | None = None,
@@ -71,7 +71,7 @@ def _plan(path: str, name: str) -> Plan | ChangePlan:
 
 
 def flavors_of(
-    command: base._Placement, parsed_args: argparse.Namespace, path: str, name: str | None
+    command: base.PlacementCommand, parsed_args: argparse.Namespace, path: str, name: str | None
 ) -> Sequence[Flavor]:
     """Return the flavors of a file, of ``--flavors``, or of the compute service.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
-    from placementclient.commands.framework.base import _Placement
+    from placementclient.commands.framework.base import PlacementCommand
 
 #: Stand for a service of the catalog, where a file is expected.
 NOVA, KEYSTONE, IRONIC, NEUTRON = 'nova', 'keystone', 'ironic', 'neutron'
@@ -20,7 +20,7 @@ _NAMES = {
 
 
 def document(
-    command: _Placement, source: str, ask: Callable[[Client], list[Any]], service: str = NOVA
+    command: PlacementCommand, source: str, ask: Callable[[Client], list[Any]], service: str = NOVA
 ) -> tuple[Any, str]:
     """A list, and what it is called in errors.
 

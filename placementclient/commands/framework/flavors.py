@@ -23,7 +23,7 @@ FLAVORS = Option(
 )
 
 
-def given(command: base._Placement, source: str | None) -> list[Flavor]:
+def given(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
     """The flavors of a file, or all that Nova has; none where none are asked for."""
     if not source:
         return []

@@ -24,7 +24,7 @@ def option(purpose: str) -> Option:
     )
 
 
-def given(command: base._Placement, source: str | None) -> Sequence[ServerMigration] | None:
+def given(command: base.PlacementCommand, source: str | None) -> Sequence[ServerMigration] | None:
     """The migrations of a file or of the compute service; ``None`` if neither was named."""
     from placementclient.nova import records, service
 

@@ -243,7 +243,7 @@ class AuditProvider(Changing):
 
 
 def read(
-    command: base._Placement, parsed_args: argparse.Namespace, ids: Collection[str] = ()
+    command: base.PlacementCommand, parsed_args: argparse.Namespace, ids: Collection[str] = ()
 ) -> tuple[Cloud, Mapping[str, str]]:
     """Read what is to be audited: the snapshot, and what the other services say.
 
@@ -303,7 +303,7 @@ def _width() -> int:
 
 
 def invocation(
-    command: base._Placement,
+    command: base.PlacementCommand,
     parsed_args: argparse.Namespace,
     servers: Mapping[str, Server] | None,
 ) -> Invocation:

@@ -63,7 +63,7 @@ class Lists(NamedTuple):
 
 
 def read(
-    command: base._Placement, parsed_args: argparse.Namespace, wanted: Collection[str]
+    command: base.PlacementCommand, parsed_args: argparse.Namespace, wanted: Collection[str]
 ) -> Lists:
     """Read the lists that the options name; if they name none, and no snapshot, ask the services.
 

@@ -39,7 +39,7 @@ def still_up(hosts: Sequence[str]) -> str:
     )
 
 
-def computes_up(command: base._Placement, trees: Iterable[TreePlan]) -> list[str]:
+def computes_up(command: base.PlacementCommand, trees: Iterable[TreePlan]) -> list[str]:
     """The hosts of some trees whose nova-compute is up; none, where that is not known."""
     from placementclient.nova import running, service
 

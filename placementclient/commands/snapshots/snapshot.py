@@ -45,7 +45,7 @@ LIVE = 'live'
 
 
 def taken(
-    command: base._Placement, parsed_args: argparse.Namespace, trees: Sequence[str] = ()
+    command: base.PlacementCommand, parsed_args: argparse.Namespace, trees: Sequence[str] = ()
 ) -> Snapshot:
     """The snapshot that ``--snapshot`` names, or one of what is now.
 
@@ -54,13 +54,13 @@ def taken(
     return _read(command, parsed_args.snapshot or LIVE, trees)
 
 
-def _read(command: base._Placement, path: str, trees: Sequence[str] = ()) -> Snapshot:
+def _read(command: base.PlacementCommand, path: str, trees: Sequence[str] = ()) -> Snapshot:
     if path != LIVE:
         return saved(command, path)
     return _captured(command, trees, 4)
 
 
-def saved(command: base._Placement, path: str) -> Snapshot:
+def saved(command: base.PlacementCommand, path: str) -> Snapshot:
     """Return the snapshot of a file, or of a history as ``folder@time``."""
     from placementclient import files
     from placementclient.snapshot import history, times
@@ -75,7 +75,7 @@ def saved(command: base._Placement, path: str) -> Snapshot:
     return files.read_snapshot(path)
 
 
-def _captured(command: base._Placement, trees: Sequence[str], workers: int) -> Snapshot:
+def _captured(command: base.PlacementCommand, trees: Sequence[str], workers: int) -> Snapshot:
     from placementclient.snapshot import capture
 
     with progress.shown(command.app, command.log) as show:

@@ -200,7 +200,7 @@ def _of_service(
 
 
 def _of_file(
-    command: base._Placement, wanted: Sequence[str], parsed_args: argparse.Namespace
+    command: base.PlacementCommand, wanted: Sequence[str], parsed_args: argparse.Namespace
 ) -> Iterator[Tree]:
     """The trees of a snapshot file, or of what is now; as they would be, where that is asked for.
 

@@ -68,7 +68,7 @@ def test_there_are_commands() -> None:
 @every_command
 def test_a_command_is_of_one_kind_with_the_others(point: EntryPoint) -> None:
     command = point.load()
-    assert issubclass(command, base._Placement)
+    assert issubclass(command, base.PlacementCommand)
     assert re.fullmatch('[A-Z][A-Za-z]+', command.__name__)
 
 

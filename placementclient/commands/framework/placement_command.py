@@ -1,0 +1,355 @@
+"""The parts that every command has: a client, a microversion, an exit status."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import contextlib
+import functools
+import gc
+import logging
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+
+from osc_lib.command import command
+
+from placementclient import plugin
+from placementclient.api import conflict
+from placementclient.client import errors
+from placementclient.client.microversion import LOWEST, Microversion
+from placementclient.client.printable import (
+    printable,
+)
+from placementclient.client.wording import without_credentials
+from placementclient.commands.framework.option import Option
+from placementclient.loading import coexistence
+from placementclient.render import failures
+
+if TYPE_CHECKING:
+    from placementclient.client.endpoints import Endpoint
+    from placementclient.client.http import Change, Client
+
+T = TypeVar('T')
+
+#: What cliff says of a command that another package than the program's has.
+_ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
+
+#: An example of a command of ours in a docstring: it is written for OpenStackClient.
+_EXAMPLE = re.compile(r'^( +)openstack(?= (?:resource|allocation|trait) )', re.MULTILINE)
+
+#: Where the operator leaves the microversion to the client, commands ask for and print what they
+#: did up to this one, whatever the service knows: 1.38 made an option required and changed tables.
+#: An operator asks for it by its number. Requests are sent at the highest version all the same.
+STABLE = Microversion(1, 37)
+
+
+#: The exit statuses of every command.
+USUAL = (
+    (errors.ExitStatus.DONE, 'done'),
+    (errors.ExitStatus.ERROR, 'error: Placement refuses, a file is bad'),
+    (errors.ExitStatus.USAGE, 'wrong usage'),
+)
+#: Formats of output and pictures: the file of no option is called so.
+_FORMATS = ('csv', 'dot', 'html', 'json', 'svg', 'yaml')
+
+
+class PlacementCommand(command.Command):
+    """The common part of the three kinds of commands.
+
+    A subclass says what it needs as data: the endpoint that it stands for, and its options.
+    """
+
+    #: OpenStackClient's application, or :class:`placementclient.cli.shell.Shell`.
+    app: Any
+    #: The route of the service that the command stands for; None for what combines several.
+    endpoint: ClassVar[Endpoint | None] = None
+    options: ClassVar[Sequence[Option]] = ()
+    #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
+    statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
+    #: OpenStackClient does not authenticate for a command that says False.
+    auth_required = True
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.log.addFilter(_make_printable)
+        # Here, as a command that only prints its help does not run.
+        if not self._is_lean:
+            _leave_garbage()
+
+    @property
+    def _is_lean(self) -> bool:
+        """Return whether the program is ``placement``: it does not look through all that is
+        installed."""
+        return hasattr(self.app, 'formatters')
+
+    @property
+    def program(self) -> str:
+        """The name of the program that is running, as commands are typed."""
+        return 'placement' if self._is_lean else 'openstack'
+
+    def get_description(self) -> str:
+        """The docstring, with examples of the program that is running."""
+        description: str = super().get_description()
+        return _EXAMPLE.sub(rf'\1{self.program}', description)
+
+    def get_epilog(self) -> str:
+        """Return the exit statuses and the origin; cliff reads all metadata to find the origin."""
+        lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
+        ends = f'Exit status:\n\n{"".join(lines)}'
+        if next(iter(self._hooks), None) is not None:
+            return f'{ends}{super().get_epilog()}'
+        return ends if self._is_lean else f'{ends}{_ORIGIN}'
+
+    #: How the command ends where nothing is raised.
+    exit_status: int = errors.ExitStatus.DONE
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        # A batch has many commands of a kind.
+        known: dict[str, argparse.ArgumentParser] = self.app.parsers if self._is_lean else {}
+        if prog_name not in known:
+            known[prog_name] = self._new_parser(prog_name)
+        self._parser = known[prog_name]
+        return self._parser
+
+    def _new_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)
+        # Keeps the examples of the docstrings as they are.
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        # An error repeats unknown words as they were typed: maybe a name of another user.
+        error = parser.error
+        vars(parser)['error'] = lambda message: error(printable(message))
+        if self._is_lean:
+            parser.allow_abbrev = False
+            vars(parser)['error'] = functools.partial(_refuse, parser)
+        for option in self.options:
+            option.add_to(parser)
+        return parser
+
+    def run(self, parsed_args: argparse.Namespace) -> int:
+        """Carry the command out; what the package raises becomes a line and an exit status."""
+        self._check_values(parsed_args)
+        with _terminable():
+            try:
+                self._check(parsed_args)
+                status: int = super().run(parsed_args)
+                with self._printing():
+                    print(end='', flush=True, file=self.app.stdout)
+            except errors.PlacementError as failure:
+                self.log_failure(failure)
+                return failure.exit_status
+            except KeyboardInterrupt:
+                self.tell_interruption()
+                return errors.ExitStatus.INTERRUPTED
+            except Exception as failure:
+                # cliff prints the text alone, and exits with 1.
+                if str(failure).strip() or isinstance(failure, BrokenPipeError):
+                    raise
+                self.log_failure(errors.Unexpected(failure))
+                return errors.ExitStatus.ERROR
+        return status or self.exit_status
+
+    @contextlib.contextmanager
+    def _printing(self) -> Iterator[None]:
+        """Report output that cannot be written, unless its reader has gone.
+
+        :raises errors.PlacementError: with what was changed before
+        """
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as full:
+            from placementclient.commands.framework import interruption
+
+            raise interruption.not_printed(self.app.stdout, full, self._last_change) from full
+
+    def tell_interruption(self) -> None:
+        """Say what a signal has ended, where that has changed something or may have."""
+        if self._last_change is not None:
+            from placementclient.commands.framework import interruption
+
+            self.log.error(f'Interrupted: {interruption.sentence(self._last_change)}')
+
+    @property
+    def _last_change(self) -> Change | None:
+        client: Client | None = vars(self).get('client')
+        return client.last_change if client else None
+
+    def _check_values(self, parsed_args: argparse.Namespace) -> None:
+        """See whether each option has a value: some releases of argparse make [] of ``--x=--``.
+
+        The file of ``-o`` is hardly called as a format.
+        """
+        if (format := getattr(parsed_args, 'output', None)) in _FORMATS:
+            said = f'-f {format} or ' if 'formatter' in parsed_args else ''
+            self._parser.error(
+                f'argument -o: {format} is a format, not a file. Did you mean {said}-o x.{format}?'
+            )
+        for dest, value in vars(parsed_args).items():
+            is_list = isinstance(value, list) and value != self._parser.get_default(dest)
+            if is_list and (not value or [] in value):
+                self._parser.error(f'argument --{dest.replace("_", "-")}: expected one argument')
+
+    def log_failure(self, failure: errors.PlacementError) -> None:
+        """Log an error, with the names of providers and suggestions."""
+        named, client = failure, vars(self).get('client')
+        if isinstance(failure, errors.HTTPError) and client is not None:
+            named = failure.with_names(client.names)
+        said = '\n'.join(failures.lines(named)) + self._suggestion(failure)
+        if self.app.options.debug:
+            import traceback
+
+            # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
+            said += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
+        self.log.error(without_credentials(said))
+
+    def _suggestion(self, failure: errors.PlacementError) -> str:
+        if not isinstance(failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider):
+            return ''
+        from placementclient.workflows import unknown_names
+
+        return unknown_names.suggestion(self.client, failure)
+
+    def hint(self, sentence: str) -> None:
+        """Print a sentence on stderr beside a success, in the program ``placement`` alone.
+
+        Scripts for osc-placement may take any text on stderr for a failure.
+        """
+        if self._is_lean:
+            self.log.warning(sentence)
+
+    def end_dry_run(self, is_pending: bool) -> None:
+        """End with a status of its own, where there is something to do."""
+        self.exit_status = errors.ExitStatus.DIFFERS if is_pending else errors.ExitStatus.DONE
+
+    def confirm(self, question: str, parsed_args: argparse.Namespace) -> None:
+        """Ask before something that is hard to take back, unless ``--yes`` was given.
+
+        :raises errors.UsageError: if there is no terminal to ask on
+        :raises errors.Unconfirmed: if the answer is no
+        """
+        if parsed_args.yes:
+            return
+        if not self.app.stdin.isatty():
+            raise errors.UsageError(f'{question} There is nobody to ask: give --yes')
+        print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
+        if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
+            raise errors.Unconfirmed('Nothing was done')
+
+    @functools.cached_property
+    def client(self) -> Client:
+        """The client of this run of the program."""
+        manager = self.app.client_manager
+        if self._is_lean or not coexistence.is_needed():
+            client: Client = manager.placement
+            return client
+        # There it may be the client of osc-placement.
+        if not hasattr(manager, '_placementclient'):
+            manager._placementclient = plugin.make_client(manager)
+        ours: Client = manager._placementclient
+        return ours
+
+    @property
+    def version(self) -> Microversion:
+        """The microversion whose tables are printed and whose arguments are required."""
+        version = self.client.assumed_microversion
+        return version if self.client.version_is_chosen else min(version, STABLE)
+
+    def since(self, parsed_args: argparse.Namespace) -> Microversion:
+        """The first microversion with which the command can do what is asked."""
+        return self.endpoint.since if self.endpoint else LOWEST
+
+    def retried(self, attempt: Callable[[], T], given: object = None) -> T:
+        """Read and write, and again, as :func:`placementclient.api.conflict.retried` does.
+
+        :param given: the generation of the operator, or a body with generations; with it a conflict
+            is the answer
+        """
+        return conflict.retried(attempt, **self._limits(given))
+
+    def guarded(self, write: Callable[[int], T], given: int | None, read: Callable[[], int]) -> T:
+        """Replace something that a generation guards.
+
+        :param write: sends the replacement with a generation
+        :param given: the operator's, with which a conflict is the answer
+        :param read: reads the generation that there is now, before each attempt
+        """
+        return self.retried(lambda: write(read() if given is None else given), given)
+
+    def confirmed(
+        self, write: Callable[[], T], is_done: Callable[[], bool], given: int | None = None
+    ) -> T | None:
+        """Write what cannot be written twice, as :func:`placementclient.api.conflict.confirmed`.
+
+        :param is_done: reads whether the write was carried out
+        :param given: the generation of the operator, with which a conflict is the answer
+        """
+        return conflict.confirmed(write, is_done, **self._limits(given))
+
+    def _limits(self, given: object) -> dict[str, Any]:
+        deadline = conflict.DEADLINE if given is None else 0
+        return {'max_retries': self.client.max_retries, 'deadline': deadline}
+
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        """Compare what is asked for with the microversion, before anything is sent."""
+        if not self.auth_required:
+            return
+        self.client.require('', self.since(parsed_args))
+        missing = []
+        for option in self.options:
+            if option.is_given(parsed_args):
+                self.client.require(option.flags[-1], option.since, option.until)
+                if option.instead:
+                    self.deprecated_option_warning(option.flags[-1], option.instead)
+            elif option.is_required(self.version):
+                missing.append(option.flags[-1])
+        if missing:
+            self._parser.error(f'the following arguments are required: {", ".join(missing)}')
+
+
+def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+    """Exit for wrong usage: the message first, then one line of usage."""
+    arguments = ' '.join(
+        action.metavar or action.dest
+        for action in parser._actions
+        if not action.option_strings and isinstance(action.metavar, str | None)
+    )
+    usage = ' '.join(f'{parser.prog} [options] {arguments}'.split())
+    parser.exit(
+        errors.ExitStatus.USAGE,
+        f'{parser.prog}: error: {printable(message)}\nusage: {usage} (see {parser.prog} --help)\n',
+    )
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Have a SIGTERM end a command as Ctrl-C does, unless it has a handler.
+
+    Only the main thread gets signals.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _leave_garbage() -> None:
+    """Have the process end without a last look for garbage, as ``placement`` does.
+
+    In all that OpenStackClient has loaded that takes a quarter of the time of a short command.
+    """
+    atexit.unregister(gc.freeze)
+    atexit.register(gc.freeze)
+
+
+def _make_printable(record: logging.LogRecord) -> bool:
+    record.msg, record.args = printable(record.getMessage()), None
+    return True
