@@ -18,15 +18,11 @@ from placementclient.planner.solve.search import (
 )
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target import additions
-from placementclient.planner.target.assignment import (
-    Assignment,
-    AssignmentProblem,
-    ConsumerItem,
-    Transfer,
-)
+from placementclient.planner.target.assignment import AssignmentProblem, ConsumerItem
 from placementclient.planner.target.known import HoldingKey, KnownAmount
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
+from placementclient.planner.target.transfers import Assignment, Transfer
 
 
 def assign(

@@ -27,11 +27,11 @@ from placementclient.planner.plan.plan import Label, PlannedRow
 from placementclient.planner.shared_consumers import barred, is_judged_by_order
 from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
+from placementclient.planner.target.transfers import Assignment
 
 #: More demands of all items together are not put into one problem.
 MAX_DEMANDS = 1_000_000

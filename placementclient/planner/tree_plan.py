@@ -13,9 +13,9 @@ from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import InventoryMove, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec.values import Spec
-from placementclient.planner.target.assignment import Assignment, Transfer
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.target.transfers import Assignment, Transfer
 
 
 def compose(

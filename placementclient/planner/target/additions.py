@@ -8,9 +8,9 @@ from placementclient.model.consumers import Consumer
 from placementclient.planner import infeasibility
 from placementclient.planner.infeasibility import Cause
 from placementclient.planner.plan.plan import Label, PlannedRow
-from placementclient.planner.target.assignment import Assignment, Transfer
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
+from placementclient.planner.target.transfers import Assignment, Transfer
 
 
 def refusals(overlay: SnapshotOverlay, target_state: TargetState) -> Iterator[Cause]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import NamedTuple
 
 from placementclient.model.consumers import Consumer
 from placementclient.planner import infeasibility
-from placementclient.planner.infeasibility import OpenRow
-from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.solve.problem import Bin, Demand, Item
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.known import HoldingKey, KnownAmount
@@ -42,35 +39,6 @@ class ConsumerItem:
     options: tuple[tuple[Place, ...], ...]
     divisible: bool = False
     known: KnownAmount | None = None
-
-
-class Transfer(NamedTuple):
-    """An amount of a consumer that goes to a place, which may be the one where it is.
-
-    :param source: ``None`` of what is added
-    :param target: ``None`` of what is taken back after that
-    """
-
-    consumer_uuid: str
-    source: Where | None
-    target: Where | None
-    amount: int
-
-
-@dataclass(slots=True)
-class Assignment:
-    """The place of everything in a tree.
-
-    :param rows: labelled, by source, consumer and class
-    :param transfers: of each row, whence and whither
-    :param undecided: the rows that have a choice
-    :param unproved: the rows that may have one: the search for it was cut short
-    """
-
-    rows: list[PlannedRow]
-    transfers: list[Transfer]
-    undecided: list[OpenRow]
-    unproved: list[OpenRow]
 
 
 class AssignmentProblem:
