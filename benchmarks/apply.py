@@ -10,7 +10,12 @@ trees. Each request is one of these, and gives one guarantee:
 * two POST for the children and two PUT of their traits: what is to be made;
 * POST /reshaper: all or nothing, with the generations of the plan;
 * two reads of the host and of each child, inventories and allocations: all that was sent is there,
-  and nothing else has gone. Neither read has what the other one has.
+  and nothing else has gone. Neither read has what the other one has. Where the consumers are fewer
+  than the providers, their allocations are read instead, which is as much.
+
+Fewer requests would lose one of these guarantees. Placement answers ``POST /reshaper`` without a
+body, so that the answer says nothing of what is stored. It lists generations of a whole tree at
+once, but these move by steps of its own. Candidates have no totals, and none of a full provider.
 
 What was applied cannot be applied again: before each run the database is brought back to what it
 was before the first. Both sides send to a service that carries out one request after the other.

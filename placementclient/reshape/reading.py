@@ -74,6 +74,22 @@ def read_tree_state(
     return live.tree_state(tree, live.listed(tree) if listed is None else listed)
 
 
+def read_applied(client: Client, tree: TreePlan) -> TreeState:
+    """Read the providers of a plan that was carried out just now, and what its consumers hold.
+
+    The consumers themselves are read where they are fewer than the providers, as on a host with
+    many devices.
+    """
+    live = source(client, [tree])
+    planned = {change.uuid: _provider(change) for change in tree.providers}
+    by_provider = client.snapshot_reader is not None or len(tree.consumers) >= len(planned)
+    there = live.tree_state(tree, planned, holdings=by_provider)
+    if by_provider:
+        return there
+    consumers = (allocation.show(client, change.uuid).value for change in tree.consumers)
+    return replace(there, there=Snapshot(there.there.providers.values(), consumers))
+
+
 def phase_of(client: Client, tree: TreePlan) -> Phase:
     """Return the side of its reshape that a tree is on, with as few requests as possible."""
     live = source(client, [tree])
@@ -216,11 +232,6 @@ class _Requests:
 
     def _aggregates(self, provider_uuid: str) -> frozenset[str]:
         return frozenset(aggregate.list(self._client, provider_uuid).value)
-
-
-def planned(tree: TreePlan) -> dict[str, Provider]:
-    """Return the providers of a plan as they are if all of them are there, by UUID."""
-    return {change.uuid: _provider(change) for change in tree.providers}
 
 
 def _provider(change: ProviderChange) -> Provider:

@@ -200,8 +200,7 @@ class TreeExecutor:
         :param operations: what may be left to do; the reshape itself is passed over
         """
         self._set(operations)
-        listed = reading.planned(self.tree)
-        self._verify(reading.read_tree_state(self._client, self.tree, listed))
+        self._verify(reading.read_applied(self._client, self.tree))
         self._journal.end(self._root_uuid, State.APPLIED)
         state = State.APPLIED if self._ours else State.ALREADY_APPLIED
         return self._ended(state, '; '.join(self._remarks))

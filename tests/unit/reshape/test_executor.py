@@ -403,3 +403,31 @@ def test_what_happens_after_the_list_of_all_trees_is_found_out(
         outcome = engines.apply(placement.client(), plan, str(tmp_path / f'journal{many}'))
         ends.append([(result.state, result.reason) for result in outcome.trees])
     assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(('children', 'servers', 'number'), [(2, 4, 13), (4, 2, 18)])
+def test_the_requests_of_a_tree(children: int, servers: int, number: int, tmp_path: Path) -> None:
+    """Each gives a guarantee: ``benchmarks/apply.py`` says which."""
+    placement = Placement(clouds.cloud(hosts=1, servers=servers))
+    plan = clouds.plan_of(capture(placement.client()), children)
+    placement.requests.clear()
+    engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
+    host, *made = (f'/resource_providers/{each.uuid}' for each in plan.trees[0].providers)
+    if children < servers:
+        back = [f'GET {each}/{part}' for each in (host, *made) for part in PARTS]
+    else:
+        back = [f'GET {each}/inventories' for each in (host, *made)]
+        back += [f'GET /allocations/{consumer.uuid}' for consumer in plan.trees[0].consumers]
+    of_tree = [
+        *(f'GET {host}/{part}' for part in PARTS),
+        *['POST /resource_providers'] * children,
+        *(f'PUT {child}/traits' for child in made),
+        'POST /reshaper',
+        *back,
+    ]
+    of_run = ['POST /reshaper', 'GET /resource_providers', 'PUT /traits/CUSTOM_GPU']
+    assert [*of_run[:2], *of_tree[:2], of_run[2], *of_tree[2:]] == placement.requests
+    assert len(of_tree) == number
+
+
+PARTS = ('inventories', 'allocations')
