@@ -104,7 +104,7 @@ class Applier:
     def run(self, operations: Iterable[Operation]) -> None:
         """Carry out operations, one after the other.
 
-        :raises errors.ConcurrentUpdate: if somebody else has changed something since it was read
+        :raises errors.ConcurrentUpdate: if another client has changed something since it was read
         :raises errors.HTTPError: if Placement refuses
         :raises errors.NoAnswer: if it is not known whether the last one was done
         """

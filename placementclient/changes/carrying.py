@@ -25,7 +25,7 @@ Check = Callable[[ChangeSet], ChangeSet | None]
 class Carrying:
     """Carries a plan out, tree by tree; one that fails does not stop the others.
 
-    :param decide: where somebody else writes at the same time, what is left to do is decided anew
+    :param decide: called after a conflict: it decides again what is left to do
     :param check: gets each change set just before it is written, and returns what is still to be
         written of it; ``None``: nothing
     :ivar results: of all trees, as far as they have come; whatever ends :meth:`run`
@@ -43,7 +43,7 @@ class Carrying:
     def run(self, progress: Callable[[str], None] | None = None) -> None:
         """Carry out all trees, or as many as it may be.
 
-        :param progress: told the name of the root of each tree that has ended
+        :param progress: called with the name of the root of each tree that has ended
         :raises errors.Forbidden: if the plan needs the reshaper and the policy does not allow it
         """
         check_allowed(self._client, [result.tree for result in self.results])
@@ -104,7 +104,7 @@ class Carrying:
         return retried(attempt, max_retries=self._client.max_retries)
 
     def _attempts(self, tree: ChangeSet) -> Iterator[ChangeSet | None]:
-        """The change set as it was decided, and then as often as need be decided anew."""
+        """Return the change set as it was decided, then the ones decided after conflicts."""
         yield tree
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then.

@@ -13,7 +13,7 @@ from placementclient.changes.plan import ChangeSet
 from placementclient.changes.rebase import Obstacle, Rebased, rebase
 from placementclient.changes.records import operations
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import rows, shown, told
+from placementclient.changes.summary import obstacle_sentence, rows, shown
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import first
@@ -22,14 +22,14 @@ from placementclient.model.snapshots import Snapshot
 
 
 class Obstructed(errors.Differs):
-    """Somebody else has changed a part of a change set since it was reviewed.
+    """Another client has changed a part of a change set since it was reviewed.
 
     :param obstacles: the parts
     """
 
     def __init__(self, obstacles: Sequence[Obstacle]) -> None:
         self.obstacles = tuple(obstacles)
-        super().__init__(first([told(each) for each in self.obstacles]))
+        super().__init__(first([obstacle_sentence(each) for each in self.obstacles]))
 
 
 def sent(record: Record | None) -> Sequence[Operation]:
@@ -96,7 +96,9 @@ class TreeComparison:
             return
         for obstacle in self.forward.obstacles:
             facts = {'expected': obstacle.after, 'actual': obstacle.found}
-            yield Deviation(name, obstacle.field, told(obstacle), facts, Verdict.CHANGED_LATER)
+            yield Deviation(
+                name, obstacle.field, obstacle_sentence(obstacle), facts, Verdict.CHANGED_LATER
+            )
         is_ended = self.record is not None and self.record.ended == State.APPLIED
         for row in rows(self.there, simulate(self.there, self.forward.operations)):
             yield Deviation(

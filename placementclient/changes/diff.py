@@ -30,7 +30,7 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
     Generations and the order of things do not count. Usages follow from the consumers.
 
     :param before: all providers and consumers that change, as they are
-    :param after: the same part of the cloud as it shall be: a provider or consumer that is missing
+    :param after: the same part in its wanted state: a provider or consumer that is missing
         goes. Consistent in itself: every allocation of it has an inventory
     """
     tree = _Positions(before, after)
@@ -50,7 +50,7 @@ def diff(before: Snapshot, after: Snapshot) -> tuple[Operation, ...]:
 
 
 def _names(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
-    """Make the custom classes and traits that providers gain, and that nobody has yet."""
+    """Create the custom classes and traits that providers gain and that do not exist yet."""
     for kind, names, known in (
         (EnsureClass, _classes(after), _classes(before)),
         (EnsureTrait, _traits(after), _traits(before)),
@@ -129,7 +129,7 @@ class _Positions:
         return _position(self._after.providers[uuid])
 
     def _stays(self, uuid: str) -> bool:
-        """Tell whether a provider is there, and has the parent that it shall have."""
+        """Return True if a provider exists below its wanted parent."""
         there, wanted = self._now.get(uuid), self._wanted(uuid)
         return there is not None and there.parent_provider_uuid == wanted.parent_provider_uuid
 
@@ -140,7 +140,7 @@ class _Positions:
         return is_name_free and is_there and uuid not in self._ancestors(parent)
 
     def _is_known(self, uuid: str) -> bool:
-        """Tell whether a snapshot has the provider, and not only names it as a parent."""
+        """Return True if a snapshot has the provider, and not only names it as a parent."""
         return uuid in self._after.providers or uuid in self._before.providers
 
     def _move(self, uuid: str, position: Position) -> Operation:

@@ -32,7 +32,7 @@ T = TypeVar('T', bound=PlannedTree)
 class Look(Generic[T]):
     """A tree that was compared with its plan before anything is written.
 
-    :param is_there: whether the service has the tree; ``None``: the plan cannot tell
+    :param is_there: whether the service has the tree; ``None``: the plan does not know
     :param difference: what is not as the plan says; empty where nothing is known to be so
     :param obstacle: why the tree cannot be begun
     """
@@ -72,7 +72,7 @@ class PlanRun(ABC, Generic[T]):
 
     @abstractmethod
     def is_there(self, tree: T) -> bool | None:
-        """Return whether the service has a tree; ``None`` where the plan cannot tell."""
+        """Return whether the service has a tree; ``None`` if the plan does not know."""
 
     @abstractmethod
     def stands(self, tree: T, *, backward: bool) -> bool:
@@ -92,11 +92,11 @@ class PlanRun(ABC, Generic[T]):
 
     @abstractmethod
     def telling(self, trees: Sequence[T]) -> Callable[[T], TreeStatus]:
-        """Return what tells where one of some trees is; reads at once what it can."""
+        """Return a function for the state of a tree; it reads at once what it can."""
 
     @abstractmethod
     def comparing(self, trees: Sequence[T]) -> Callable[[T], Sequence[Deviation]]:
-        """Return what tells what of one of some trees is not as the plan makes it; likewise."""
+        """Return a function for the deviations of a tree from its plan; likewise."""
 
     def left_alone(self, tree: T, reason: errors.PlacementError) -> TreeResult:
         """Note that a tree is left alone."""
@@ -129,7 +129,7 @@ def carry_out(
     :param workers: how many trees at a time
     :param max_failures: begin no further tree after so many have failed or were left alone
     :param other_service: go on where the plan seems to be made for another service
-    :param report: told how each tree ended; a supervisor can also pause, slow and stop the run
+    :param report: called with the result of each tree; a supervisor can also pause and stop the run
     :raises OtherService: if the plan was made for another service; no journal is written
     :raises errors.UnsupportedVersion: if the plan needs the reshaper and the service has none
     :raises errors.Forbidden: if the policy does not allow it
@@ -165,8 +165,8 @@ def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward
         with unknown_outcomes():
             return run.stands(tree, backward=backward)
 
-    told = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
-    for tree, is_so in zip(told, queue.parallel(stands, told, workers), strict=True):
+    finished = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
+    for tree, is_so in zip(finished, queue.parallel(stands, finished, workers), strict=True):
         if is_so:
             queue.end(result_of(tree, State.ALREADY_BACK if backward else State.ALREADY_APPLIED))
 
@@ -230,11 +230,10 @@ def _other_service(run: PlanRun[T], reason: str) -> OtherService:
 def status(
     run: PlanRun[T], trees: Sequence[str] = (), *, journal_path: str | None = None, workers: int = 1
 ) -> list[TreeStatus]:
-    """Tell where each tree is.
+    """Return the state of each tree.
 
     :param trees: names or UUIDs of roots; none: all
-    :param journal_path: tells a tree that was rolled back, or left alone, from one that was never
-        applied
+    :param journal_path: says if a tree was rolled back, or left alone, or never applied
     :param workers: how many trees are read at a time
     """
     wanted = _recorded(run, trees, journal_path)

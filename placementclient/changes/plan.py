@@ -22,7 +22,7 @@ class ChangeSet:
     :param root_provider_uuid: of the first of the trees
     :param before: every provider and consumer that changes, the providers above them, and those
         that the consumers use
-    :param after: the same, as it shall be
+    :param after: the same in its wanted state
     """
 
     root_provider_uuid: str
@@ -64,7 +64,7 @@ def plan(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
 
     :param command: the command that it is made by, without the program
     :param before: what was read
-    :param after: all of it, as it shall be
+    :param after: all of it in its wanted state
     """
     # With the roots and usages that follow from the rest.
     after = simulate(before, diff(before, after))

@@ -2,7 +2,7 @@
 
 Applying a plan, completing one that was cut off, taking it back and verifying it are the same
 question: which parts of the change are still to be made, which are made, and which parts has
-somebody else changed since?
+another client changed since?
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A part of a change that somebody else has changed since it was decided on.
+    """A part of a change that another client has changed since it was decided on.
 
     :param kind: ``'provider'`` or ``'consumer'``
     :param name: of the provider; the UUID of the consumer
@@ -53,7 +53,7 @@ class Rebased:
     """A change carried over to another state.
 
     :param operations: those that are still to be made, as far as nothing is in the way
-    :param obstacles: the parts that somebody else has changed, which stay as they are
+    :param obstacles: the parts that another client has changed, which stay as they are
     """
 
     operations: tuple[Operation, ...]
@@ -69,8 +69,8 @@ def rebase(
     by field, as others write other fields of it; of a consumer all allocations and the owner count.
 
     :param before: the providers and consumers that change, as they were
-    :param after: the same, as they shall be
-    :param there: at least the same, as they are; what nobody changes may be missing
+    :param after: the same in their wanted state
+    :param there: at least the same, as they are; unchanged parts may be missing
     :param sent: operations of this change that were sent before: values that they wrote are its own
     """
     rebase = _Rebase(before, after, there, _OwnValues(sent))
@@ -201,7 +201,7 @@ class _Rebase:
         return used
 
     def _is_full(self, state: ProviderState, name: str, used: Callable[[str, str], int]) -> bool:
-        """Tell whether more would be used than there is, and than was planned."""
+        """Return True if more would be used than there is, and than was planned."""
         inventory = state.inventories.get(name)
         room = inventory.capacity if inventory else 0
         return used(state.uuid, name) > max(room, self._expected(state.uuid, name))
@@ -304,7 +304,7 @@ class _Rebase:
         return sides[2].with_fields({key: wanted[key] for key in changed})
 
     def _names(self) -> None:
-        """Refuse to make or rename a provider to a name that somebody else has taken."""
+        """Refuse to make or rename a provider to a name that another provider has."""
         taken = {state.name: uuid for uuid, state in self._there.providers.items()}
         for uuid, state in list(self.states.items()):
             holder = taken.get(state.name, uuid)

@@ -28,7 +28,7 @@ class Note(NamedTuple):
 
     @property
     def is_undone(self) -> bool:
-        """Tell whether something is left to do, so that the command has not succeeded."""
+        """Return True if something is left to do: the command has not succeeded."""
         return self.state in UNDONE
 
 

@@ -39,7 +39,7 @@ def simulate(snapshot: Snapshot, operations: Iterable[Operation]) -> Snapshot:
 
 
 class Simulation:
-    """A Placement that carries out whatever it is told.
+    """A Placement that carries out every operation.
 
     :ivar states: the providers, by UUID
     :ivar consumers: by UUID; some may hold nothing
@@ -67,7 +67,7 @@ class Simulation:
     def _gained(self) -> dict[str, Counter[str]]:
         """Return how much more is used of each provider than before.
 
-        Usage beyond that of the consumers stays: nobody answers for it.
+        Usage beyond that of the consumers stays: no consumer has it.
         """
         gained: dict[str, Counter[str]] = defaultdict(Counter)
         for consumer_uuid, was in self._were.items():

@@ -20,7 +20,7 @@ from placementclient.changes.pace import Pacer, Throttle
 from placementclient.changes.records import events
 from placementclient.changes.records.controls import ControlRecord, Order, RunState
 from placementclient.changes.records.events import RunEvent
-from placementclient.changes.run_teller import RunTeller
+from placementclient.changes.run_reporter import RunReporter
 from placementclient.changes.supervisor import Stopped, Supervisor
 from placementclient.client import errors
 from placementclient.client.wording import counted
@@ -62,7 +62,7 @@ class Steering(Supervisor):
 
     :param journal_path: of the journal, which this process keeps others from
     :param answer_times: of the client
-    :param tell: told each event of the run; it may be called by several threads, one at a time
+    :param report_event: called with each event of the run, by one thread at a time
     :param clock: the time in seconds
     :param sleep: waits so many seconds
     """
@@ -74,14 +74,14 @@ class Steering(Supervisor):
         settings: RunSettings,
         journal_path: str,
         answer_times: deque[float],
-        tell: Callable[[RunEvent], None],
+        report_event: Callable[[RunEvent], None],
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         super().__init__()
         self._settings, self._control = settings, ControlFile(journal_path)
-        self._answer_times, self._teller = answer_times, RunTeller(tell)
+        self._answer_times, self._event_reporter = answer_times, RunReporter(report_event)
         self._clock, self._sleep = clock, sleep
         limit = settings.max_latency
         self._pacer = Pacer(
@@ -98,9 +98,9 @@ class Steering(Supervisor):
     @contextlib.contextmanager
     def supervising(self, trees: Sequence[PlannedTree]) -> Iterator[None]:
         """See :class:`Supervisor`."""
-        self._teller.trees = len(trees)
+        self._event_reporter.trees = len(trees)
         settings, limit = self._settings, self._settings.max_latency
-        self._teller.say(
+        self._event_reporter.say(
             events.RunBegan,
             command=settings.command,
             plan=settings.plan,
@@ -150,19 +150,19 @@ class Steering(Supervisor):
 
     def begun(self, tree: PlannedTree) -> None:
         """See :class:`Supervisor`."""
-        self._teller.begun(tree)
+        self._event_reporter.begun(tree)
 
     def ended(self, result: TreeResult) -> None:
         """See :class:`Supervisor`."""
         self._pacer.ended(self._clock())
-        self._teller.ended(result)
+        self._event_reporter.ended(result)
 
     def finish(self, exit_status: int, reason: str = '') -> None:
-        """Tell that the command ends.
+        """Report that the command ends.
 
         :param reason: why before its time
         """
-        self._teller.say(events.RunEnded, exit_status=int(exit_status), reason=reason)
+        self._event_reporter.say(events.RunEnded, exit_status=int(exit_status), reason=reason)
 
     def _begin(self) -> None:
         left = self._control.read()
@@ -173,7 +173,7 @@ class Steering(Supervisor):
                 f'{left.command} that was killed after it was {done} at {left.ordered_at}. '
                 'This run goes on'
             )
-            self._teller.say(events.RunResumed, reason=reason)
+            self._event_reporter.say(events.RunResumed, reason=reason)
         self._control.change(lambda _: self._record)
         self._stamp = self._control.stamp
 
@@ -189,7 +189,7 @@ class Steering(Supervisor):
         with self._tolerant():
             record = self._control.read()
             if record is None:
-                # Whoever takes it away wants none of its orders.
+                # A process that takes it away gives no orders.
                 record = msgspec.structs.replace(self._record, order=Order.RUN)
                 self._control.write(record)
             self._obey(record)
@@ -231,7 +231,7 @@ class Steering(Supervisor):
 
     def _acknowledge(self) -> None:
         """Note what becomes of the order, in the control file too."""
-        under_way = self._reading + self._teller.under_way
+        under_way = self._reading + self._event_reporter.under_way
         state = _STATES.get(self._record.order, RunState.PAUSING if under_way else RunState.PAUSED)
         before = self._record
         if state is before.state and (state is RunState.RUNNING or under_way == before.under_way):
@@ -259,12 +259,12 @@ class Steering(Supervisor):
             ),
             RunState.STOPPING: (events.RunStopping, f'Stopped by {path}; {left}'),
         }[state]
-        self._teller.say(kind, reason=reason)
+        self._event_reporter.say(kind, reason=reason)
 
     def _say_pace(self, reason: str, latency_ms: float | None = None) -> None:
         workers, pause = self._pacer.pace
         then = f', {pause:g} s after one another' if pause else ''
-        self._teller.say(
+        self._event_reporter.say(
             events.PaceChanged,
             workers=workers,
             pause_seconds=pause,

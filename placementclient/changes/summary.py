@@ -227,8 +227,8 @@ def _owner(consumer: Consumer) -> dict[str, str | None]:
     }
 
 
-def told(obstacle: Obstacle) -> str:
-    """Say in a sentence, without its full stop, what somebody else has changed."""
+def obstacle_sentence(obstacle: Obstacle) -> str:
+    """Say in a sentence, without its full stop, what another client has changed."""
     thing = obstacle.name if obstacle.kind == 'provider' else f'consumer {obstacle.name}'
     if not obstacle.field:
         return f'{thing}: {obstacle.found}'

@@ -1,4 +1,4 @@
-"""The supervisor of a run: it is told how each tree begins and ends, and lets trees begin."""
+"""The supervisor of a run: it sees each tree begin and end, and lets trees begin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stopped(errors.PlacementError):
 class Supervisor:
     """Lets every tree begin as soon as it may.
 
-    :param report: told how each tree ended, by the thread that carries the plan out
+    :param report: called with the result of each tree, by the thread that carries the plan out
     """
 
     #: How often :meth:`permitted` is asked while trees are under way, in seconds; ``None``: when

@@ -155,7 +155,7 @@ class _TransferRoom:
                     self._peak.setdefault(uuid, Counter())[name] += gain
 
     def is_exchange(self, group: _ProviderGroup) -> bool:
-        """Tell whether inventory goes while other inventory comes, or consumers get something."""
+        """Return True if inventory goes while other inventory comes, or consumers get something."""
         uuids = group.provider_uuids
         comes = any(_grows(self.before[uuid], self.after[uuid]) for uuid in uuids)
         gained = any(gain > 0 for pair in group.pairs for _, _, gain in pair.gains())
@@ -190,7 +190,7 @@ class _TransferRoom:
         return result
 
     def _is_granted(self, uuid: str, name: str, amount: int, inventory: Inventory) -> bool:
-        # Too much may be allocated already: Placement lets it be while nobody gets more.
+        # Too much may be allocated already: Placement allows that while no consumer gets more.
         is_enough = self._peak[uuid][name] <= inventory.capacity
         return inventory.admits(amount) and (is_enough or (uuid, name) not in self._gained)
 
@@ -201,7 +201,7 @@ def _of(snapshot: Snapshot, uuid: str) -> Inventories:
 
 
 def _grows(before: Inventories, after: Inventories) -> bool:
-    """Tell whether Placement may grant an allocation afterwards that it refuses before."""
+    """Return True if Placement may grant an allocation afterwards that it refuses before."""
     return any(
         name not in before or not before[name].covers(inventory)
         for name, inventory in after.items()

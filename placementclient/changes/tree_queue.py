@@ -28,7 +28,7 @@ class OutcomeUnknown(errors.PlacementError):
 T = TypeVar('T', bound=PlannedTree)
 U = TypeVar('U')
 
-#: Told how each tree ended, when it ends; a supervisor also decides how many may be under way.
+#: Called with the result of each tree; a supervisor also decides how many may be under way.
 Report = Callable[[TreeResult], None] | Supervisor
 
 #: After these, the next request would fare no better.
@@ -38,12 +38,12 @@ _FATAL = (*errors.SHUT_OUT, JournalFailed, OutcomeUnknown)
 class TreeQueue(Generic[T]):
     """The trees of a run, each of which waits for those that it follows.
 
-    Whatever ends the run, :meth:`outcome` tells of every tree.
+    Whatever ends the run, :meth:`outcome` has every tree.
 
     :param trees: in the order of the plan
     :param limit: at most so many are begun; ``None``: all
     :param max_failures: none is begun after so many have failed or were left alone; ``None``: any
-    :param report: told how each tree ended, by the thread that calls :meth:`run`
+    :param report: called with the result of each tree, by the thread that calls :meth:`run`
     :param backward: whether those that follow go first
     """
 
@@ -93,7 +93,7 @@ class TreeQueue(Generic[T]):
     def ending(self) -> Iterator[None]:
         """Whatever is raised here ends the run, and is noted in its outcome.
 
-        :raises OtherService: nothing is told of trees that are not there
+        :raises OtherService: with no result of the missing trees
         """
         try:
             with self._supervisor.supervising(list(self.trees.values())):
@@ -134,7 +134,7 @@ class TreeQueue(Generic[T]):
                     else:
                         break
             except BaseException:
-                # What is under way comes to its end all the same, and is told.
+                # Trees under way come to their end all the same, and are reported.
                 self._collect(running, as_completed(list(running)))
                 raise
 

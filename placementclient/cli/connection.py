@@ -112,7 +112,7 @@ class Connection:
         return timings
 
     def _collect(self) -> None:
-        """Have the session tell of each answer, if that is asked for, and else no more."""
+        """Have the session time each answer, if that is asked for, and else no more."""
         hooks = self._session.session.hooks['response']
         if self._record in hooks:
             hooks.remove(self._record)

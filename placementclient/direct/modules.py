@@ -1,7 +1,7 @@
 """The server's modules once more, apart from those that the process has imported.
 
 Each service has a copy of its own, with an engine and a configuration of its own. In the copy the
-server makes once what it makes anew for each request: aliases of tables, and validators of schemas.
+server makes once, not for each request, its aliases of tables and validators of schemas.
 These take about half of what a small request costs.
 """
 

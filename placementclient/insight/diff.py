@@ -10,7 +10,7 @@ from typing import Any
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import ProviderState, Snapshot
 
-#: What two things have to differ by to be told; field by field.
+#: The fields in which a difference counts.
 Facts = Mapping[str, Any]
 
 
@@ -18,7 +18,7 @@ Facts = Mapping[str, Any]
 class Difference:
     """Something that is not the same.
 
-    Generations are of no account: they move without anything being different, and begin anew after
+    Generations are of no account: they move without anything being different, and begin again after
     a restore.
 
     :param kind: ``'provider'`` or ``'consumer'``
@@ -104,7 +104,7 @@ def _of_provider(snapshot: Snapshot, state: ProviderState, names: Mapping[str, s
     for consumer in snapshot.consumers_on(state.uuid):
         listed.update(consumer.allocations[state.uuid])
     for resource_class, used in sorted(state.usages.items()):
-        # What consumers hold is told of them.
+        # Allocations are differences of their consumers.
         if used != listed[resource_class]:
             facts[f'unlisted.{resource_class}'] = used - listed[resource_class]
     return facts

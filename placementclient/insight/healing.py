@@ -26,7 +26,7 @@ class HealState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heal:
-    """A server that holds nothing, or what belongs to somebody else.
+    """A server without allocations, or with those of another owner.
 
     :param reason: why it is left alone, or not known; of what is to be healed, what
         is wrong, if not that it holds nothing
@@ -139,7 +139,7 @@ def disowned(
 ) -> Iterator[Heal]:
     """The servers whose allocations belong to another project or user, as Placement has it.
 
-    So do those from before allocations had owners: the service has given them one that nobody is.
+    So do older allocations without owner: the service gave them an owner that does not exist.
     As ``nova-manage placement heal_allocations`` (34.0); arguments as of :func:`missing`.
     """
     for server in servers:

@@ -7,7 +7,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 
 
 def is_owner_required(snapshot: Snapshot) -> bool:
-    """Return True if Nova requires OWNER_NOVA on a host, as far as a snapshot can tell that.
+    """Return True if Nova requires OWNER_NOVA on a host, as far as a snapshot shows that.
 
     Nova (34.0, ``owner_nova_filter``) requires it on the root once every nova-compute is of 34 or
     later, which no snapshot says. One that has set the trait is; during an upgrade the others

@@ -50,21 +50,21 @@ def of_consumer(uuid: str, moments: Iterable[Moment]) -> Iterator[Event]:
     for (previous, old), (at, new) in _steps(moments):
         before, after = old.consumers.get(uuid), new.consumers.get(uuid)
 
-        def told(
+        def line(
             event: str, field: str, was: Any, now: Any, previous: str = previous, at: str = at
         ) -> Event:
             return Event(previous, at, event, uuid, uuid, field, was, now)
 
         was, now = _held(before, old), _held(after, new)
         if was != now:
-            yield told(_event(was, now, previous), 'allocations', was or None, now or None)
+            yield line(_event(was, now, previous), 'allocations', was or None, now or None)
         for field in ('project_id', 'user_id', 'type') if before and after else ():
             if getattr(before, field) != getattr(after, field):
-                yield told('changed', field, getattr(before, field), getattr(after, field))
+                yield line('changed', field, getattr(before, field), getattr(after, field))
 
 
 def of_providers(uuids: Iterable[str], moments: Iterable[Moment]) -> Iterator[Event]:
-    """Return the story of some providers; what is used of them is told of consumers.
+    """Return the story of some providers; allocations belong to the stories of consumers.
 
     :param moments: as for :func:`of_consumer`
     """

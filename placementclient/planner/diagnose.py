@@ -43,7 +43,7 @@ class _Diagnosis:
 
     def slack(self, free: Sequence[int]) -> Iterator[Slack]:
         """The room of each place."""
-        for (provider_uuid, name), left in zip(self._problem.wheres, free, strict=True):
+        for (provider_uuid, name), left in zip(self._problem.places, free, strict=True):
             provider = self._target_state.providers[provider_uuid]
             yield Slack(
                 self._tree,
@@ -102,16 +102,16 @@ class _Diagnosis:
             by_class: dict[str, tuple[set[int], int]] = {}
             for option in item.options:
                 for where, amount, _, _ in option:
-                    wheres, _ = by_class.setdefault(self._problem.wheres[where][1], (set(), amount))
-                    wheres.add(where)
+                    places, _ = by_class.setdefault(self._problem.places[where][1], (set(), amount))
+                    places.add(where)
             for own, amount in by_class.values():
                 key = frozenset(own)
                 demands[key] = demands.get(key, 0) + amount
-        for places in sorted(demands, key=sorted):
-            need = sum(amount for others, amount in demands.items() if others <= places)
-            free = sum(max(self._problem.bins[where].free, 0) for where in places)
+        for group in sorted(demands, key=sorted):
+            need = sum(amount for others, amount in demands.items() if others <= group)
+            free = sum(max(self._problem.bins[where].free, 0) for where in group)
             if need > free:
-                yield self._shortfall(sorted(places), need, free)
+                yield self._shortfall(sorted(group), need, free)
                 return
 
     def packing(self, impossible: Impossible) -> Iterator[Cause]:
@@ -125,19 +125,19 @@ class _Diagnosis:
             item = self._items[index]
             for option in item.options:
                 for where, _, _, _ in option:
-                    by_class.setdefault(self._problem.wheres[where][1], ([], set()))[1].add(where)
+                    by_class.setdefault(self._problem.places[where][1], ([], set()))[1].add(where)
             amounts = {
-                self._problem.wheres[where][1]: amount for where, amount, _, _ in item.options[0]
+                self._problem.places[where][1]: amount for where, amount, _, _ in item.options[0]
             }
             for name, amount in amounts.items():
                 by_class[name][0].append(amount)
         scarcest = max(by_class, key=lambda name: _scarcity(by_class[name], free))
-        demands, wheres = by_class[scarcest]
-        total = sum(max(free[where], 0) for where in wheres)
+        demands, places = by_class[scarcest]
+        total = sum(max(free[where], 0) for where in places)
         if sum(demands) > total:
-            yield self._shortfall(sorted(wheres), sum(demands), total)
+            yield self._shortfall(sorted(places), sum(demands), total)
         else:
-            named = {self._name(where): free[where] for where in sorted(wheres)}
+            named = {self._name(where): free[where] for where in sorted(places)}
             amounts_left = tuple(sorted(demands, reverse=True))
             yield PACKING(self._tree, scarcest, amounts_left, named, minimal)
 
@@ -151,16 +151,16 @@ class _Diagnosis:
         )
 
     def _shortfall(
-        self, wheres: Sequence[int], need: int, free: int, mapped: bool = False
+        self, places: Sequence[int], need: int, free: int, mapped: bool = False
     ) -> Cause:
-        providers = tuple(self._name(where) for where in wheres)
-        name = self._problem.wheres[wheres[0]][1]
+        providers = tuple(self._name(where) for where in places)
+        name = self._problem.places[places[0]][1]
         return SHORTFALL(self._tree, providers, name, need, free, mapped)
 
     def _name(self, where: int) -> str:
-        return self._target_state.providers[self._problem.wheres[where][0]].name
+        return self._target_state.providers[self._problem.places[where][0]].name
 
 
 def _scarcity(of_class: tuple[list[int], set[int]], free: Sequence[int]) -> float:
-    demands, wheres = of_class
-    return sum(demands) / max(sum(free[where] for where in wheres), 1)
+    demands, places = of_class
+    return sum(demands) / max(sum(free[where] for where in places), 1)

@@ -36,7 +36,7 @@ class Cause:
     @property
     def sentence(self) -> str:
         """Return the reason without the name of the tree before it."""
-        return KINDS[self.kind].told(self.values)
+        return KINDS[self.kind].filled(self.values)
 
     def __str__(self) -> str:
         return f'{self.tree}: {self.sentence}'
@@ -62,7 +62,7 @@ class CauseKind:
         given = dict(zip(self.fields, values, strict=False)) | named
         return Cause(self.name, tree, {**self._defaults, **given})
 
-    def told(self, values: Mapping[str, Any]) -> str:
+    def filled(self, values: Mapping[str, Any]) -> str:
         """Return the sentence.
 
         :param values: the facts

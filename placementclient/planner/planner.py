@@ -56,9 +56,9 @@ def make(
     :param skip_infeasible: whether trees that cannot be planned are left out
     :param solver_timeout: how long to search for each tree, in seconds as the solver counts them:
         by what it does, not by the clock
-    :param migrations: of servers, as Nova lists them, to warn of; ``None`` if nobody has said
-    :param progress: told the name of the root of each tree that is planned next
-    :param expect: told how many trees there are
+    :param migrations: of servers, as Nova lists them, to warn of; ``None`` if they are not known
+    :param progress: called with the name of the root of each tree that is planned next
+    :param expect: called with the number of trees
     :raises errors.BadFile: if a row, or the specification, does not suit the snapshot
     :raises errors.NoSuchProvider: if one of ``trees`` is none
     :raises errors.Infeasible: if a tree cannot be planned

@@ -24,9 +24,9 @@ class SharedConsumers:
     def __init__(self, spec: Spec) -> None:
         self.roots: frozenset[str] = frozenset()
         self._added = frozenset(uuid for each in spec.additions for uuid in each.consumers)
-        #: of each tree, those that it may write, or of whom it changes whether they can be written
+        #: of each tree, those that it may write, or whose writing it allows or forbids
         self._concerned: dict[str, frozenset[str]] = {}
-        #: those of whom some tree changes whether they can be written
+        #: those whose writing some tree allows or forbids
         self._rejudged: set[str] = set()
 
     def add(self, overlay: SnapshotOverlay, target_state: TargetState) -> frozenset[str]:
@@ -46,7 +46,7 @@ class SharedConsumers:
         return frozenset(each.uuid for each in written if _is_stuck(overlay, each))
 
     def of(self, root: str) -> frozenset[str]:
-        """The consumers of a tree of whom some tree so far changes whether they can be written.
+        """Return the consumers of a tree whose writing some tree so far allows or forbids.
 
         :param root: its UUID
         """

@@ -151,7 +151,7 @@ def _several_trees(overlay: SnapshotOverlay, tree: TreePlan) -> Iterator[Notice]
 def _migrations(tree: TreePlan, migrations: Sequence[ServerMigration] | None) -> Iterator[Notice]:
     """Migrations under way hold allocations that no host knows of.
 
-    Nova gives its consumers no type: they are told by its list, or not at all.
+    Nova gives its consumers no type: only its list identifies them.
     """
     pending = [migration for migration in migrations or () if not migration.is_over]
     involved = {uuid for it in pending for uuid in (it.uuid, it.server_uuid)}

@@ -105,12 +105,12 @@ def rows(
     :param done: what came of fixing it, by the finding's place, where that was tried
     """
     names, values = _FINDING.rows(found)
-    told = [next_step(finding, invocation) for finding in found]
+    steps = [next_step(finding, invocation) for finding in found]
     if done is None:
-        return (*names, *_NEXT), [(*row, *each) for row, each in zip(values, told, strict=True)]
-    ends = [done.get(place) or _left(each.reason) for place, each in enumerate(told)]
+        return (*names, *_NEXT), [(*row, *each) for row, each in zip(values, steps, strict=True)]
+    ends = [done.get(place) or _left(each.reason) for place, each in enumerate(steps)]
     return (*names, *_NEXT, 'fix'), [
-        (*row, *each, end) for row, each, end in zip(values, told, ends, strict=True)
+        (*row, *each, end) for row, each, end in zip(values, steps, ends, strict=True)
     ]
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import importlib
+import io
 import re
+import tokenize
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,4 +52,46 @@ def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         if (docstring := ast.get_docstring(node)) and opening.match(docstring)
     ]
+    assert found == []
+
+
+#: Words that hide the subject of a sentence, in comments and docstrings.
+AVOIDED_WORDS = re.compile(
+    r'\b(whence|whither|wheres|thereof|nobody|somebody|anybody|anew|mend(s|ed|ing)?|shall|telling'
+    r'|told|tells?|whom|survey|is made so|what is given|typist)\b',
+    re.IGNORECASE,
+)
+AVOIDED_NAMES = re.compile(
+    r'(^|_)(whence|wheres|survey|teller|tell|told|typist|nobody|somebody|mend)($|_)',
+    re.IGNORECASE,
+)
+
+
+def comments_and_docstrings(source: str) -> Iterator[str]:
+    """Return the comments and docstrings of a module."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            yield ast.get_docstring(node) or ''
+
+
+def definitions(source: str) -> Iterator[str]:
+    """Return the names of classes, functions and arguments of a module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def test_comments_docstrings_and_names_are_plain() -> None:
+    found = []
+    for path in set(PACKAGE.rglob('*.py')) - set((PACKAGE / 'reshape').iterdir()):
+        source = path.read_text()
+        texts = [text for text in comments_and_docstrings(source) if AVOIDED_WORDS.search(text)]
+        names = [path.stem, *definitions(source)]
+        found += [(path.name, text) for text in texts]
+        found += [(path.name, name) for name in names if AVOIDED_NAMES.search(name)]
     assert found == []

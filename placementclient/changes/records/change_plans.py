@@ -98,7 +98,7 @@ def decode(content: bytes, path: str) -> ChangePlan:
 
 
 def identity(plan: ChangePlan) -> str:
-    """Return what tells a plan from every other: the digest that its file has, or would have."""
+    """Return the identity of a plan: the digest that its file has, or would have."""
     return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
 
 

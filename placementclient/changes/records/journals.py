@@ -25,7 +25,7 @@ _SEALED = re.compile(rb'(.*),"crc32":"([0-9a-f]{8})"\}', re.DOTALL)
 
 
 class JournalEntry(msgspec.Struct, Generic[R], frozen=True, omit_defaults=True, kw_only=True):
-    """A line. The first one names the plan; every other tells something of a tree.
+    """A line. The first one names the plan; every other has a fact of a tree.
 
     :param journal: of the first line: the format
     :param version: of the first line
@@ -77,8 +77,7 @@ class _JournalLine(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Return whether it looks like the beginning of a line, where there is no checksum to
-        tell."""
+        """Return True for a line that looks cut, if it has no checksum."""
         return not self.is_sealed and not self.text.endswith(b'}')
 
 

@@ -126,7 +126,7 @@ class Changing(base.Lister):
             carrying.run(show)
         for result in carrying.results:
             if isinstance(result.error, errors.Interrupted):
-                self.tell_interruption()
+                self.log_interruption()
             elif result.error is not None:
                 self.log_failure(_with_names(result))
         self.exit_status = carrying.exit_status

@@ -141,7 +141,7 @@ class PlacementCommand(command.Command):
                 self.log_failure(failure)
                 return failure.exit_status
             except KeyboardInterrupt:
-                self.tell_interruption()
+                self.log_interruption()
                 return errors.ExitStatus.INTERRUPTED
             except Exception as failure:
                 # cliff prints the text alone, and exits with 1.
@@ -166,7 +166,7 @@ class PlacementCommand(command.Command):
 
             raise interruption.not_printed(self.app.stdout, full, self._last_change) from full
 
-    def tell_interruption(self) -> None:
+    def log_interruption(self) -> None:
         """Say what a signal has ended, where that has changed something or may have."""
         if self._last_change is not None:
             from placementclient.commands.framework import interruption

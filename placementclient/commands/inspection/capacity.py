@@ -133,7 +133,7 @@ class ShowCapacity(watching.WatchingLister):
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(parsed_args.tree) or None
         request = self._restricted(_plain(shape or {}), parsed_args)
-        self._tell_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
+        self._warn_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
         found = []
@@ -142,7 +142,7 @@ class ShowCapacity(watching.WatchingLister):
             found.append((flavor, fits.GROUPED[by](topology, request, trees)))
         return tables.flavors(found, by)
 
-    def _tell_absent(self, absent: Iterable[Absent]) -> None:
+    def _warn_absent(self, absent: Iterable[Absent]) -> None:
         """Log the classes and traits that no provider has.
 
         :raises errors.BadArgument: if it is no name that there could be

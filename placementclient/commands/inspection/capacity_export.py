@@ -123,7 +123,7 @@ class ExportCapacity(base.Command):
     def _started(self, host: str, port: int) -> None:
         self.log.warning(f'Serving http://{host}:{port}/metrics')
 
-    def _tell(self, line: str) -> None:
+    def _log_line(self, line: str) -> None:
         """Say what holds for every reading once."""
         if line not in self._told:
             self._told.add(line)
@@ -137,15 +137,15 @@ class ExportCapacity(base.Command):
 
         chosen = flavors.given(self, parsed_args.flavors)
         snapshot = taken(self, parsed_args)
-        snapshot = assumed(self, parsed_args, snapshot, self._tell).snapshot
+        snapshot = assumed(self, parsed_args, snapshot, self._log_line).snapshot
         topology = Topology(snapshot)
         found = []
-        for flavor, request in flavors.requests(self._tell, snapshot, chosen):
+        for flavor, request in flavors.requests(self._log_line, snapshot, chosen):
             try:
                 found.append((flavor, fits.by_tree(topology, request)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
-                self._tell(f'flavor {flavor.name}: {reason}')
+                self._log_line(f'flavor {flavor.name}: {reason}')
         around = self._around(parsed_args, snapshot)
         return metrics.capacity(snapshot, found, around, parsed_args.assume)
 
@@ -210,7 +210,7 @@ class _Page:
             text = metrics.text(self._command._read(self._parsed_args)).encode()
             self._figures = _Figures(text, time.time(), time.monotonic())
         except Exception as failure:
-            self._tell(failure)
+            self._log_failure(failure)
         else:
             if not self._is_good:
                 self._command.log.warning('The figures are read again')
@@ -221,7 +221,7 @@ class _Page:
         """Let no further request of a reading be sent."""
         self.deadline.end()
 
-    def _tell(self, failure: Exception) -> None:
+    def _log_failure(self, failure: Exception) -> None:
         # Once, not in every interval.
         if self._is_good:
             said = failure if isinstance(failure, errors.PlacementError) else None

@@ -168,7 +168,7 @@ class PlanDrain(base.Lister):
         )
         names = parsed_args.host
         hosts = selected(cloud, names, parsed_args.match, parsed_args.member_of)
-        self._tell(drains.parts(cloud.snapshot, names))
+        self._print(drains.parts(cloud.snapshot, names))
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
         if parsed_args.rolling:
@@ -244,7 +244,7 @@ class PlanDrain(base.Lister):
         said += drains.enough(remedies)
         if decision.moves:
             said += drains.headroom(drains.free(cloud, decision.moves, hosts))
-        return self._told(
+        return self._stated(
             cloud, hosts, decision.verdict, decision.moves, said, parsed_args,
             {
                 'servers': decision.total,
@@ -281,7 +281,7 @@ class PlanDrain(base.Lister):
             ],
         }
         moves = () if found.blocked else found.moves
-        return self._told(cloud, hosts, found.verdict, moves, said, parsed_args, facts)
+        return self._stated(cloud, hosts, found.verdict, moves, said, parsed_args, facts)
 
     def _lose(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
@@ -293,11 +293,11 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         found = losing.lose(cloud, hosts, number, parsed_args.solver_timeout)
-        self._tell(drains.lost(cloud.snapshot, found, number))
+        self._print(drains.lost(cloud.snapshot, found, number))
         self.exit_status = _ENDS[found.verdict]
         return drains.losses(cloud.snapshot, found)
 
-    def _told(
+    def _stated(
         self,
         cloud: DrainCloud,
         hosts: Sequence[str],
@@ -318,10 +318,10 @@ class PlanDrain(base.Lister):
             facts = {'said': said, 'assuming': parsed_args.assume, **facts}
             document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
             files.write_text(parsed_args.output, Json(document).text)
-        self._tell(said)
+        self._print(said)
         return drains.rows(cloud.snapshot, moves, stopped)
 
-    def _tell(self, said: Iterable[str]) -> None:
+    def _print(self, said: Iterable[str]) -> None:
         """Write sentences to standard error."""
         for line in said:
             self.log.warning(line)

@@ -110,11 +110,11 @@ class ForecastCapacity(ReadingHistory):
         had = {name for entry in every for name in entry.header.totals}
         missing: set[str] = set()
         values: dict[str, list[Value]] = {}
-        for entry, records in history.walk(every, self.tell_damage):
+        for entry, records in history.walk(every, self.log_damage):
             if entry.number in counted:
                 snapshot = history.snapshot_of(entry, records)
                 topology = Topology(snapshot)
-                for flavor, request in flavors.requests(self.tell_once, snapshot, chosen):
+                for flavor, request in flavors.requests(self.warn_once, snapshot, chosen):
                     left = fits.by_class(topology, request)[-1].count
                     values.setdefault(flavor.name, []).append(_value(entry, left))
                     asked = (request.common, *request.groups.values())

@@ -128,8 +128,8 @@ class Batch(base.Command):
         command = printable(line.command)
         head = f'# line {line.line}, exit status {line.status}: {command}\n'
         for stream, text in (
-            (self.app.stdout, head + _told_apart(line.stdout)),
-            (self.app.stderr, _told_apart(line.stderr)),
+            (self.app.stdout, head + _distinct(line.stdout)),
+            (self.app.stderr, _distinct(line.stderr)),
         ):
             stream.write(printable(text) if stream.isatty() else text)
             stream.flush()
@@ -146,7 +146,7 @@ def _ended(command: CommandLine, running: Future[Any]) -> BatchLine:
         return BatchLine(command.line, command.text, ExitStatus.INTERRUPTED, '', '')
 
 
-def _told_apart(printed: str) -> str:
+def _distinct(printed: str) -> str:
     """Return the output of a command, with a space before lines that look like a head.
 
     A name may have a line end in it.

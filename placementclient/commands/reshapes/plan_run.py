@@ -122,7 +122,7 @@ class PlanRunCommand(PlanCommand):
                 settings,
                 journal_path(parsed_args),
                 self.client.answer_times,
-                self._teller(shown, parsed_args.json_lines),
+                self._event_reporter(shown, parsed_args.json_lines),
             )
             try:
                 outcome = run(
@@ -158,10 +158,12 @@ class PlanRunCommand(PlanCommand):
             limit and limit / 1000,
         )
 
-    def _teller(self, shown: progress.Progress, as_lines: bool) -> Callable[[RunEvent], None]:
+    def _event_reporter(
+        self, shown: progress.Progress, as_lines: bool
+    ) -> Callable[[RunEvent], None]:
         from placementclient.changes.records import events
 
-        def tell(event: RunEvent) -> None:
+        def report_event(event: RunEvent) -> None:
             if as_lines and self._unprinted is None:
                 # The run goes on without a reader.
                 try:
@@ -175,7 +177,7 @@ class PlanRunCommand(PlanCommand):
             elif not isinstance(event, events.RunBegan | events.TreeBegan | events.RunEnded):
                 shown.warn(event.reason)  # type: ignore[attr-defined]
 
-        return tell
+        return report_event
 
     def output(self, outcome: Outcome) -> Output:
         """Return the ends of all trees; the exit status follows from them."""

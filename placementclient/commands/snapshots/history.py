@@ -32,25 +32,25 @@ class ReadingHistory(base.Lister):
         from placementclient.snapshot import history
 
         self._told: set[str] = set()
-        return self._some(parsed_args, history.entries(parsed_args.folder, self.tell_damage))
+        return self._some(parsed_args, history.entries(parsed_args.folder, self.log_damage))
 
     def readable(self, parsed_args: argparse.Namespace, found: Sequence[Entry]) -> list[Entry]:
         """Return the snapshots that can be read; log the others."""
         from placementclient.snapshot import history
 
-        return self._some(parsed_args, history.readable(found, self.tell_damage))
+        return self._some(parsed_args, history.readable(found, self.log_damage))
 
     def _some(self, parsed_args: argparse.Namespace, found: list[Entry]) -> list[Entry]:
         if not found:
             raise errors.BadFile(parsed_args.folder, 'has no snapshot that can be read')
         return found
 
-    def tell_damage(self, said: str) -> None:
+    def log_damage(self, said: str) -> None:
         """Say what cannot be read."""
-        self.tell_once(said)
+        self.warn_once(said)
         self.exit_status = errors.ExitStatus.PARTIAL
 
-    def tell_once(self, said: str) -> None:
+    def warn_once(self, said: str) -> None:
         """Say something that each snapshot may give reason to say."""
         if said not in self._told:
             self._told.add(said)
@@ -95,10 +95,10 @@ class HistorySnapshot(ReadingHistory):
             raise errors.UsageError('give --consumer or --provider, not both')
         found = self.entries(parsed_args)
         if uuid := parsed_args.consumer:
-            seen = moments.of_consumer(found, uuid, self.tell_damage)
+            seen = moments.of_consumer(found, uuid, self.log_damage)
             events = list(story.of_consumer(uuid, seen))
         elif name := parsed_args.provider:
-            uuids, seen = moments.of_provider(found, name, self.tell_damage)
+            uuids, seen = moments.of_provider(found, name, self.log_damage)
             events = list(story.of_providers(uuids, seen))
         else:
             return tables.SAVED.rows(self.readable(parsed_args, found))

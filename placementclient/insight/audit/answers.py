@@ -10,7 +10,7 @@ from placementclient.model.services import BaremetalNode, ComputeService, Hyperv
 
 
 class Answers(NamedTuple):
-    """Lists of other services; ``None`` for one that nobody has given.
+    """Lists of other services; ``None`` for one that is not known.
 
     :param services: every nova-compute
     :param hypervisors: every compute node

@@ -27,8 +27,8 @@ _UNKNOWN = 'a server may just be built on it: give the list of servers too, with
 def ironic_node(cloud: Cloud) -> Iterator[Fault]:
     """A node of Ironic and its provider disagree.
 
-    A node is available, and somebody has an allocation on it, or it is reserved. A node is active,
-    and nobody has an allocation on it, and it is not reserved. Or its inventory is of another
+    A node is available, but it has an allocation or is reserved. A node is active,
+    but it has no allocation and is not reserved. Or its inventory is of another
     resource class than the node's. Left alone are nodes that Ironic works on or has locked, and
     those that a server is just being built on. Nodes in maintenance, retired, or without power
     control are reserved as they should be.

@@ -26,7 +26,7 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
     Consumers of other types than ``INSTANCE`` and ``MIGRATION`` belong to other services, and are
     left alone.
 
-    Why it matters: the resources are lost to everybody until somebody frees them.
+    Why it matters: the resources are lost until you free them.
 
     Safe to fix: yes, if the lists of servers and migrations are complete and younger than the
     snapshot. ``--fix`` deletes the allocations of a consumer whose type is ``INSTANCE``; of one

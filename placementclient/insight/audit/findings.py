@@ -17,9 +17,9 @@ class Severity(enum.Enum):
 
     #: Something is counted or promised wrongly.
     ERROR = 'error'
-    #: It works, but not as somebody meant it to, or not for long.
+    #: It works, but not as it was meant to, or not for long.
     WARNING = 'warning'
-    #: Worth knowing; time or nobody fixes it.
+    #: Worth knowing; it needs no fix, or resolves itself.
     INFO = 'info'
 
 

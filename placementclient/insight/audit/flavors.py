@@ -132,7 +132,7 @@ def _kinds(cloud: Cloud) -> Iterator[Sequence[ProviderState]]:
 
 
 def _emptied(state: ProviderState) -> ProviderState:
-    """A provider that nobody uses, and that nobody has withdrawn by reserving all of it."""
+    """A provider without allocations that is not withdrawn by reserving all of it."""
     inventories = {
         name: replace(inventory, reserved=0) if inventory.reserved >= inventory.total else inventory
         for name, inventory in state.inventories.items()

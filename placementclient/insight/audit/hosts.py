@@ -84,7 +84,7 @@ def inventory_drift(cloud: Cloud) -> Iterator[Fault]:
     ratio and include what is reserved. The reserved amounts are compared on hosts without any
     server: there Nova counts nothing else as used. Nova counts an evacuated server that was deleted
     for up to ten minutes: where it counts both CPUs and memory beyond what is reserved, the
-    reserved amounts are not compared. Nova's API tells no ratios, so they are not compared. An
+    reserved amounts are not compared. Nova's API has no ratios, so they are not compared. An
     inventory that is reserved as a whole is left alone: operators do so on purpose.
 
     Why it matters: Placement promises more than the host has, or less.
@@ -133,7 +133,7 @@ def _counts_a_server(hypervisor: Hypervisor, tree: Sequence[ProviderState]) -> b
     """Return True where Nova counts as much as a server has beyond what is reserved.
 
     The number of servers says nothing of it: Nova counts what an evacuation has claimed, and not
-    the server. The API does not tell how old a record is.
+    the server. The API does not say how old a record is.
     """
     inventories = [state.inventories for state in tree]
     return all(

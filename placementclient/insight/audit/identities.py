@@ -35,13 +35,13 @@ class Identity(NamedTuple):
 
     :param live: the root with its UUID; ``None`` if there is none
     :param dead: the roots that no such nova-compute has, by their names
-    :param told: the roots that no nova-compute has, and whose servers are all on this one
+    :param by_servers: the roots that no nova-compute has, and whose servers are all on this one
     """
 
     node: Hypervisor
     live: ProviderState | None
     dead: States
-    told: States
+    by_servers: States
 
 
 def twin(cloud: Cloud) -> Iterator[Fault]:
@@ -52,7 +52,7 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
     whose nova-compute is down.
 
     Why it matters: the capacity of the host counts twice, and its servers count on the provider
-    that nobody looks after.
+    that no service updates.
 
     Safe to fix: the live provider gets all of the other one, which is then deleted, and no consumer
     loses anything. A dead one without consumers is purged. If Nova still has servers under the name
@@ -64,8 +64,8 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
     Example: ``alive 0c42…, node compute1.example.com, dead 7b1e…, consumers (compute1 4,
     compute1.example.com 0)``
     """
-    for node, live, dead, told in identities(cloud):
-        for other in (*dead, *told) if live else ():
+    for node, live, dead, by_servers in identities(cloud):
+        for other in (*dead, *by_servers) if live else ():
             assert live is not None
             evidence = {
                 'alive': live.uuid,
@@ -78,7 +78,7 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
                 yield Fault(other.name, roots, evidence, Purge(other.reference))
                 continue
             remedy = Replace(other.reference, node.node, twin=live.uuid)
-            reason = _reason(cloud, node, other, is_told=other in told)
+            reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
             yield Fault(other.name, roots, evidence, remedy, reason)
 
 
@@ -100,22 +100,22 @@ def renamed(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``node compute1, uuid 0c42…, provider 7b1e…, consumers 4``
     """
-    for node, live, dead, told in identities(cloud):
+    for node, live, dead, by_servers in identities(cloud):
         evidence: dict[str, Any] = {'node': node.node, 'uuid': node.uuid}
         if live and live.name != node.node and not dead:
             evidence['provider'] = live.name
             remedy = Rename(live.reference, node.node)
             yield Fault(live.name, (live.uuid,), evidence, remedy, _STOP)
-        for other in (*dead, *told)[:1] if live is None else ():
+        for other in (*dead, *by_servers)[:1] if live is None else ():
             evidence |= {'provider': other.uuid, 'consumers': _consumers(cloud, other)}
             name = None if original(other.name, other.uuid) == node.node else node.node
             made = Replace(other.reference, name, uuid=node.uuid)
-            reason = _reason(cloud, node, other, is_told=other in told)
+            reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
             yield Fault(other.name, (other.uuid,), evidence, made, reason)
 
 
 def without_uuids(cloud: Cloud) -> str:
-    """Say why the hypervisors tell no identities; empty if they do."""
+    """Return why the hypervisors identify no hosts; empty if they do."""
     known = cloud.answers.hypervisors
     if not known or any(node.uuid for node in known):
         return ''
@@ -135,7 +135,7 @@ def identities(cloud: Cloud) -> Iterator[Identity]:
         if root.uuid not in alive and not is_sharing(root):
             by_short[_name(root).partition('.')[0]].append(root)
             if root.uuid in unknown and _name(root) not in hosts:
-                by_node[_told(cloud, root, hosts)].append(root)
+                by_node[_named_by_servers(cloud, root, hosts)].append(root)
     for node in nodes:
         if (node.type or '').lower() == 'ironic':
             continue
@@ -145,8 +145,8 @@ def identities(cloud: Cloud) -> Iterator[Identity]:
             if _name(root) == node.node
             or (_name(root) not in names and same_host(_name(root), node.node))
         ]
-        told = [root for root in by_node[node.node] if root not in dead]
-        yield Identity(node, cloud.snapshot.providers.get(str(node.uuid)), dead, told)
+        by_servers = [root for root in by_node[node.node] if root not in dead]
+        yield Identity(node, cloud.snapshot.providers.get(str(node.uuid)), dead, by_servers)
 
 
 def _name(root: ProviderState) -> str:
@@ -154,7 +154,7 @@ def _name(root: ProviderState) -> str:
     return original(root.name, root.uuid)
 
 
-def _told(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]) -> str | None:
+def _named_by_servers(cloud: Cloud, root: ProviderState, hosts: Mapping[str, str]) -> str | None:
     """Return the compute node on which Nova has all servers of a root; ``None`` if there is none.
 
     :param hosts: the compute nodes by all their names
@@ -174,9 +174,9 @@ def _servers(cloud: Cloud, root: ProviderState) -> Iterator[Server]:
             yield server
 
 
-def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_told: bool) -> str:
+def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_servers: bool) -> str:
     """Say why a provider is not to be replaced at once; empty if nothing is against it."""
-    if is_told:
+    if is_by_servers:
         return _BY_SERVERS.format(dead.name)
     if _name(dead) == node.node:
         return ''

@@ -25,7 +25,7 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
     its consumers, such as a reshape. Of a device, two servers may believe to have the same one.
 
     Safe to fix: only you know whether the host stands a higher ratio. For VCPU, MEMORY_MB and
-    DISK_GB the reason names the command that raises the ratio as far as needed. Nobody loses
+    DISK_GB the reason names the command that raises the ratio as far as needed. No server loses
     anything by it, but nova-compute may set the ratio back. Devices cannot be shared: move servers
     away.
 
@@ -96,7 +96,7 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
     Why it matters: Placement would not grant the allocation again. Each write of this consumer is
     refused: a resize, a migration back, a reshape.
 
-    Safe to fix: nobody loses anything if the fields admit the amount again, but new servers are
+    Safe to fix: no server loses anything if the fields admit the amount again, but new servers are
     then granted such amounts too, and nova-compute may set the fields back.
 
     Look yourself: ``openstack resource provider inventory show HOST CLASS`` and ``openstack
@@ -158,7 +158,7 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
     Why it matters: the host gets no servers, and nothing else says why. Nova wrote a ratio of 0.0
     in some releases, where the configuration had none.
 
-    Safe to fix: nobody loses anything by a higher ratio. It may have been set to keep servers away:
+    Safe to fix: no server loses anything by a higher ratio. Maybe it should keep servers away:
     only you know that.
 
     Look yourself: ``openstack resource provider inventory list HOST``

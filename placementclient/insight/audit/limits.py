@@ -31,8 +31,8 @@ def limit_missing(cloud: Cloud) -> Iterator[Fault]:
     can be booted. From 2025.1 on ``[quota]unified_limits_resource_strategy`` in ``nova.conf``
     decides whether it is unlimited instead.
 
-    Safe to fix: registering a limit takes nothing from anybody. Choose it at least as high as the
-    largest use of a project: ``openstack resource usage show PROJECT``.
+    Safe to fix: registering a limit takes nothing from any server. Choose it at least as high as
+    the largest use of a project: ``openstack resource usage show PROJECT``.
 
     Look yourself: ``openstack registered limit list --service nova``; ``nova-manage limits
     migrate_to_unified_limits`` registers those of the old quotas

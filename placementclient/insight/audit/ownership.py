@@ -63,7 +63,7 @@ def consumer_untyped(cloud: Cloud) -> Iterator[Fault]:
     be, and nothing is said.
 
     Why it matters: usages by type (``openstack resource usage show --consumer-type INSTANCE``)
-    leave it out, and it cannot be told from a migration.
+    leave it out, and it looks like a migration.
 
     Safe to fix: a type changes nothing else, but Placement sets it only together with all
     allocations of the consumer. Leave it to the service that owns the consumer: its next write sets

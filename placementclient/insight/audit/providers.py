@@ -43,7 +43,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Fault]:
     compute1.example.com 0)``
     """
     # Of those it is known which is alive: the check "twin" says it.
-    told = {uuid for fault in identities.twin(cloud) for uuid in fault.roots}
+    twins = {uuid for fault in identities.twin(cloud) for uuid in fault.roots}
     by_short: dict[str, list[ProviderState]] = {}
     for root in cloud.snapshot.roots():
         by_short.setdefault(root.name.partition('.')[0], []).append(root)
@@ -51,7 +51,7 @@ def doubled_host(cloud: Cloud) -> Iterator[Fault]:
         bare = [root for root in roots if root.name == short]
         for other in roots:
             is_twin = bare and other is not bare[0] and same_host(short, other.name)
-            if is_twin and not {bare[0].uuid, other.uuid} <= told:
+            if is_twin and not {bare[0].uuid, other.uuid} <= twins:
                 yield _twins(cloud, bare[0], other)
 
 
@@ -60,8 +60,8 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
 
     Why it matters: no host can use it, so all that it has is lost.
 
-    Safe to fix: adding it to an aggregate takes nothing from anybody, but only you know which hosts
-    are to use it.
+    Safe to fix: adding it to an aggregate takes nothing from any server, but only you know which
+    hosts are to use it.
 
     Look yourself: ``openstack resource provider aggregate list PROVIDER``
 
@@ -84,8 +84,8 @@ def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
 
     Why it matters: no host can use it, so all that it has is lost.
 
-    Safe to fix: adding hosts to its aggregate takes nothing from anybody, but only you know which
-    hosts are to use it.
+    Safe to fix: adding hosts to its aggregate takes nothing from any server, but only you know
+    which hosts are to use it.
 
     Look yourself: ``openstack resource provider list --member-of AGGREGATE``
 
@@ -138,7 +138,7 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
     Why it matters: nova-compute looks for children by name. It makes another one beside it, and the
     capacity counts twice.
 
-    Safe to fix: renaming takes nothing from anybody. Do it before nova-compute starts.
+    Safe to fix: renaming takes nothing from any server. Do it before nova-compute starts.
 
     Look yourself: ``openstack resource provider list --in-tree HOST``
 

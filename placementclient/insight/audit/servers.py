@@ -1,4 +1,4 @@
-"""Faults of servers: they hold nothing, the wrong amounts, or what belongs to somebody else."""
+"""Faults of servers: they hold nothing, the wrong amounts, or allocations of another owner."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def without_allocations(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``host compute1, should_hold (VCPU 4, MEMORY_MB 8192)``
     """
-    # That usage is told of first; a server may be behind it.
+    # That usage is reported first; a server may be behind it.
     hidden = {root for fault in unlisted_usage(cloud) for root in fault.roots}
     for server, evidence in _without(cloud):
         roots = cloud.host_roots(server.hosts)
@@ -119,10 +119,10 @@ def wrong_host(cloud: Cloud) -> Iterator[Fault]:
 def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
     """A server holds another amount of a class on its host than its flavor says.
 
-    CPUs are compared together, shared or dedicated. No flavor tells what ports, devices and images
+    CPUs are compared together, shared or dedicated. No flavor has what ports, devices and images
     take, so that is not compared.
 
-    Why it matters: the host is fuller or emptier than Placement believes.
+    Why it matters: the host is fuller or emptier than Placement counts.
 
     Safe to fix: not by itself. The next resize or migration makes Nova write the allocation again.
     ``allocation set`` does it by hand.
@@ -138,7 +138,7 @@ def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
             continue
         expected = _together([resources(detail.flavor, boots_from_volume=detail.boots_from_volume)])
         there = _together(held.allocations.values())
-        # Other classes are of ports, devices and images, which no flavor tells.
+        # Other classes are of ports, devices and images, which no flavor has.
         wrong = [
             name
             for name in sorted(expected.keys() | {'VCPU', 'MEMORY_MB', 'DISK_GB'})
@@ -169,7 +169,7 @@ def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:
         if held is None or not server.hosts:
             continue
         hosts = cloud.hosts_of(held)
-        # A snapshot of some trees does not tell what a server holds on others.
+        # A snapshot of some trees lacks the allocations on others.
         if len(hosts) == 1 and cloud.snapshot.providers.keys() >= held.allocations.keys():
             yield server, held, next(iter(hosts))
 

@@ -1,4 +1,4 @@
-"""Odd situations of consumers, as far as the lists of Nova tell."""
+"""Odd situations of consumers, as far as the lists of Nova show."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Case:
 
     @property
     def home(self) -> str | None:
-        """The root of the host that the server is on, as far as Nova's name for it tells."""
+        """The root of the host that the server is on, as far as Nova's name for it shows."""
         server = (self.cloud.servers or {}).get(self.consumer.uuid)
         named = self.cloud.named(list(self.hosts), server.hosts if server else ())
         return named[0] if len(named) == 1 else None

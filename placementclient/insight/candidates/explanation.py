@@ -30,7 +30,7 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
 
-#: How many of the trees that lack the least are looked at closely, to tell the nearest of them.
+#: How many of the trees that lack the least are looked at closely, to find the nearest of them.
 CLOSE = 50
 
 

@@ -30,7 +30,7 @@ class _Slot:
 
 
 class Matcher:
-    """Tells for each tree whether it satisfies some of the requirements of a request."""
+    """Decides for each tree whether it satisfies some of the requirements of a request."""
 
     def __init__(self, index: ProviderIndex, requirements: Sequence[Requirement]) -> None:
         self.index, self.requirements = index, requirements

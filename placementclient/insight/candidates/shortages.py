@@ -62,7 +62,7 @@ def shortages(
 
     :param joint: where it would, were it not for others: these together are too much
     :param providers: those that can serve the tree
-    :param wanted: all requirements; traits of the same group tell which provider comes nearest
+    :param wanted: all requirements; traits of the same group decide which provider comes nearest
     """
     if joint:
         others = tuple(sorted(joint - {requirement}, key=str))

@@ -136,7 +136,7 @@ class Counter:
         return site.own[name] + sum(self._supply.stock[name][pool] for pool in site.pools[name])
 
     def _granted(self, sites: Sequence[Site], wanted: Sequence[int], name: str) -> list[int]:
-        """The most that sites have of one part, if each wants so many servers."""
+        """The most that sites have of one part, if each gets so many servers."""
         own = [min(count, site.own[name]) for site, count in zip(sites, wanted, strict=True)]
         lacking = [count - had for count, had in zip(wanted, own, strict=True)]
         demands: dict[frozenset[str], int] = {}

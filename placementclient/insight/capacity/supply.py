@@ -163,7 +163,7 @@ class Supply:
         )
 
     def _lacks_traits(self, serving: Mapping[str, list[ProviderState]]) -> bool:
-        """Return whether nobody who serves the common group has one of the traits that it needs."""
+        """Return True if no provider that serves the common group has one of its traits."""
         everybody = [state for label in self.rules.covering for state in serving[label]]
         return any(all(one.isdisjoint(s.traits) for s in everybody) for one in self._traits)
 

@@ -33,7 +33,7 @@ class MovingServer(NamedTuple):
 class Unsettled(NamedTuple):
     """A consumer on a host that is to be emptied, of which no plan can move what it holds.
 
-    :param consumer: its UUID, or the name of the provider where nobody knows the consumer
+    :param consumer: its UUID, or the name of the provider if the consumer is not known
     """
 
     consumer: str
@@ -49,7 +49,7 @@ class Knowledge:
         known
     :param least: the same without what they may not ask for, if that differs
     :param stopped: the UUIDs of servers that do not run
-    :param consumers: the UUIDs of all servers; ``None`` if nobody has told
+    :param consumers: the UUIDs of all servers; ``None`` if they are not known
     :param zones: the availability zones by the name of the host
     :param limits: how many servers of a server group one host may have, by its name
     :param groups: the server groups by the UUID of the server

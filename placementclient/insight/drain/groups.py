@@ -13,7 +13,7 @@ from placementclient.insight.drain.packing import PackingProblem
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.shapes import Shape, Way
 
-#: The most ways of one request on one host that are told apart.
+#: The most ways of one request on one host that are counted separately.
 MAX_WAYS = 60
 #: The most patterns of one group.
 MAX_PATTERNS = 2_000
@@ -179,7 +179,7 @@ class _Trimmer:
             if len(seen) > MAX_WAYS:
                 break
         if len(seen) > MAX_WAYS or looking.left < 0:
-            # Too many to tell apart: only the sums count. That is less than what is asked for.
+            # Too many to count separately: only the sums count, which is a weaker condition.
             return [shape.sum_of(request)], True
         return list(seen.values()), False
 

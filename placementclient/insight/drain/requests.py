@@ -40,7 +40,7 @@ class AskedPart(NamedTuple):
 class Request(NamedTuple):
     """The request of servers of one kind to a host. Servers with equal requests are alike.
 
-    :param covering: of each set of traits somebody has one who serves the common group
+    :param covering: the sets of traits of the providers that serve the common group
     :param is_isolated: different providers serve the groups with a suffix
     :param subtrees: sets of parts, by number: one of their providers is above the others
     :param ancestors: traits, and parts by number: a provider with all of the traits, which is not

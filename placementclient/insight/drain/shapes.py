@@ -157,7 +157,7 @@ class Shape:
             above = self.bins[above].parent
 
     def options(self, request: Request) -> list[list[int]] | None:
-        """Return the providers that can serve each part, as far as the shape tells.
+        """Return the providers that can serve each part, as far as the shape says.
 
         :return: ``None`` if the host is out for this request
         """
@@ -310,7 +310,7 @@ class Ways:
         return True
 
     def _whole(self, chosen: Mapping[int, int], taken: Mapping[tuple[int, str], int]) -> Way | None:
-        """Return the way, if what only all parts together tell is right, too."""
+        """Return the way, if the conditions on all parts together hold too."""
         shape, request = self.shape, self.request
         held = {place: amount for place, amount in taken.items() if amount}
         if not all(shape.units[number][name].admit(n) for (number, name), n in held.items()):

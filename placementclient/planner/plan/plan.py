@@ -1,4 +1,4 @@
-"""The plan of a reshape: what is, what shall be, and why. A value that a file can hold.
+"""The plan of a reshape: the state before and after it, with the reasons.
 
 A plan is self-contained: it has the specification and the assignment rows that it was made with,
 so that a tree that has changed since can be planned again.

@@ -11,7 +11,7 @@ from placementclient.planner.plan.plan import Label, Notice, PlannedRow, TreePla
 
 
 def differences(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
-    """Return the effects of a new plan that nobody has agreed to, as sentences.
+    """Return the effects of a new plan that were not agreed to, as sentences.
 
     It may differ by allocations that came or went, and by who made a child that is still empty.
     """
@@ -58,7 +58,7 @@ def _rows(reviewed: TreePlan, again: TreePlan) -> Iterator[str]:
 def _inventories(tree: TreePlan) -> dict[tuple[str, str], Inventory | None]:
     """Return the classes that a plan changes, by provider and class; ``None``: it goes.
 
-    Providers go by their names: a child may have been made by somebody else. Of a provider of
+    Providers go by their names: another client may have made a child. Of a provider of
     another tree only the growth counts, as other trees' plans change it too.
     """
     result: dict[tuple[str, str], Inventory | None] = {}

@@ -90,7 +90,7 @@ def decode(content: bytes, path: str) -> Plan:
 
 
 def identity(plan: Plan) -> str:
-    """Return the digest that tells a plan from every other."""
+    """Return the digest that identifies a plan."""
     return plan.digest if plan.digest is not None else sealing.digest(_lines(plan))
 
 
@@ -123,7 +123,7 @@ def _lines(plan: Plan) -> Iterator[bytes]:
 
 
 def _is_whole(content: bytes, digest: str, plan: Plan) -> bool:
-    """Tell whether a digest is that of the file, or the one of before, when it had the inverse."""
+    """Return True for the digest of the file, or the one of before, when it had the inverse."""
     if sealing.is_whole(content, digest, _lines(plan)):
         return True
     try:

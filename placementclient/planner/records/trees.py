@@ -104,7 +104,7 @@ class TreeReader:
                 record, tuple(self._provider(parts, texts) for parts in record.providers), texts
             )
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            # Where the fault is, the whole tells.
+            # The whole says where the fault is.
             return tree_plan(self._source.decoded(_WHOLE, item, name))
 
     def _provider(self, parts: _ProviderParts, texts: _Texts) -> ProviderChange:

@@ -25,14 +25,14 @@ def applies(problem: Problem) -> bool:
 
 def decide(problem: Problem) -> Decision | None:
     """A solution and all that is possible; ``None``: proof that there is none."""
-    size, wheres, flow = _size(problem), _wheres(problem), _flow(problem)
+    size, places, flow = _size(problem), _places(problem), _flow(problem)
     for index, group in enumerate(problem.groups):
         if flow.draw(index, group.count) < group.count:
             return None
     reach = [flow.reach([where]) for where in range(len(problem.bins))]
     placements: list[list[ItemPlacement]] = []
     possible: list[set[int]] = []
-    for index, own in enumerate(wheres):
+    for index, own in enumerate(places):
         used = {where for where in own if index in flow.drawn[where]}
         placements.append(
             [
@@ -67,7 +67,7 @@ def core(problem: Problem) -> Problem:
     )
     counts = [0] * len(problem.groups)
     counts[stuck] = 1
-    for where in flow.reach(_wheres(problem)[stuck]):
+    for where in flow.reach(_places(problem)[stuck]):
         for other, number in flow.drawn[where].items():
             counts[other] += number
     return Problem(
@@ -82,13 +82,13 @@ def core(problem: Problem) -> Problem:
 def _flow(problem: Problem) -> Flow:
     """Items are users, in units of their size, and bins are sources."""
     size = _size(problem)
-    return Flow([max(bin_.free, 0) // size for bin_ in problem.bins], _wheres(problem))
+    return Flow([max(bin_.free, 0) // size for bin_ in problem.bins], _places(problem))
 
 
 def _size(problem: Problem) -> int:
     return problem.groups[0].item.options[0][0].amount
 
 
-def _wheres(problem: Problem) -> list[list[int]]:
+def _places(problem: Problem) -> list[list[int]]:
     """Of each group the bins that it may use, in the order of its options."""
     return [[demands[0].bin for demands in group.item.options] for group in problem.groups]

@@ -63,7 +63,7 @@ class UndecidedRow(Protocol):
 
 
 def parse(text: str, path: str) -> list[AssignmentRow]:
-    """Read assignments. Rows without ``to_provider`` are passed over: nobody has filled them in.
+    """Read assignments. Rows without ``to_provider`` are passed over: they are not filled in.
 
     :param text: CSV with the header of :data:`COLUMNS`, or JSON or YAML with the same fields
     :param path: the file that the text came from

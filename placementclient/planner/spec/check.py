@@ -23,7 +23,7 @@ def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator
     """Everything in a specification that no tree can suit.
 
     :param partial: whether the snapshot, or what is planned of it, may be a part only, so that a
-        custom name that nobody has there may be elsewhere
+        custom name that no provider has there may be elsewhere
     """
     states = snapshot.providers.values()
     classes = {name for state in states for name in state.inventories}
@@ -47,7 +47,7 @@ def _unknown(
 ) -> Iterator[errors.BadFile]:
     """The names that no service can have; a newer one may know more than this program.
 
-    :param needed: whether somebody has to have it already
+    :param needed: True if a provider must have it already
     """
     standards = STANDARDS if what == 'resource class' else os_traits.get_traits()
     for name, keys in names:
@@ -65,7 +65,7 @@ def _unknown(
 
 
 def _classes_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """The classes that somebody has to have already."""
+    """Return the classes that a provider must have already."""
     for index, name in enumerate(spec.selection.classes if spec.selection else ()):
         yield name, ('trees', 'class', index)
     for index, move in enumerate(spec.moves):
@@ -74,7 +74,7 @@ def _classes_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
 
 
 def _classes_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """The classes that somebody gets."""
+    """Return the classes that a provider gets."""
     for index, entry in enumerate(spec.providers):
         for name in entry.inventories:
             yield name, ('providers', index, 'inventories', name)
@@ -90,7 +90,7 @@ def _classes_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
 
 
 def _traits_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """The traits that somebody has to have already."""
+    """Return the traits that a provider must have already."""
     for index, name in enumerate(spec.selection.traits if spec.selection else ()):
         yield name, ('trees', 'trait', index)
     for index, move in enumerate(spec.moves):
@@ -99,7 +99,7 @@ def _traits_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
 
 
 def _traits_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """The traits that somebody gets."""
+    """Return the traits that a provider gets."""
     for index, entry in enumerate(spec.providers):
         for place, name in enumerate(entry.traits):
             yield name, ('providers', index, 'traits', place)

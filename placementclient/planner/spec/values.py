@@ -227,7 +227,7 @@ class _Entries:
 
     :param targets: of moves; an entry for one of them goes where its move is
     :ivar open: the indexes of those that are about every tree
-    :ivar about: the indexes of the others, by the names that tell
+    :ivar about: the indexes of the others, by the names of the fields
     """
 
     def __init__(self, entries: Sequence[ProviderSpec], targets: Collection[str] = ()) -> None:

@@ -45,7 +45,7 @@ class AssignmentProblem:
     """The bins and the items of one tree.
 
     :ivar consumer_items: of each item what it is about
-    :ivar wheres: of each bin the class and the provider
+    :ivar places: of each bin the class and the provider
     :ivar causes: why some consumer has no place at all
     """
 
@@ -53,7 +53,7 @@ class AssignmentProblem:
         self._overlay, self._target_state, self._spec = overlay, target_state, spec
         self.consumer_items: list[ConsumerItem] = []
         self.bins: list[Bin] = []
-        self.wheres: list[Where] = []
+        self.places: list[Where] = []
         self.causes: list[infeasibility.Cause] = []
         self._numbers: dict[Where, int] = {}
         #: by source and classes: thousands of consumers have the same choices
@@ -156,7 +156,7 @@ class AssignmentProblem:
         number = self._numbers.get(where)
         if number is None:
             number = self._numbers[where] = len(self.bins)
-            self.wheres.append(where)
+            self.places.append(where)
             inventory = self._target_state.providers[where.provider_uuid].inventories[
                 where.resource_class
             ]
@@ -303,7 +303,7 @@ class AssignmentProblem:
             if not demand.stays
         }
         numbers = {
-            (self._name(number), self.wheres[number].resource_class): number for number in reached
+            (self._name(number), self.places[number].resource_class): number for number in reached
         }
         values = [each.values for each in refused]
         if all((each['provider'], each['resource_class']) in numbers for each in values):
@@ -333,7 +333,7 @@ class AssignmentProblem:
 
     def _name(self, number: int) -> str:
         """The name of the provider of a bin."""
-        return self._target_state.providers[self.wheres[number].provider_uuid].name
+        return self._target_state.providers[self.places[number].provider_uuid].name
 
     def _tie(self, items: list[Item], own: Sequence[int], owner: int, *, is_written: bool) -> None:
         """Units count for all that a consumer gets in a bin, and for what stays of it if anything

@@ -37,7 +37,7 @@ def find_places(target_state: TargetState) -> None:
 
 
 def move_inventories(target_state: TargetState) -> list[Cause]:
-    """Make the inventories what they shall be.
+    """Change the inventories to their wanted state.
 
     :returns: why that is impossible, if it is
     """

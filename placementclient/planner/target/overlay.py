@@ -118,7 +118,7 @@ class SnapshotOverlay:
         return fork
 
     def expect(self, target_state: TargetState) -> None:
-        """Take the inventories of a tree as they shall be, before it is known who uses them."""
+        """Take the inventories of a tree in their wanted state, before their usage is known."""
         for provider in target_state.providers.values():
             state = self.state(provider.uuid)
             if state is None:

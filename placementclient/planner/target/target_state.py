@@ -51,7 +51,7 @@ class TargetProvider:
     """A provider while its tree is laid out. What may change is changed in place.
 
     :param before: ``None`` if it is to be created
-    :param inventories: as they shall be
+    :param inventories: in their wanted state
     :param stated: what the specification says of inventories
     """
 
@@ -100,18 +100,18 @@ class InventoryFlow:
 
     @property
     def origin(self) -> Where:
-        """Whence it moves."""
+        """The source provider."""
         return Where(self.source, self.resource_class)
 
     @property
     def destination(self) -> Where:
-        """Whither it moves."""
+        """The target provider."""
         return Where(self.target, self.target_class)
 
 
 @dataclass(slots=True)
 class TargetState:
-    """A tree as it shall be.
+    """A tree in its wanted state.
 
     :param providers: every provider concerned, by UUID, parents first
     :param flows: which inventory moves where, in the specification's order

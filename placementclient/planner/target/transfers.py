@@ -28,7 +28,7 @@ class Assignment:
     """The place of everything in a tree.
 
     :param rows: labelled, by source, consumer and class
-    :param transfers: of each row, whence and whither
+    :param transfers: of each row, its source and target
     :param undecided: the rows that have a choice
     :param unproved: the rows that may have one: the search for it was cut short
     """

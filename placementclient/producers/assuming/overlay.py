@@ -13,7 +13,7 @@ from os_resource_classes import STANDARDS
 
 from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
-from placementclient.changes.summary import told
+from placementclient.changes.summary import obstacle_sentence
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, meant
 from placementclient.codec.cursors import Cursor
@@ -168,7 +168,7 @@ class _Overlay:
             if rebased.obstacles:
                 raise assumption.at.inside('plan').error(
                     f'the plan does not suit the cloud any more: '
-                    f'{first([told(each) for each in rebased.obstacles])}. Make the plan again'
+                    f'{first([*map(obstacle_sentence, rebased.obstacles)])}. Make the plan again'
                 )
             after = simulate(part, rebased.operations)
             _replace(self._states, part.providers, after.providers)

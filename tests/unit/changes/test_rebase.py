@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient.changes.comparison import told
+from placementclient.changes.comparison import obstacle_sentence
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import SetInventories
 from placementclient.changes.rebase import rebase
@@ -114,7 +114,7 @@ def test_a_provider_that_somebody_has_changed_is_not_deleted() -> None:
         aggregates=frozenset({SERVER}),
     )
     rebased = rebase(before, cloud(), cloud(there))
-    assert [told(each) for each in rebased.obstacles] == [
+    assert [obstacle_sentence(each) for each in rebased.obstacles] == [
         'host has inventory: VGPU',
         'host has traits: CUSTOM_U',
         f'host has aggregates: {SERVER}',

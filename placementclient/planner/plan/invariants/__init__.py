@@ -36,7 +36,7 @@ _CHECKS = (
 
 class BadPlan(errors.PlacementError):
     """A plan that would lose, invent or touch what it must not: a fault of the program, or a file
-    that somebody edited.
+    that was edited.
 
     :param facts: every fault, a sentence each
     """
@@ -99,7 +99,7 @@ def _faults_of_roots(plan: Plan) -> Iterator[str]:
 
 
 def _is_selected(tree: TreePlan, selection: TreeSelection) -> bool:
-    """Return whether a tree meets the conditions, as far as the plan tells."""
+    """Return True if a tree meets the conditions, as far as the plan shows."""
     name, uuid = tree.root_provider_name, tree.root_provider_uuid
     patterns = selection.names
     if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):

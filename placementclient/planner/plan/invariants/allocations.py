@@ -137,7 +137,7 @@ def _room(subject: Subject, change: ProviderChange, gained: Amounts) -> Iterator
         over = max(over, subject.overcommitted.get((change.uuid, name), 0))
         is_changed = before.get(name) != after.get(name) or used != was
         excess = max(0, over) if used <= was and name in after else 0
-        # The specification alone changes this inventory, which nobody moves to or from.
+        # The specification alone changes this inventory; no allocation moves to or from it.
         is_stated = used == was and name in names.stated and name not in names.moved
         if is_changed and ((used > room + excess and not is_stated) or room < 0):
             yield f'{change.name} has room for {room} {name}, {used} will be in use'

@@ -25,8 +25,8 @@ def packings(draw: st.DrawFn, sizes: tuple[int, ...] = (1, 2, 3, 5)) -> Problem:
     groups = []
     for _ in range(draw(st.integers(1, 3))):
         size = draw(st.sampled_from(sizes))
-        wheres = draw(st.permutations(range(len(free))))[: draw(st.integers(1, len(free)))]
-        groups.append((whole(*((where, size) for where in wheres)), draw(st.integers(1, 3))))
+        places = draw(st.permutations(range(len(free))))[: draw(st.integers(1, len(free)))]
+        groups.append((whole(*((where, size) for where in places)), draw(st.integers(1, 3))))
     return problem(free, *groups)
 
 

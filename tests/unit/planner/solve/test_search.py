@@ -90,12 +90,12 @@ def problems(draw: st.DrawFn) -> tuple[list[Bin], list[Item]]:
     items = []
     kept = [draw(st.sampled_from([0, 0, 1])) if is_owned else 0 for _ in bins]
     for _ in range(draw(st.integers(1, 4))):
-        wheres = draw(st.permutations(range(len(bins))))[: draw(st.integers(1, len(bins)))]
+        places = draw(st.permutations(range(len(bins))))[: draw(st.integers(1, len(bins)))]
         divisible, size = draw(st.booleans()), draw(st.integers(1, 4))
         other = draw(st.integers(1, 3)) if not divisible and len(bins) > 1 else 0
-        stays = draw(st.sampled_from([None, None, wheres[-1]]))
+        stays = draw(st.sampled_from([None, None, places[-1]]))
         options = []
-        for where in wheres:
+        for where in places:
             held = kept[where] if is_owned else draw(st.sampled_from([0, 0, 0, 1]))
             demands = [Demand(where, size, held, where == stays)]
             if other:
@@ -200,11 +200,11 @@ def test_thousand_of_them_that_do_not_fit() -> None:
 
 def test_a_thousand_with_places_of_their_own() -> None:
     bins = [Bin(63, 1, UNLIMITED, 1)] * 16
-    wheres = [
+    places = [
         [where for where in range(16) if (index >> where % 10) & 1 or not where]
         for index in range(1000)
     ]
-    items = [Item(tuple((Demand(where, 1),) for where in own)) for own in wheres]
+    items = [Item(tuple((Demand(where, 1),) for where in own)) for own in places]
     found = search(bins, items)
     assert isinstance(found, list)
     assert holds(bins, items, [one.placement for one in found])

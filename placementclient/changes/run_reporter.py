@@ -14,27 +14,27 @@ from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.planned_trees import PlannedTree
 
 
-class RunTeller:
-    """Counts the trees of a run, and tells its events.
+class RunReporter:
+    """Counts the trees of a run, and reports its events.
 
-    :param tell: gets each event; called by one thread at a time
+    :param report_event: gets each event; called by one thread at a time
     :ivar trees: how many trees the run has
     :ivar under_way: how many have begun and not ended
     """
 
-    def __init__(self, tell: Callable[[RunEvent], None]) -> None:
-        self._tell, self._telling = tell, threading.Lock()
+    def __init__(self, report_event: Callable[[RunEvent], None]) -> None:
+        self._report_event, self._lock = report_event, threading.Lock()
         self.trees, self.under_way = 0, 0
         self._ends: Counter[str] = Counter()
 
     def begun(self, tree: PlannedTree) -> None:
-        """Tell that a tree begins."""
+        """Report that a tree begins."""
         self.under_way += 1
         name, uuid = tree.root_provider_name, tree.root_provider_uuid
         self.say(events.TreeBegan, tree=name, tree_uuid=uuid)
 
     def ended(self, result: TreeResult) -> None:
-        """Tell that a tree has ended."""
+        """Report that a tree has ended."""
         # The first look ends trees before any begins.
         self.under_way = max(0, self.under_way - 1)
         self._ends['done' if result.is_done else result.state] += 1
@@ -47,11 +47,11 @@ class RunTeller:
         )
 
     def say(self, kind: Callable[..., RunEvent], **facts: Any) -> None:
-        """Tell of something.
+        """Report an event.
 
         :param facts: the members that only this kind of event has
         """
-        with self._telling:
+        with self._lock:
             counts = TreeCounts(
                 trees=self.trees,
                 not_started=self.trees - self.under_way - self._ends.total(),
@@ -61,4 +61,4 @@ class RunTeller:
                 failed=self._ends[State.FAILED],
             )
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
-            self._tell(kind(version=events.VERSION, time=now, counts=counts, **facts))
+            self._report_event(kind(version=events.VERSION, time=now, counts=counts, **facts))
