@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from urllib import request
 
 import pytest
+from requests import utils
 
 from placementclient.cli import shell
 from tests.unit.conftest import Service
@@ -226,3 +229,43 @@ def test_the_embedded_placement_beside_a_cloud_is_an_error(
         monkeypatch.setenv(name, value)
     assert shell.main([*argv, *LIST]) == 2
     assert f'placement_direct (OS_AUTH_TYPE) would win over {other}, ' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('place', ['http_proxy', 'REQUESTS_CA_BUNDLE', 'netrc'])
+def test_the_environment_says_how_requests_are_sent(
+    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
+) -> None:
+    monkeypatch.setenv('HOME', str(tmp_path))
+    if place == 'netrc':
+        (tmp_path / '.netrc').write_text('default login me password secret')
+    else:
+        monkeypatch.setenv(place, 'http://proxy.test:3128')
+    service.answer(CLASSES)
+    assert shell.main([*NO_AUTH, *LIST]) == 0
+    sent = {
+        'http_proxy': service.last.proxies.get('http'),
+        'REQUESTS_CA_BUNDLE': service.last.verify,
+        'netrc': service.last.headers.get('Authorization', '').startswith('Basic '),
+    }
+    assert sent[place] == (True if place == 'netrc' else 'http://proxy.test:3128')
+
+
+def test_an_environment_that_says_nothing_is_not_looked_at_for_each_request(
+    service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv('HOME', str(tmp_path))
+    for name in [name for name in os.environ if name.lower().endswith('_proxy')]:
+        monkeypatch.delenv(name)
+    looks: list[str] = []
+
+    def getproxies() -> dict[str, str]:
+        looks.append('look')
+        return {}
+
+    monkeypatch.setattr(utils, 'getproxies', getproxies)
+    monkeypatch.setattr(request, 'getproxies', getproxies)
+    service.answer(CLASSES, CLASSES)
+    lines = tmp_path / 'lines'
+    lines.write_text('resource class list\n' * 2)
+    assert shell.main([*NO_AUTH, 'batch', str(lines)]) == 0
+    assert looks == ['look']
