@@ -230,6 +230,37 @@ def test_killed_while_paused(
     assert 'that was killed after it was paused at ' in said
 
 
+def test_any_plan_can_be_stopped(client: Client, service: Service, tmp_path: Path) -> None:
+    """A plan of changes, as other commands write it; and the way back."""
+    terminal = Terminal(client, service, tmp_path, 3)
+    terminal.plan.unlink()
+    edit = ('--with-class', 'VCPU', '--amend', '--resource', 'VCPU:reserved=2')
+    planned = subprocess.run(
+        [
+            *(PLACEMENT, 'resource', 'provider', 'inventory', 'set', *edit),
+            *('--plan', terminal.plan),
+        ],
+        env=terminal.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert planned.returncode == 0, planned.stderr
+    for command, done in (('apply', 'applied'), ('rollback', 'rolled back')):
+        service.stop_at(1, 'after')
+        running = terminal.started(command, '--yes', '--json-lines', '--workers', '1')
+        assert service.wait_until_reached(running)
+        stopping_ = terminal.started('status', '--stop')
+        terminal.until(lambda record: record.state is RunState.STOPPING)
+        service.go_on()
+        events = events_of(running.communicate(timeout=60)[0])
+        assert (running.returncode, stopping_.wait()) == (6, 0)
+        assert [event['state'] for event in events if 'state' in event] == [done]
+        again = terminal.started(command, '--yes', '--json-lines')
+        assert events_of(again.communicate(timeout=60)[0])[-1]['counts']['done'] == 3
+        assert set(terminal.states().values()) == {done}
+
+
 def test_interrupted_while_paused(client: Client, service: Service, tmp_path: Path) -> None:
     terminal = Terminal(client, service, tmp_path, 2)
     service.stop_at(2, 'after')
