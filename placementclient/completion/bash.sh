@@ -14,9 +14,10 @@ _placement() {
     COMPREPLY=()
     while IFS= read -r candidate; do
         case "$candidate" in
-            :files)
+            :files | :plans)
                 compopt -o filenames 2>/dev/null
-                mapfile -t COMPREPLY < <(compgen -f -- "${current#"$broken"}")
+                [ "$candidate" = :files ] || candidate='*.journal'
+                mapfile -t COMPREPLY < <(compgen -f -X "$candidate" -- "${current#"$broken"}")
                 return
                 ;;
             *=) compopt -o nospace 2>/dev/null ;;

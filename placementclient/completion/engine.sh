@@ -1,4 +1,5 @@
-# Prints the words that may come next, a line each; ':files' stands for files.
+# Prints the words that may come next, a line each; ':files' stands for files, ':plans' for those
+# that are no journals.
 # $1: the program; $2: the word that is completed; then what stands before it.
 _placement_candidates() {
     local program="$1" current="$2" word='' typed='' pending='' count=0 prefix='' kind='' reply=''
@@ -56,13 +57,13 @@ _placement_candidates() {
                 esac
             done
             ;;
-        files) printf ':files\n' ;;
+        files | plans) printf ':%s\n' "$kind" ;;
         amounts)
             _placement_values classes "$@" | while IFS= read -r word; do
                 printf '%s\n' "$prefix$word="
             done
             ;;
-        providers | classes | traits)
+        providers | classes | traits | consumers)
             _placement_values "$kind" "$@" | while IFS= read -r word; do
                 printf '%s\n' "$prefix$word"
             done

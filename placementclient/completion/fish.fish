@@ -53,11 +53,13 @@ function __placement_candidates
             end
         case files
             __fish_complete_path "$current"
+        case plans
+            __fish_complete_path "$current" | string match -v -r '\.journal(\t|$)'
         case amounts
             for word in (__placement_values $program classes "$current" $before)
                 echo -- $prefix$word=
             end
-        case providers classes traits
+        case providers classes traits consumers
             for word in (__placement_values $program $kind "$current" $before)
                 echo -- $prefix$word
             end

@@ -18,7 +18,8 @@ BY_METAVAR = {
     '<required>': 'traits',
     '<forbidden>': 'traits',
     '<file>': 'files',
-    '<plan>': 'files',
+    '<plan>': 'plans',
+    '<consumer>': 'consumers',
 }
 #: Where it is no more than a name: by the subject of the command.
 BY_SUBJECT = {'resource provider': 'providers', 'resource class': 'classes', 'trait': 'traits'}

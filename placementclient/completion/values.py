@@ -16,6 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 #: How long values are good, and after how long without use they are removed.
 FRESH, FORGOTTEN = 60.0, 86_400.0
@@ -23,10 +24,14 @@ FRESH, FORGOTTEN = 60.0, 86_400.0
 #: in the background; all in seconds.
 KEY_PRESS_TIMEOUT, SERVICE_TIMEOUT = 0.7, 20.0
 
+#: Consumers are read provider by provider: with more than so many providers they are left out.
+MOST_PROVIDERS = 1000
+
 COMMANDS = {
     'providers': 'resource provider list',
     'classes': 'resource class list',
     'traits': 'trait list',
+    'consumers': 'resource provider tree list --allocations',
 }
 #: Variables that say which cloud it is, beside OS_*.
 _PLACES = ('HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME')
@@ -175,19 +180,30 @@ def _ask(kind: str) -> list[str] | None:
     """Return the names that the service has; None without an answer."""
     import subprocess
 
+    if kind == 'consumers' and len(_ask('providers') or ()) > MOST_PROVIDERS:
+        return []
     insecure = ['--insecure'] if os.environ.get('OS_INSECURE') else []
     try:
         listed = subprocess.run(  # noqa: S603
             [sys.executable, '-P', '-m', 'placementclient', *insecure, *COMMANDS[kind].split(),
-             '-f', 'json', '-c', 'name'],
+             '-f', 'json', *([] if kind == 'consumers' else ['-c', 'name'])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=SERVICE_TIMEOUT,
         )  # fmt: skip
-        return [row['name'] for row in json.loads(listed.stdout)]
+        document = json.loads(listed.stdout)
+        return _consumers(document) if kind == 'consumers' else [row['name'] for row in document]
     except (subprocess.TimeoutExpired, ValueError):
         return None
+
+
+def _consumers(document: Any) -> list[str]:
+    """Return the consumers of trees, which the service does not list."""
+    if isinstance(document, list):
+        return [uuid for each in document for uuid in _consumers(each)]
+    below = [*document.get('trees', ()), *document.get('children', ())]
+    return [*document.get('allocations', ()), *_consumers(below)]
 
 
 def _standard(kind: str) -> list[str]:

@@ -6,6 +6,10 @@ _placement() {
         _files
         return
     fi
+    if [[ "${candidates[1]}" == ':plans' ]]; then
+        _files -F '*.journal'
+        return
+    fi
     amounts=(${(M)candidates:#*=})
     (( $#amounts )) && compadd -S '' -a amounts
     candidates=(${candidates:#*=})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
 import lzma
 import os
 import posixpath
@@ -56,11 +57,11 @@ class Member(NamedTuple):
 def read_all(paths: Iterable[str]) -> list[HostFacts]:
     """The facts of several hosts.
 
-    :param paths: of archives or folders
+    :param paths: of archives or folders; a folder may have those of many hosts
     :raises errors.BadFile: as :func:`read` does, and for a host that is given twice
     """
     hosts: dict[str, HostFacts] = {}
-    for path in paths:
+    for path in itertools.chain.from_iterable(map(_of_hosts, paths)):
         facts = read(path)
         other = hosts.setdefault(facts.hostname, facts)
         if other is not facts:
@@ -68,6 +69,19 @@ def read_all(paths: Iterable[str]) -> list[HostFacts]:
                 path, f'is of host {facts.hostname}, as {other.path} is: give one of the two'
             )
     return list(hosts.values())
+
+
+def _of_hosts(path: str) -> list[str]:
+    """Return the archives and folders that a folder of many hosts has; else the path itself."""
+    if not os.path.isdir(path) or os.path.exists(os.path.join(path, 'hostname')):
+        return [path]
+    try:
+        names = sorted(name for name in os.listdir(path) if not name.startswith('.'))
+    except OSError:
+        # What reads it says what is wrong.
+        return [path]
+    is_of_one = {'domains', 'nodedevs', 'capabilities.xml', _COUNT}.intersection(names)
+    return [path] if is_of_one or not names else [os.path.join(path, name) for name in names]
 
 
 def read(path: str) -> HostFacts:

@@ -140,6 +140,27 @@ def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -
     assert offered == {':files' if shell == 'zsh' else f'{tmp_path}/commands.txt'}
 
 
+def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Path) -> None:
+    for name in ('plan.json', 'plan.json.journal'):
+        (tmp_path / name).touch()
+    offered = candidates(f'placement resource provider reshape show {tmp_path}/plan')
+    assert offered == {':plans' if shell == 'zsh' else f'{tmp_path}/plan.json'}
+
+
+def test_consumers_are_offered(candidates: Candidates, provider: str) -> None:
+    consumer, owner = str(uuid.uuid4()), '--project-id p --user-id u --consumer-type INSTANCE'
+    allocate = f'resource provider allocation set {consumer} --allocation rp={provider},VCPU=1'
+    _run(*f'resource provider inventory set {provider} --resource VCPU=64'.split())
+    _run(*f'{allocate} {owner}'.split())
+    _run('complete', '--values', 'consumers', '')
+    for _ in range(100):
+        if consumer.encode() in _run('complete', '--values', 'consumers', consumer[:8]):
+            break
+        time.sleep(0.1)
+    line = f'placement resource provider allocation show {consumer[:8]}'
+    assert candidates(line) == {consumer}
+
+
 def test_what_a_name_contains_is_text(candidates: Candidates, environment: dict[str, str]) -> None:
     trap = f'$(touch owned) `x`; {uuid.uuid4()}'
     _run('resource', 'provider', 'create', trap)

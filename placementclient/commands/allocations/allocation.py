@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED, Microversion
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import normalized_body
@@ -58,7 +58,7 @@ OWNER = (
 )
 
 
-class ListAllocation(base.Lister):
+class ListAllocation(watching.WatchingLister):
     """List the consumers of a resource provider with their allocations.
 
     Example:
@@ -67,7 +67,7 @@ class ListAllocation(base.Lister):
     """
 
     endpoint = endpoints.LIST_PROVIDER_ALLOCATIONS
-    options = (option.PROVIDER,)
+    options = (option.PROVIDER, watching.WATCH)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)

@@ -41,8 +41,8 @@ class _WatchedOutput(NamedTuple):
         return self.status not in (errors.ExitStatus.DONE, errors.ExitStatus.DIFFERS)
 
 
-class WatchingLister(base.Lister):
-    """A command that prints rows; with ``--watch`` again and again."""
+class Watching(base._Table):
+    """A command that prints something; with ``--watch`` again and again."""
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Print the rows once, or draw them until Ctrl-C."""
@@ -89,6 +89,10 @@ class WatchingLister(base.Lister):
                 self.log_failure(errors.Unexpected(failure))
                 status = errors.ExitStatus.ERROR
         return _WatchedOutput(status, printed.getvalue(), said.getvalue())
+
+
+class WatchingLister(Watching, base.Lister):
+    """A command that prints rows; with ``--watch`` again and again."""
 
 
 def _now() -> str:

@@ -14,7 +14,7 @@ from cliff.formatters import base as formatters
 from placementclient.client import errors
 from placementclient.client.printable import shown
 from placementclient.client.wording import suggestion
-from placementclient.commands.framework import base, changing, option
+from placementclient.commands.framework import base, changing, option, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
@@ -56,7 +56,7 @@ class Paragraphs(formatters.ListFormatter):
             stdout.write(f'{line}\n')
 
 
-class AuditProvider(Changing):
+class AuditProvider(watching.Watching, Changing):
     """Find leaked allocations and other faults, with the evidence and the command that fixes each.
 
     Audit compares Placement with Nova, Keystone, Ironic and Neutron. It asks the services of the
@@ -124,6 +124,7 @@ class AuditProvider(Changing):
         changing.PLAN,
         option.OVERWRITE,
         option.YES,
+        watching.WATCH,
     )
 
     @property
@@ -146,6 +147,8 @@ class AuditProvider(Changing):
 
         if parsed_args.assume and (parsed_args.fix or parsed_args.plan):
             raise errors.UsageError('--assume is to look only: leave out --fix and --plan')
+        if parsed_args.watch and (parsed_args.fix or parsed_args.plan):
+            raise errors.UsageError('--watch is to look only: leave out --fix and --plan')
         ids = [check.id for check in checks.CHECKS]
         self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
         if parsed_args.explain:

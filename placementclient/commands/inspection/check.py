@@ -7,7 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import assuming, base
+from placementclient.commands.framework import assuming, watching
 from placementclient.commands.framework.assuming import ASSUME
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
 
-class CheckProvider(base.Lister):
+class CheckProvider(watching.WatchingLister):
     """Check rules about the state of a cloud, and print where they are broken.
 
     The file is a list of rules, as YAML or JSON. Each rule has a name, and selects hosts or
@@ -57,6 +57,7 @@ class CheckProvider(base.Lister):
             metavar='<file>',
             help='Write the outcome of each rule to this file too, as XML in the form of JUnit',
         ),
+        watching.WATCH,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from placementclient import api
 from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
 
@@ -79,7 +79,7 @@ _FIELD_OPTIONS = (
 )
 
 
-class ListInventory(base.Lister):
+class ListInventory(watching.WatchingLister):
     """List the inventories of a resource provider, and how much of each is used.
 
     Example:
@@ -88,7 +88,7 @@ class ListInventory(base.Lister):
     """
 
     endpoint = endpoints.LIST_INVENTORIES
-    options = (option.PROVIDER,)
+    options = (option.PROVIDER, watching.WATCH)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)

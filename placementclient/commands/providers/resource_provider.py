@@ -30,7 +30,9 @@ class ListResourceProvider(base.Lister):
     options = (
         Option('--uuid', metavar='<uuid>', type=normalized, help='UUID of the resource provider'),
         Option(
+            '--match',
             '--name',
+            dest='name',
             metavar='<name>',
             help='Name of the resource provider; or a pattern for names, such as compute2*',
         ),

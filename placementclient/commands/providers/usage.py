@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placementclient import api
 from placementclient.client import endpoints
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BY_TYPE = Microversion(1, 38)
 
 
-class ShowProviderUsage(base.Lister):
+class ShowProviderUsage(watching.WatchingLister):
     """Show how much of each resource class of a resource provider is used.
 
     Example:
@@ -29,7 +29,7 @@ class ShowProviderUsage(base.Lister):
     """
 
     endpoint = endpoints.SHOW_PROVIDER_USAGES
-    options = (option.PROVIDER, option.LONG)
+    options = (option.PROVIDER, option.LONG, watching.WATCH)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
@@ -38,7 +38,7 @@ class ShowProviderUsage(base.Lister):
         return base.with_last_modified(output, used, one=False) if parsed_args.long else output
 
 
-class ShowUsage(base.Lister):
+class ShowUsage(watching.WatchingLister):
     """Show how much of each resource class a project uses.
 
     From API version 1.38 on there is a row for each type of consumer. With --consumer-type there is
@@ -60,6 +60,7 @@ class ShowUsage(base.Lister):
             help='Only consumers of this type; all for the sum, unknown for those without a type',
         ),
         option.LONG,
+        watching.WATCH,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

@@ -77,7 +77,7 @@ class AssignmentsReshape(_Fitting):
 
     Example:
 
-      openstack resource provider reshape assignments --host-facts facts/gpu1.tar \\
+      openstack resource provider reshape assignments --host-facts facts \\
         --snapshot cloud.json -o gpu-map.csv
     """
 
@@ -86,10 +86,11 @@ class AssignmentsReshape(_Fitting):
         Option(
             '--host-facts',
             metavar='<file>',
-            action='append',
+            action='extend',
+            nargs='+',
             default=[],
-            help='Output of the collector on a host: a tar archive, or a folder of that form; may'
-            ' be repeated',
+            help='Output of the collector on hosts: tar archives, folders of that form, or folders '
+            'with many of them; may be repeated',
         ),
         Option(
             '--numa', action='store_true', help='With --host-facts: write the NUMA cells of servers'

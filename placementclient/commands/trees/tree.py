@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
@@ -35,7 +35,7 @@ _WITH = (
 _KINDS = {'': 'svg', '.svg': 'svg', '.dot': 'dot', '.gv': 'dot', '.mmd': 'mermaid'}
 
 
-class _Trees(DocumentCommand):
+class _Trees(watching.Watching, DocumentCommand):
     """A command that draws trees: with bars and colours on a terminal, plain in a pipe."""
 
     # With --snapshot there is no service to authenticate with.
@@ -82,7 +82,7 @@ class ShowTree(_Trees):
       openstack resource provider tree show compute1 --traits
     """
 
-    options = (option.PROVIDER, *_WITH)
+    options = (option.PROVIDER, *_WITH, watching.WATCH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         trees = list(self.trees([parsed_args.provider], parsed_args))
@@ -108,7 +108,7 @@ class ListTree(_Trees):
       openstack resource provider tree list --tree 'compute2*' --snapshot cloud.json.gz
     """
 
-    options = (TREE, *_WITH)
+    options = (TREE, *_WITH, watching.WATCH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
         trees = self.trees(parsed_args.tree, parsed_args)

@@ -217,3 +217,18 @@ def test_an_archive_of_much_is_not_read_on(
     monkeypatch.setattr(archive, 'LARGEST_ARCHIVE', 20_000)
     with pytest.raises(errors.BadFile, match='has more than a host can have'):
         archive.read(path)
+
+
+def test_a_folder_has_the_archives_of_many_hosts(tmp_path: Path) -> None:
+    facts = tmp_path / 'facts'
+    facts.mkdir()
+    tar(facts / 'gpu1.tar', FILES)
+    folder(facts / 'gpu2', FILES | {'hostname': 'gpu2\n'})
+    (facts / '.hidden').write_text('not read')
+    assert [host.hostname for host in archive.read_all([str(facts)])] == ['gpu1', 'gpu2']
+    twice = folder(tmp_path / 'again', FILES)
+    with pytest.raises(errors.BadFile, match='is of host gpu1, as '):
+        archive.read_all([str(facts), twice])
+    (facts / 'notes.txt').write_text('no archive')
+    with pytest.raises(errors.BadFile, match=r'notes\.txt: not a tar archive'):
+        archive.read_all([str(facts)])

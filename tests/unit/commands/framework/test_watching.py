@@ -129,3 +129,30 @@ def test_a_terminal_that_cannot_be_drawn_on(
         monkeypatch.setenv('TERM', 'xterm')
         assert module._is_drawable(stdout)
     os.close(above)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ('command', 'first', 'then'),
+    [
+        ('tree show host1', 'VGPU', 'CUSTOM_NEW'),
+        ('tree list', 'host1_gpu', 'CUSTOM_NEW'),
+        ('audit', 'on-several-trees', 'Nothing found'),
+    ],
+)
+def test_trees_and_findings_are_watched(
+    tmp_path: Path, command: str, first: str, then: str
+) -> None:
+    save(tmp_path, 'cloud.json', small())
+    typed = f'resource provider {command} --snapshot cloud.json --watch 1'
+    with watching(typed, tmp_path) as watch:
+        watch.wait_for(first)
+        save(tmp_path, 'cloud.json', cloud([provider('host1', CUSTOM_NEW=7)]))
+        watch.wait_for(then)
+        assert watch.end(signal.SIGINT)[0] == 130
+
+
+def test_what_changes_something_is_not_watched(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(f'resource provider audit --snapshot {file} --fix --yes --watch 1')
+    assert result.status == 2
