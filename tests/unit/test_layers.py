@@ -14,7 +14,7 @@ import placementclient
 
 PACKAGE = Path(placementclient.__file__).parent
 MODULES = sorted(PACKAGE.rglob('*.py'))
-ARCHITECTURE = PACKAGE.parent / 'doc' / 'source' / 'contributor' / 'architecture.rst'
+ARCHITECTURE = Path(__file__).parents[2] / 'doc' / 'source' / 'contributor' / 'architecture.rst'
 
 #: Of each folder the folders that it may import, and whatever these may import. The documentation
 #: has the same table.
