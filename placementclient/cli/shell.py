@@ -78,7 +78,6 @@ class Shell(app.App):
 
     NAME = 'placement'
     LOG = logging.getLogger(__name__)
-    formatters = staticmethod(entry_points.formatters)
 
     def __init__(
         self,

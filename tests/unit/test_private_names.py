@@ -34,7 +34,7 @@ PRIVATE = (
     Private(
         'cliff',
         'cliff.display',
-        ('_load_formatter_plugins', '_generate_columns_and_selector'),
+        ('_generate_columns_and_selector',),
         'commands/framework/base.py',
     ),
     Private('osc-lib', 'osc_lib.clientmanager', ('_auth_required', '_api_version'), 'plugin.py'),

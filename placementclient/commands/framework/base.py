@@ -65,11 +65,6 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
             return False
         return True
 
-    def _load_formatter_plugins(self) -> Any:
-        if self._is_lean:
-            return self.app.formatters(self.formatter_namespace)
-        return super()._load_formatter_plugins()
-
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
     ) -> int:

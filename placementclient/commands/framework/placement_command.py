@@ -83,7 +83,7 @@ class PlacementCommand(command.Command):
     def _is_lean(self) -> bool:
         """Return whether the program is ``placement``: it does not look through all that is
         installed."""
-        return hasattr(self.app, 'formatters')
+        return hasattr(self.app, 'parsers')
 
     @property
     def program(self) -> str:

@@ -99,7 +99,7 @@ def test_no_reading_ends_it() -> None:
         options=SimpleNamespace(debug=False),
         stdout=io.StringIO(),
         stderr=stderr,
-        formatters=lambda namespace: {'table': SimpleNamespace(obj=True)},
+        parsers={},
     )
     logging.getLogger().addHandler(handler)
     reading = Failing(app, None)._read(Namespace(formatter='table'))
