@@ -282,7 +282,7 @@ def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdi
         return max_flow.decide(problem) or SearchVerdict.IMPOSSIBLE
     budget = cpsat.Budget(timeout)
     try:
-        placements = heuristics.place(problem) or cpsat.place(problem, budget)
+        placements = _place(problem, budget)
     except cpsat.OutOfBudget:
         return SearchVerdict.UNDETERMINED
     if placements is None:
@@ -294,6 +294,17 @@ def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdi
         if not group.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1
     return decision
+
+
+def _place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] | None:
+    """A solution with the fewest divisions; ``None``: there is none."""
+    placements = heuristics.place(problem)
+    if placements is not None:
+        return placements
+    placements = cpsat.place(_whole(problem), budget)
+    if placements is None and any(group.item.divisible for group in problem.groups):
+        placements = cpsat.place(problem, budget)
+    return placements
 
 
 def _complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
@@ -316,3 +327,26 @@ def _core(problem: Problem) -> tuple[Problem, bool]:
     if max_flow.applies(problem):
         return max_flow.core(problem), True
     return cpsat.core(problem, cpsat.Budget(CORE_TIMEOUT))
+
+
+def _whole(problem: Problem) -> Problem:
+    """The same with nothing divided: if it has a solution, none has fewer divisions.
+
+    An option that does not admit a whole item keeps its number, but demands more than there is.
+    """
+    return Problem(
+        problem.bins,
+        tuple(ItemGroup(_whole_item(problem, group.item), group.count) for group in problem.groups),
+    )
+
+
+def _whole_item(problem: Problem, item: Item) -> Item:
+    if not item.divisible:
+        return item
+    options: list[tuple[Demand, ...]] = []
+    for (demand,) in item.options:
+        bin_ = problem.bins[demand.bin]
+        admitted = item.owner >= 0 or bin_.takes(demand)
+        too_much = max(bin_.free + 1, demand.amount)
+        options.append((demand if admitted else demand._replace(amount=too_much),))
+    return replace(item, options=tuple(options), divisible=False)

@@ -219,3 +219,15 @@ def test_what_is_forced_by_what_is_left() -> None:
         ItemDecision(((1, 1),), (1,), True),
         ItemDecision(((1, 1),), (1,), True),
     ]
+
+
+def test_nothing_is_divided_where_all_have_room_undivided() -> None:
+    sizes = []
+    for number in range(10):
+        first, second = 2600 + number * 617 % 1400, 2600 + number * 431 % 800
+        sizes += [first, second, 10000 - first - second]
+    bins = [Bin(10000, 1, UNLIMITED, 1)] * 10
+    items = [Item(tuple((Demand(where, size),) for where in range(10)), True) for size in sizes]
+    found = search(bins, items, 20)
+    assert isinstance(found, list)
+    assert all(len(decision.placement) == 1 for decision in found)
