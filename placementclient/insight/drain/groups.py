@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
-from placementclient.insight.drain.packing import PackingProblem
+from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.shapes import Shape, Way
 
@@ -49,6 +49,7 @@ def groups(problem: PackingProblem) -> list[Group]:
     trimmer = _Trimmer(problem)
     found: dict[object, Group] = {}
     for number, host in enumerate(problem.hosts):
+        _order_twins(host)
         room = trimmer.trimmed(host.shape, tuple(host.room))
         left = {name: problem.limits[name] - n for name, n in sorted(host.members.items()) if n}
         key = id(host.shape), room, tuple(left.items())
@@ -251,3 +252,25 @@ def _bounded(room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]) ->
                 most = max(found[other] * each.get(at, 0) // each[other] for each in exact)
                 found[at] = min(found[at], most)
     return tuple(found)
+
+
+def _order_twins(host: TargetHost) -> None:
+    """Put providers that differ only in their room in the order of their room."""
+    shape = host.shape
+    if len(shape.twins) < 2:
+        return
+    by_first: dict[int, list[int]] = {}
+    for number, first in shape.twins.items():
+        by_first.setdefault(first, []).append(number)
+    providers, room = list(host.providers), list(host.room)
+    for numbers in by_first.values():
+        names = list(shape.units[numbers[0]])
+
+        def rooms_of(number: int, names: list[str] = names) -> list[int]:
+            return [host.room[shape.rooms[number, name]] for name in names]
+
+        for to, number in zip(numbers, sorted(numbers, key=rooms_of), strict=True):
+            providers[to] = host.providers[number]
+            for name, free in zip(names, rooms_of(number), strict=True):
+                room[shape.rooms[to, name]] = free
+    host.providers, host.room = tuple(providers), room
