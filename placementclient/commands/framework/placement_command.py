@@ -211,7 +211,13 @@ class PlacementCommand(command.Command):
             return ''
         from placementclient.workflows import unknown_names
 
-        return unknown_names.suggestion(self.client, failure)
+        # One mistake may fail for many providers: what there is, is listed once.
+        known = vars(self).setdefault('_suggestions', {})
+        key = failure.name if isinstance(failure, errors.NoSuchProvider) else failure.sentence
+        if key not in known:
+            known[key] = unknown_names.suggestion(self.client, failure)
+        said: str = known[key]
+        return said
 
     def hint(self, sentence: str) -> None:
         """Print a sentence on stderr beside a success, in the program ``placement`` alone.

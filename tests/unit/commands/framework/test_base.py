@@ -12,10 +12,11 @@ import pytest
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
+from placementclient.client.http import Client
 from placementclient.commands.framework import base
 from placementclient.model.freshness import Read
-from tests.unit.conftest import Placement
-from tests.unit.dialogue import MONDAY
+from tests.unit.conftest import Placement, Service
+from tests.unit.dialogue import MONDAY, get
 
 
 class Guarded(base.Command):
@@ -133,3 +134,15 @@ def test_a_format_is_no_file(placement: Placement, command: str, meant: str) -> 
     result = placement(command)
     assert (result.status, result.stdout) == (2, '')
     assert f'argument -o: {format} is a format, not a file. Did you mean {meant}?' in result.stderr
+
+
+def test_a_mistake_that_many_requests_have_is_looked_up_once(
+    client: Client, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.answer(get('/traits', {'traits': ['CUSTOM_A40']}))
+    command = ending()
+    vars(command)['client'] = client
+    for _ in range(3):
+        command.log_failure(errors.BadRequest(400, 'No such trait CUSTOM_A41'))
+    assert len(service.requests) == 1
+    assert ['did you mean CUSTOM_A40?' in line for line in caplog.messages] == [True] * 3
