@@ -74,14 +74,14 @@ class Terminal:
     def order(self, *options: str) -> dict[str, Any]:
         """What a command about the run prints."""
         process = self.started('status', '-f', 'json', *options)
-        printed, said = process.communicate(timeout=60)
+        printed, said = process.communicate(timeout=180)
         assert process.returncode == 0, said
         (row,) = json.loads(printed)
         return dict(row)
 
     def until(self, condition: Callable[[ControlRecord], bool]) -> ControlRecord:
         """Wait for what the control file says."""
-        for _ in range(300):
+        for _ in range(1200):
             record = control.ControlFile(self.journal).read()
             if record is not None and condition(record):
                 return record
@@ -89,7 +89,7 @@ class Terminal:
         raise AssertionError(record)
 
     def states(self) -> dict[str, str]:
-        printed, _ = self.started('status', '-f', 'json').communicate(timeout=60)
+        printed, _ = self.started('status', '-f', 'json').communicate(timeout=180)
         return {row['tree']: row['state'] for row in json.loads(printed)}
 
 
@@ -119,7 +119,7 @@ def test_paused_resumed_and_hurried_from_another_terminal(
     terminal.until(lambda record: record.state is RunState.PAUSING and record.under_way == 1)
     assert pausing.poll() is None, 'a tree is under way'
     service.go_on()
-    (row,) = json.loads(pausing.communicate(timeout=60)[0])
+    (row,) = json.loads(pausing.communicate(timeout=180)[0])
     assert row == {
         'command': 'apply',
         'process': applying.pid,
@@ -130,14 +130,14 @@ def test_paused_resumed_and_hurried_from_another_terminal(
     # The first tree has ended, and no other begins.
     journal = Path(terminal.journal).read_bytes()
     assert sorted(terminal.states().values()) == ['applied', 'pending', 'pending', 'pending']
-    _, said = terminal.started('status').communicate(timeout=60)
+    _, said = terminal.started('status').communicate(timeout=180)
     assert f'apply (process {applying.pid}) is paused, 1 tree at a time' in said
     time.sleep(1.2)
     assert applying.poll() is None
     assert Path(terminal.journal).read_bytes() == journal
 
     assert terminal.order('--resume', '--workers', '3')['workers'] == 3
-    printed, said = applying.communicate(timeout=60)
+    printed, said = applying.communicate(timeout=180)
     assert applying.returncode == 0
     events = events_of(printed)
     assert [name for name in names(events) if not name.startswith('tree-')] == [
@@ -160,12 +160,12 @@ def test_stopped_and_typed_again(client: Client, service: Service, tmp_path: Pat
     stopping_ = terminal.started('status', '--stop', '-f', 'json')
     terminal.until(lambda record: record.state is RunState.STOPPING)
     resuming = terminal.started('status', '--resume')
-    assert 'is stopping' in resuming.communicate(timeout=60)[1]
+    assert 'is stopping' in resuming.communicate(timeout=180)[1]
     assert resuming.returncode == 1
     service.go_on()
-    printed, said = applying.communicate(timeout=60)
+    printed, said = applying.communicate(timeout=180)
     assert applying.returncode == 6
-    assert json.loads(stopping_.communicate(timeout=60)[0])[0]['state'] == 'ended'
+    assert json.loads(stopping_.communicate(timeout=180)[0])[0]['state'] == 'ended'
     events = events_of(printed)
     assert names(events) == ['run-began', 'tree-began', 'run-stopping', 'tree-ended', 'run-ended']
     assert events[-1]['exit_status'] == 6
@@ -177,7 +177,7 @@ def test_stopped_and_typed_again(client: Client, service: Service, tmp_path: Pat
     }
     assert f'Stopped by {terminal.journal}.control: 1 of 3 trees done; the same command' in said
     again = terminal.applying()
-    printed, _ = again.communicate(timeout=60)
+    printed, _ = again.communicate(timeout=180)
     assert again.returncode == 0
     assert events_of(printed)[-1]['counts']['done'] == 3
 
@@ -192,7 +192,7 @@ def test_stopped_after_the_last_tree_has_begun(
     ordered = terminal.started('status', '--stop')
     terminal.until(lambda record: record.state is RunState.STOPPING)
     service.go_on()
-    applying.communicate(timeout=60)
+    applying.communicate(timeout=180)
     assert (applying.returncode, ordered.wait()) == (0, 0)
 
 
@@ -214,14 +214,14 @@ def test_killed_while_paused(
     running.send_signal(signal.SIGKILL)
     printed, _ = running.communicate()
     assert names(events_of(printed))[-1] == 'run-paused'
-    _, said = terminal.started('status').communicate(timeout=60)
+    _, said = terminal.started('status').communicate(timeout=180)
     assert f'{command} (process {running.pid}) was killed while it was paused' in said
     refused = terminal.started('status', '--resume')
     assert refused.communicate()[1].startswith('No apply or rollback of ')
     assert refused.returncode == 1
 
     again = terminal.started(command, '--yes', '--json-lines')
-    printed, said = again.communicate(timeout=60)
+    printed, said = again.communicate(timeout=180)
     assert again.returncode == 0
     events = events_of(printed)
     assert names(events)[:2] == ['run-began', 'run-resumed']
@@ -253,11 +253,11 @@ def test_any_plan_can_be_stopped(client: Client, service: Service, tmp_path: Pat
         stopping_ = terminal.started('status', '--stop')
         terminal.until(lambda record: record.state is RunState.STOPPING)
         service.go_on()
-        events = events_of(running.communicate(timeout=60)[0])
+        events = events_of(running.communicate(timeout=180)[0])
         assert (running.returncode, stopping_.wait()) == (6, 0)
         assert [event['state'] for event in events if 'state' in event] == [done]
         again = terminal.started(command, '--yes', '--json-lines')
-        assert events_of(again.communicate(timeout=60)[0])[-1]['counts']['done'] == 3
+        assert events_of(again.communicate(timeout=180)[0])[-1]['counts']['done'] == 3
         assert set(terminal.states().values()) == {done}
 
 
@@ -271,7 +271,7 @@ def test_interrupted_while_paused(client: Client, service: Service, tmp_path: Pa
     service.go_on()
     assert pausing.wait() == 0
     applying.send_signal(signal.SIGINT)
-    printed, _ = applying.communicate(timeout=60)
+    printed, _ = applying.communicate(timeout=180)
     assert applying.returncode == 130
     last = events_of(printed)[-1]
     assert (last['event'], last['exit_status'], last['reason']) == ('run-ended', 130, 'Interrupted')
@@ -287,7 +287,7 @@ def test_a_tree_that_is_left_alone_and_a_run_that_cannot_begin(
     generation = inventory.list(client, root).generation or 0
     inventory.set(client, root, 'VGPU', {'total': 16}, generation)
     applying = terminal.applying()
-    printed, _ = applying.communicate(timeout=60)
+    printed, _ = applying.communicate(timeout=180)
     events = events_of(printed)
     assert applying.returncode == events[-1]['exit_status'] == 6
     ends = {event['tree']: event for event in events if event['event'] == 'tree-ended'}
@@ -296,7 +296,7 @@ def test_a_tree_that_is_left_alone_and_a_run_that_cannot_begin(
     assert ends[tree.root_provider_name]['reason']
     Path(terminal.journal).write_text('nothing')
     damaged = terminal.applying()
-    (last,) = events_of(damaged.communicate(timeout=60)[0])
+    (last,) = events_of(damaged.communicate(timeout=180)[0])
     assert (last['event'], last['exit_status']) == ('run-ended', 1)
     assert 'not a journal' in last['reason']
     assert damaged.returncode == 1
