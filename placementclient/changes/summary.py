@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -34,9 +35,9 @@ class ChangeSummary:
     :param create: providers that are made
     :param change: providers that are there before and after
     :param delete: providers that go
-    :param add: consumers that get their first allocations
-    :param move: consumers whose allocations change
-    :param free: consumers that lose all their allocations
+    :param add: consumers that hold more afterwards, and of no class less
+    :param move: consumers whose allocations change in another way
+    :param free: consumers that hold less afterwards, and of no class more
     """
 
     create: int = 0
@@ -97,9 +98,17 @@ def summary(operations: Iterable[Operation]) -> ChangeSummary:
 
 
 def _kind(before: Allocations, after: Allocations) -> str:
-    if not before:
+    was, will_be = _totals(before), _totals(after)
+    if was < will_be:
         return 'add'
-    return 'move' if after else 'free'
+    return 'free' if will_be < was else 'move'
+
+
+def _totals(allocations: Allocations) -> Counter[str]:
+    totals: Counter[str] = Counter()
+    for resources in allocations.values():
+        totals.update(resources)
+    return totals
 
 
 #: A provider before it is made, and after it is gone.

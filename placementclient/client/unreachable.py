@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import urllib.parse
 
+from keystoneauth1.exceptions import CatalogException
 from requests import exceptions
 
 from placementclient.client.wording import without_credentials
@@ -19,6 +20,11 @@ def sentence(failure: Exception) -> str:
     :param failure: what keystoneauth has raised over it; if there was none, it says itself
     """
     cause = next((each for each in _chain(failure) if _is_of_connection(each)), None)
+    if isinstance(failure, CatalogException):
+        return (
+            f'{failure} With auth type none give --os-endpoint, with Keystone look at '
+            '"openstack catalog show placement"'
+        )
     if not isinstance(cause, exceptions.RequestException) or cause.request is None:
         return without_credentials(str(failure))
     url = urllib.parse.urlsplit(str(cause.request.url))

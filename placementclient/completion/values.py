@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         cache.renew_elsewhere()
         while not cache.exists() and time.monotonic() - started < KEY_PRESS_TIMEOUT:
             time.sleep(0.02)
-    for value in cache.read():
+    for value in cache.read() if cache.exists() else _standard(argv[0]):
         if value.startswith(argv[1]):
             print(value)
     return 0

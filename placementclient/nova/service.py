@@ -177,7 +177,10 @@ def _pages(client: Client, path: str, key: str, service: _CatalogService = _NOVA
     """The records of all pages."""
     if not hasattr(client.session.auth, 'get_access'):
         # Without Keystone there is no catalog: one URL stands for every service.
-        raise NoCatalog(f'{service.name} cannot be asked: the session has no catalog')
+        raise NoCatalog(
+            f'{service.name} cannot be asked: there is no service catalog '
+            '(auth type none or placement_direct)'
+        )
     records: list[Any] = []
     page, asked, last = path, set[str](), None
     while page not in asked and len(asked) < MOST_PAGES:

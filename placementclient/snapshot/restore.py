@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from placementclient.api import resource_provider
+from placementclient.api import allocation, resource_provider
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
@@ -34,6 +34,21 @@ class Occupied(errors.PlacementError):
         self.providers = tuple(providers)
         names = listed([provider.name for provider in self.providers], 3, 'others')
         super().__init__(f'Resource providers of the snapshot exist already: {names}')
+
+
+class HeldElsewhere(errors.PlacementError):
+    """Consumers of the snapshot hold something on providers that the snapshot lacks.
+
+    :param consumers: their UUIDs
+    """
+
+    def __init__(self, consumers: Sequence[str]) -> None:
+        self.consumers = tuple(consumers)
+        super().__init__(
+            'Consumers of the snapshot hold allocations on other providers already: '
+            f'{listed(self.consumers, 3, "others")}. Restore into an empty Placement, or look with '
+            '"resource provider allocation show" and delete what is not used'
+        )
 
 
 class Unrestorable(errors.PlacementError):
@@ -84,17 +99,19 @@ def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
 
 
 def plan(
-    client: Client, snapshot: Snapshot, *, missing: bool = False, again: bool = False
+    client: Client, snapshot: Snapshot, *, missing: bool = False, again: Sequence[str] = ()
 ) -> ChangePlan:
     """Plan what has to be made.
 
     :param missing: complete a restore that did not come to its end
-    :param again: go on with a restore of this snapshot, beside other writers
+    :param again: go on with the restore of these trees, by name or UUID, after a conflict
     :raises Occupied: if there is one of the providers, and ``missing`` is not set; or if one has
         the name of another
     :raises Altered: if something exists that no restore of this snapshot leaves
+    :raises HeldElsewhere: if this is the reason of the conflict
     :raises Unrestorable: if a consumer holds what the snapshot lacks
     """
+    _check_free(client, snapshot, again)
     sides = _left(client, snapshot) if again else _decided(client, snapshot, missing=missing)
     return plan_of('resource provider snapshot restore', *sides)
 
@@ -135,6 +152,16 @@ def _check_complete(snapshot: Snapshot) -> None:
             lacking = resources.keys() - (state.inventories.keys() if state else ())
             if lacking:
                 raise Unrestorable(consumer.uuid, uuid, ', '.join(sorted(lacking)))
+
+
+def _check_free(client: Client, snapshot: Snapshot, trees: Sequence[str]) -> None:
+    elsewhere = [
+        uuid
+        for uuid in (snapshot.only(trees).consumers if trees else ())
+        if not allocation.show(client, uuid).value.allocations.keys() <= snapshot.providers.keys()
+    ]
+    if elsewhere:
+        raise HeldElsewhere(elsewhere)
 
 
 def _there(client: Client, existing: Sequence[Provider]) -> Snapshot:

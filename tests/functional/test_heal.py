@@ -167,7 +167,8 @@ def test_without_a_compute_service(placement: Placement, client: Client, tmp_pat
     refused = placement(*HEAL)
     assert (refused.status, refused.stderr) == (
         1,
-        'Nova cannot be asked: the session has no catalog: give --servers\n',
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct): '
+        'give --servers\n',
     )
     servers = file(tmp_path, 's.json', [])
     unknown = placement(*HEAL, '--servers', servers, '--server', LOST)

@@ -160,5 +160,6 @@ def test_without_a_compute_service(placement: Placement) -> None:
     refused = placement(*SYNC)
     assert (refused.status, refused.stderr) == (
         1,
-        'Nova cannot be asked: the session has no catalog: give --aggregates\n',
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct): '
+        'give --aggregates\n',
     )

@@ -128,7 +128,7 @@ def test_a_dry_run_says_it_and_does_nothing(client: Client, placement: Placement
     assert rows['compute0', 'delete']['before'] == {'parent': None}
     assert {row['state'] for row in rows.values()} == {'planned'}
     assert (
-        result.stderr == '0 providers to create, 0 to change, 3 to delete; 1 allocation to move\n'
+        result.stderr == '0 providers to create, 0 to change, 3 to delete; 1 allocation to free\n'
     )
     assert content(capture.capture(client)) == before
 

@@ -91,7 +91,7 @@ def test_migrations_under_way(placement: Placement, cloud: Snapshot) -> None:
     refused = placement(f'{planned} --migrations nova')
     assert (refused.status, refused.stderr) == (
         1,
-        'Nova cannot be asked: the session has no catalog\n',
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
     )
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,46 @@ def test_who_writes_beside_it_is_not_overwritten(client: Client) -> None:
         restore.load(client, cloud())
     there = inventory.list(client, HOST).value
     assert there == {**cloud().providers[HOST].inventories, 'MEMORY_MB': Inventory(1024)}
+
+
+def test_consumers_that_are_there_already_are_named(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    other = resource_provider.create(client, 'other')
+    inventory.create(client, other.uuid, 'VCPU', {'total': 8}, 0)
+    held = Consumer(uuid_of('INSTANCE'), {other.uuid: {'VCPU': 1}}, 'p', 'u', None, 'INSTANCE')
+    allocation.set(client, held)
+    file = str(tmp_path / 'cloud.json')
+    files.write_snapshot(file, cloud())
+    result = placement(f'{COMMAND} {file}')
+    assert result.status == 6
+    assert 'hold allocations on other providers already: ' + held.uuid in result.stderr
+
+
+@pytest.mark.parametrize(('answer', 'status'), [('n\n', 1), ('y\n', 0)])
+def test_on_a_terminal_it_asks_before_it_fills_another_cloud(
+    client: Client,
+    placement: Placement,
+    file: str,
+    answer: str,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resource_provider.create(client, 'other')
+    stdin = StringIO(answer)
+    monkeypatch.setattr(stdin, 'isatty', lambda: True)
+    monkeypatch.setattr('sys.stdin', stdin)
+    result = placement(f'{COMMAND} {file}')
+    assert result.status == status
+    assert ' has 1 other resource provider, and the snapshot is of ' in result.stderr
+    assert len(resource_provider.list(client)) == (3 if status == 0 else 1)
+
+
+def test_on_a_terminal_it_fills_an_empty_cloud_without_a_question(
+    placement: Placement, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr('sys.stdin.isatty', lambda: True, raising=False)
+    assert placement(f'{COMMAND} {file}').status == 0
 
 
 def test_a_dry_run_says_what_would_be_done(client: Client, placement: Placement, file: str) -> None:

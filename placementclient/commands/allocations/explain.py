@@ -40,6 +40,7 @@ class ExplainCandidate(DocumentCommand):
 
     Example:
 
+      openstack allocation candidate explain --flavor gpu.large
       openstack allocation candidate explain --resource VCPU=2 \\
         --group 1 --resource VGPU=4 --required CUSTOM_NVIDIA_A40
     """

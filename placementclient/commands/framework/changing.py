@@ -44,8 +44,6 @@ class Changing(base.Lister):
         (errors.ExitStatus.PARTIAL, 'some changes are made, some could not be'),
     )
     nothing = 'Nothing to change'
-    #: Whether it asks before it changes anything.
-    asks = True
 
     def change(
         self,
@@ -103,7 +101,7 @@ class Changing(base.Lister):
         :raises errors.UsageError: if there is no terminal to ask on
         :raises errors.Unconfirmed: if the answer is no
         """
-        if parsed_args.yes or not self.asks:
+        if parsed_args.yes:
             return
         from placementclient.render import changes
 

@@ -220,11 +220,11 @@ class PlacementCommand(command.Command):
         return said
 
     def hint(self, sentence: str) -> None:
-        """Print a sentence on stderr beside a success, in the program ``placement`` alone.
+        """Print a sentence on stderr beside a success; in ``openstack`` on a terminal alone.
 
         Scripts for osc-placement may take any text on stderr for a failure.
         """
-        if self._is_lean:
+        if self._is_lean or self.app.stderr.isatty():
             self.log.warning(sentence)
 
     def end_dry_run(self, is_pending: bool) -> None:

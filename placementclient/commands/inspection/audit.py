@@ -162,6 +162,10 @@ class AuditProvider(watching.Watching, Changing):
         self.nothing = tables.nothing(made, cloud, roots)
         for line in (*tables.left_out(audit, failures), *tables.remarks(audit)):
             self.log.warning(line)
+        if impossible := [id for id in parsed_args.id if id in audit.left_out]:
+            raise errors.PlacementError(
+                f'--id: {", ".join(impossible)} cannot be checked without the lists named above'
+            )
         findings = audit.findings
         self._check_subjects(parsed_args, cloud, findings)
         is_asked_to_fix = parsed_args.fix or parsed_args.plan

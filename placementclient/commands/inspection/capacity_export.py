@@ -201,7 +201,11 @@ class _Page:
         return figures.text + metrics.text(metrics.reading(reading)).encode()
 
     def read(self) -> None:
-        """Read the figures; whatever is wrong with them, those of before stay."""
+        """Read the figures; whatever is wrong with them, those of before stay.
+
+        :raises errors.PlacementError: if the first reading shows that the options are impossible
+        """
+        from placementclient.nova.service import NoCatalog
         from placementclient.render import metrics
 
         began = time.monotonic()
@@ -210,6 +214,9 @@ class _Page:
             text = metrics.text(self._command._read(self._parsed_args)).encode()
             self._figures = _Figures(text, time.time(), time.monotonic())
         except Exception as failure:
+            wrong_options = (errors.BadArgument, errors.BadFile, errors.UsageError, NoCatalog)
+            if self._figures.read_at is None and isinstance(failure, wrong_options):
+                raise
             self._log_failure(failure)
         else:
             if not self._is_good:
@@ -225,9 +232,9 @@ class _Page:
         # Once, not in every interval.
         if self._is_good:
             said = failure if isinstance(failure, errors.PlacementError) else None
-            self._command.log.error(
-                f'The figures stay as they are: {said or errors.Unexpected(failure)}'
-            )
+            is_first = self._figures.read_at is None
+            began = 'There are no figures yet' if is_first else 'The figures stay as they are'
+            self._command.log.error(f'{began}: {said or errors.Unexpected(failure)}')
         self._command.log.debug('The reading failed', exc_info=failure)
         self._is_good = False
 

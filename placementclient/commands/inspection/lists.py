@@ -33,7 +33,10 @@ OPTIONS = (
     _list('nodes', 'bare metal nodes with details', IRONIC),
     _list('ports', 'ports with resource_request, as an administrator sees them', NEUTRON),
 )
-_NO_CATALOG = 'The session has no catalog, so that no other service can be asked'
+_NO_CATALOG = (
+    'There is no service catalog (auth type none or placement_direct), so that no other service '
+    'can be asked'
+)
 #: Every audit needs these: they say which server should hold what.
 _ALWAYS = ('servers', 'migrations')
 

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
+from placementclient.client.wording import counted
 from placementclient.commands.framework import base, changing, option, progress
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
@@ -236,14 +237,16 @@ class RestoreSnapshot(Changing):
 
     The command refuses if a provider with a name or UUID of the snapshot exists. --missing
     completes a restore that was killed, and creates again what was deleted since. It refuses, and
-    writes nothing, if something else has changed. It does not ask: it only creates.
+    writes nothing, if something else has changed.
+
+    It only creates. So it asks only on a terminal, if the service has other resource providers
+    already and the snapshot is not one of this service.
 
     Example:
 
       openstack resource provider snapshot restore cloud.json.gz --missing
     """
 
-    asks = False
     options = (
         _FILE,
         Option(
@@ -260,7 +263,24 @@ class RestoreSnapshot(Changing):
         snapshot = saved(self, parsed_args.file)
 
         def decide(trees: Sequence[str]) -> ChangePlan:
-            missing, again = parsed_args.missing, bool(trees)
-            return restore.plan(self.client, snapshot, missing=missing, again=again)
+            missing = parsed_args.missing
+            return restore.plan(self.client, snapshot, missing=missing, again=trees)
 
+        self._snapshot = snapshot
         return self.change(parsed_args, decide)
+
+    def ask(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:
+        """Ask on a terminal, if this may be the wrong cloud."""
+        from placementclient.api import resource_provider
+
+        origin, service = self._snapshot.origin, self.client.service
+        if parsed_args.yes or not self.app.stdin.isatty() or (origin and origin.service == service):
+            return
+        present = {each.uuid for each in resource_provider.list(self.client)}
+        if others := len(present - self._snapshot.providers.keys()):
+            made = (origin and origin.service) or 'an unknown service'
+            self.log.warning(
+                f'{service} has {counted(others, "other resource provider")}, and the snapshot is '
+                f'of {made}'
+            )
+            super().ask(plan, parsed_args)

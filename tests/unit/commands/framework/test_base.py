@@ -113,6 +113,22 @@ def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
         command.confirm('Delete?', Namespace(yes=False))
 
 
+@pytest.mark.parametrize(
+    ('program', 'stderr', 'is_said'),
+    [
+        ({'formatters': {}}, io.StringIO, True),
+        ({}, Terminal, True),
+        ({}, io.StringIO, False),
+    ],
+    ids=['placement', 'openstack on a terminal', 'openstack in a script'],
+)
+def test_a_hint_is_for_people(
+    program: Any, stderr: type[io.StringIO], is_said: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    ending(stderr=stderr(), **program).hint('Nothing matches')
+    assert caplog.messages == ['Nothing matches'] * is_said
+
+
 def test_elsewhere_nobody_is_asked() -> None:
     asked = io.StringIO()
     command = ending(stdin=io.StringIO('y\n'), stderr=asked)

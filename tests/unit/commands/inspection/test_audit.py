@@ -255,7 +255,8 @@ def test_without_a_catalog_it_says_what_is_missing(placement: Placement, service
     assert placement('resource provider audit -f json') == Result(
         0,
         '[]\n',
-        'The session has no catalog, so that no other service can be asked. A file does instead: '
+        'There is no service catalog (auth type none or placement_direct), so that no other '
+        'service can be asked. A file does instead: '
         '--servers, --migrations, --services, --hypervisors, --flavors, --limits, --nodes, --ports'
         f'\n{ALL_LEFT_OUT}',
     )
@@ -361,7 +362,8 @@ def test_a_service_that_was_named_has_to_answer(
     refused = placement(AUDIT.format(file) + f'--{option} {word}')
     name = word.capitalize()
     assert (refused.status, refused.stdout) == (1, '')
-    assert refused.stderr == f'{name} cannot be asked: the session has no catalog\n'
+    reason = 'there is no service catalog (auth type none or placement_direct)'
+    assert refused.stderr == f'{name} cannot be asked: {reason}\n'
 
 
 def test_later_hypervisors_are_said_to_have_no_amounts(
@@ -371,10 +373,23 @@ def test_later_hypervisors_are_said_to_have_no_amounts(
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + f'--hypervisors {lists} --id inventory-drift')
     assert result == Result(
-        0,
+        1,
         '',
         'Left out: inventory-drift (the hypervisors have no amounts: list them at compute API 2.87 '
-        'or below)\nNothing found: 0 checks of 3 trees with 4 providers and 1 consumer\n',
+        'or below)\n--id: inventory-drift cannot be checked without the lists named above\n',
+    )
+
+
+def test_a_check_that_was_asked_for_and_cannot_be_made_is_an_error(
+    placement: Placement, tmp_path: Path
+) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    result = placement(AUDIT.format(file) + '--id left-by-evacuation --id over-capacity')
+    assert result == Result(
+        1,
+        '',
+        'Left out: left-by-evacuation (--servers and --migrations)\n'
+        '--id: left-by-evacuation cannot be checked without the lists named above\n',
     )
 
 
@@ -462,7 +477,7 @@ def test_the_compute_service_is_asked_beside_a_snapshot(
     refused = placement(command)
     assert (refused.status, refused.stderr) == (
         1,
-        'Nova cannot be asked: the session has no catalog\n',
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
     )
 
 

@@ -205,7 +205,11 @@ def test_flavors_of_a_file(placement: Placement, service: Service, tmp_path: Pat
 def test_flavors_of_nobody(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(SHOW.format(file=file) + '--flavors nova')
-    assert result == Result(1, '', 'Nova cannot be asked: the session has no catalog\n')
+    assert result == Result(
+        1,
+        '',
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
+    )
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,9 @@ def test_other_services_are_asked_where_that_is_said(
     for option in asked.split(' --'):
         result = placement(f'{export} --{option.strip("-")}')
         assert result.status == 1
-        assert result.stderr.endswith(' cannot be asked: the session has no catalog\n')
+        assert result.stderr.endswith(
+            ' cannot be asked: there is no service catalog (auth type none or placement_direct)\n'
+        )
 
 
 def test_the_dashboards_of_os_capacity_find_what_they_show(
@@ -325,14 +327,26 @@ def test_a_reading_may_fail_as_it_likes(
     page = paged(read)
     page.read()
     assert not is_up(page)
-    assert caplog.messages == [f'The figures stay as they are: {said}']
+    assert caplog.messages == [f'There are no figures yet: {said}']
+
+
+@pytest.mark.parametrize('options', ['--flavors nova', '--snapshot none.json'])
+def test_impossible_options_end_the_service_at_its_start(
+    placement: Placement, options: str
+) -> None:
+    result = placement(f'resource capacity export --serve 127.0.0.1:0 {options}')
+    assert result.status == 1
+    assert result.stderr in (
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n',
+        'none.json: No such file or directory\n',
+    )
 
 
 def test_so_may_what_is_made_of_it(caplog: pytest.LogCaptureFixture) -> None:
     page = paged(lambda parsed_args: [GaugeMetricFamily('x', 'X.', value=10**400)])
     page.read()
     assert not is_up(page)
-    assert caplog.messages[0].startswith('The figures stay as they are: OverflowError: ')
+    assert caplog.messages[0].startswith('There are no figures yet: OverflowError: ')
 
 
 def test_a_reading_has_one_deadline(
@@ -359,7 +373,7 @@ def test_a_reading_has_one_deadline(
     )
     assert (result.status, [request.timeout for request in service.history]) == (0, [50, 40])
     assert result.stderr == (
-        'The figures stay as they are: The reading was not over after 90 s: '
+        'There are no figures yet: The reading was not over after 90 s: '
         'a service hangs, or is too slow for the --interval\n'
     )
     assert figures(said[0])['openstack_placement_capacity_read_duration_seconds'] == {(): 90}

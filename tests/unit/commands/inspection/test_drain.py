@@ -285,7 +285,9 @@ def test_requests(
         monkeypatch.setattr(compute, name, lambda client, found=found: found)
     assert placement(command + 'nova') == expected
     monkeypatch.undo()
-    said = 'Nova cannot be asked: the session has no catalog\n'
+    said = (
+        'Nova cannot be asked: there is no service catalog (auth type none or placement_direct)\n'
+    )
     assert placement(command + 'nova') == Result(1, '', said)
     save(tmp_path, 'nova.json', {'migrations': []})
     assert placement(command + path) == Result(1, '', f'{path}: not a list of servers\n')

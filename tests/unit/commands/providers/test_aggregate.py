@@ -83,7 +83,7 @@ def test_a_name_needs_nova(placement: Placement, service: Service, command: str)
     assert (result.status, service.requests) == (1, [])
     assert result.stderr == (
         "'rack7' is not the UUID of an aggregate; its name cannot be looked up: Nova cannot be "
-        'asked: the session has no catalog\n'
+        'asked: there is no service catalog (auth type none or placement_direct)\n'
     )
 
 
