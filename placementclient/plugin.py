@@ -116,7 +116,7 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
         metavar='<number>',
         type=retries,
         default=os.environ.get('OS_PLACEMENT_RETRIES') or str(endpoints.MAX_RETRIES),
-        help='How often what only reads is asked again where no answer comes; '
+        help='How often a request that only reads is repeated if no answer comes; '
         f'default={endpoints.MAX_RETRIES} (Env: OS_PLACEMENT_RETRIES)',
     )
     parser.add_argument(

@@ -1,5 +1,6 @@
 """Configuration of the documentation, and the pages of the commands."""
 
+import os
 import re
 from importlib import metadata
 from pathlib import Path
@@ -108,6 +109,8 @@ def with_literal_blocks(text):
 
 
 def setup(app):
+    # reno and the theme look for the repository from the current folder on.
+    os.chdir(Path(__file__).parents[2])
     described, ended = sphinxext._format_description, sphinxext._format_epilog
 
     def description(parser):

@@ -53,7 +53,10 @@ class PlanDrain(base.Lister):
     auth_required = False
     statuses = (
         (ExitStatus.INFEASIBLE, 'impossible: not every server can have a place, which is proved'),
-        (ExitStatus.UNDECIDED, 'it depends on what the servers ask for that standard error names'),
+        (
+            ExitStatus.UNDECIDED,
+            'not known, because some requirements of the servers are not; stderr names them',
+        ),
     )
     options = (
         Option(
@@ -98,8 +101,8 @@ class PlanDrain(base.Lister):
             '--lose',
             metavar='<number>',
             type=option.positive,
-            help='Check if the servers have a place when any so many hosts are lost, of the named'
-            ' ones or of all. For 1 each host is checked. For more each combination is '
+            help='Check that every server has a place if this many hosts fail together, of the '
+            'named hosts or of all. For 1 each host is checked. For more each combination is '
             'checked, or the largest if there are more than 10,000. Default: no losses',
         ),
         Option(

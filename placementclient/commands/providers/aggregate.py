@@ -93,8 +93,8 @@ class SetAggregate(base.Lister):
 class AddAggregate(NamesEditing):
     """Put a resource provider, or many, into some aggregates beside those that it is in.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
-    that are given have to hold.
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
+    that meet all of them.
 
     Example:
 
@@ -137,8 +137,8 @@ class AddAggregate(NamesEditing):
 class RemoveAggregate(AddAggregate):
     """Take a resource provider, or many, out of some aggregates, and leave the others.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
-    that are given have to hold.
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
+    that meet all of them.
 
     Example:
 

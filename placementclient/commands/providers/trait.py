@@ -169,8 +169,8 @@ class SetProviderTrait(base.Lister):
 class AddProviderTrait(NamesEditing):
     """Give a resource provider, or many, some traits beside those that it has.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
-    that are given have to hold.
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
+    that meet all of them.
 
     Example:
 
@@ -204,8 +204,8 @@ class AddProviderTrait(NamesEditing):
 class RemoveProviderTrait(AddProviderTrait):
     """Take some traits off a resource provider, or many, and leave the others.
 
-    --all, --match, --with-trait, --with-class and --member-of select many instead of the one; all
-    that are given have to hold.
+    --all, --match, --with-trait, --with-class and --member-of select many instead of the one: those
+    that meet all of them.
 
     Example:
 

@@ -220,8 +220,8 @@ class DevicesReshape(_Fitting):
             metavar='[<host>=]<file>',
             action='append',
             required=True,
-            help='A nova.conf, or the JSON objects of its device_spec; of one host, or of all '
-            'others; may be repeated',
+            help='A nova.conf, or the JSON objects of its device_spec: <host>=<file> for one '
+            'host, <file> for the hosts without a file of their own; may be repeated',
         ),
         Option(
             '--snapshot',

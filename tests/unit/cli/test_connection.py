@@ -99,6 +99,7 @@ def test_settings_that_do_not_suffice_are_an_error_of_one_line(
     assert output.out == ''
     assert 'Traceback' not in output.err
     assert output.err
+    assert options != NO_AUTH[:2] or 'give --os-endpoint' in output.err
 
 
 def test_timing_prints_each_request_on_stderr(

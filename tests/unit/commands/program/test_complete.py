@@ -123,6 +123,14 @@ def test_what_was_never_known_is_asked_for_elsewhere(
     assert started[0][-3:] == ['--values', '--renew', 'providers']
 
 
+def test_standard_names_need_no_answer(
+    started: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert values.main(['classes', 'PC']) == 0
+    assert 'PCPU' in capsys.readouterr().out.split()
+    assert started[0][-1] == 'classes'
+
+
 def test_values_are_those_of_the_service_and_of_every_cloud(
     answers: dict[str, list[str] | None], capsys: pytest.CaptureFixture[str]
 ) -> None:

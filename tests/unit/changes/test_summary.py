@@ -1,0 +1,33 @@
+"""The extent of a change in numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from placementclient.changes.operations import SetAllocations
+from placementclient.changes.summary import summary
+from placementclient.model.consumers import Allocations, Consumer
+
+A, B = '11111111-1111-1111-1111-111111111111', '22222222-2222-2222-2222-222222222222'
+
+
+def held(allocations: Allocations) -> Consumer:
+    return Consumer('consumer', allocations, 'project', 'user', 1, 'INSTANCE')
+
+
+@pytest.mark.parametrize(
+    ('before', 'after', 'verb'),
+    [
+        ({}, {A: {'VCPU': 1}}, 'add'),
+        ({A: {'VCPU': 1}}, {A: {'VCPU': 1}, B: {'PGPU': 1}}, 'add'),
+        ({A: {'VCPU': 1}}, {}, 'free'),
+        ({A: {'VCPU': 1}, B: {'VCPU': 1}}, {B: {'VCPU': 1}}, 'free'),
+        ({A: {'VGPU': 1}}, {B: {'VGPU': 1}}, 'move'),
+        ({A: {'VCPU': 1}}, {A: {'PCPU': 1}}, 'move'),
+    ],
+)
+def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(
+    before: Allocations, after: Allocations, verb: str
+) -> None:
+    said = str(summary([SetAllocations((held(before),), (held(after),))]))
+    assert said == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'
