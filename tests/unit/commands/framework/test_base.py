@@ -123,10 +123,12 @@ def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
     ids=['placement', 'openstack on a terminal', 'openstack in a script'],
 )
 def test_a_hint_is_for_people(
-    program: Any, stderr: type[io.StringIO], is_said: bool, caplog: pytest.LogCaptureFixture
+    program: Any, stderr: type[io.StringIO], is_said: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ending(stderr=stderr(), **program).hint('Nothing matches')
-    assert caplog.messages == ['Nothing matches'] * is_said
+    command, said = ending(stderr=stderr(), **program), list[str]()
+    monkeypatch.setattr(command, 'log', SimpleNamespace(warning=said.append))
+    command.hint('Nothing matches')
+    assert said == ['Nothing matches'] * is_said
 
 
 def test_elsewhere_nobody_is_asked() -> None:
