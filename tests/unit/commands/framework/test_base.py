@@ -116,7 +116,7 @@ def test_on_a_terminal_anything_else_does_not(answer: str) -> None:
 @pytest.mark.parametrize(
     ('program', 'stderr', 'is_said'),
     [
-        ({'formatters': {}}, io.StringIO, True),
+        ({'parsers': {}}, io.StringIO, True),
         ({}, Terminal, True),
         ({}, io.StringIO, False),
     ],
