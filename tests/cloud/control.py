@@ -34,13 +34,12 @@ def up() -> None:
     _rabbitmq()
     _mariadb()
     with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(_once, make) for make in (_keystone, _placement, _glance, _nova)]:
+        makers = [pool.submit(_once, make) for make in (_nova, _placement, _glance)]
+        for done in (*makers, pool.submit(_accounts)):
             done.result()
     processes.wait('RabbitMQ', lambda: processes.listens('rabbitmq'), 'rabbitmq')
     for name in ('nova-conductor', 'nova-scheduler'):
         _daemon(name, name)
-    serve('keystone')
-    _once(accounts.create)
     neutron()
     serve('placement', 'glance', 'nova')
     _once(accounts.complete)
@@ -201,6 +200,12 @@ def _rabbitmq() -> None:
     (folder / 'rabbitmq.conf').write_text('')
     (folder / 'plugins').write_text('[].\n')
     processes.start('rabbitmq', [RABBITMQ], variables)
+
+
+def _accounts() -> None:
+    _once(_keystone)
+    serve('keystone')
+    _once(accounts.create)
 
 
 def _keystone() -> None:
