@@ -170,7 +170,10 @@ def clouds(tmp_path: Path) -> Path:
     clouds['internal'] = clouds['admin'] | {'interface': 'internal'}
     clouds['bare'] = clouds['amos'] | {'auth': {**auth, 'username': 'amos', 'project_name': 'bare'}}
     system = {key: value for key, value in auth.items() if not key.startswith('project')}
-    clouds['system'] = {'auth': {**system, 'username': 'admin', 'system_scope': 'all'}}
+    clouds['system'] = {
+        'auth': {**system, 'username': 'admin', 'system_scope': 'all'},
+        'region_name': layout.REGION,
+    }
     path = tmp_path / 'clouds.yaml'
     path.write_text(json.dumps({'clouds': clouds}))
     return path
@@ -214,7 +217,9 @@ REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], str]] = {
     'another region': (variables(OS_REGION_NAME='Elsewhere'), (), 'Elsewhere|endpoint'),
     # Of this region nothing runs here but in the tests of metrics.
     'a region that is down': (
-        variables(OS_REGION_NAME=layout.SHORT_REGION), (), str(layout.ports()['placement-short'])
+        variables(OS_REGION_NAME=layout.SHORT_REGION, OS_PLACEMENT_RETRIES='0'),
+        (),
+        str(layout.ports()['placement-short']),
     ),
     'an interface that the region has not': (
         variables(OS_REGION_NAME=layout.SHORT_REGION, OS_INTERFACE='admin'), (), 'endpoint'
