@@ -119,6 +119,9 @@ def create() -> None:
         service = identity.make('services', name, type=kind)
         for interface in INTERFACES:
             identity.endpoint(service, interface, layout.REGION, layout.url(name) + path)
+    identity.region(layout.DOWN_REGION)
+    placement = identity.make('services', 'placement')
+    identity.endpoint(placement, 'public', layout.DOWN_REGION, layout.DOWN_URL)
     identity.region(layout.SHORT_REGION)
     for name, kind, path in layout.SHORT_CATALOG:
         service, url = identity.make('services', name, type=kind), layout.url(name + layout.SHORT)

@@ -20,6 +20,8 @@ PASSWORD = 'secret'
 #: A region of which only the APIs are its own, and the tokens are short-lived: they can be stopped
 #: while others go on.
 SHORT_REGION, SHORT = 'RegionShort', '-short'
+#: A region whose Placement does not run.
+DOWN_REGION, DOWN_URL = 'RegionDown', 'http://127.0.0.1:9'
 #: The services with a port of their own.
 SERVICES = (
     'mariadb',

@@ -215,11 +215,8 @@ REFUSED: dict[str, tuple[dict[str, str], tuple[str, ...], str]] = {
     'a member': (variables('alice'), (), FORBIDDEN),
     'a reader': (variables('rita'), (), FORBIDDEN),
     'another region': (variables(OS_REGION_NAME='Elsewhere'), (), 'Elsewhere|endpoint'),
-    # Of this region nothing runs here but in the tests of metrics.
     'a region that is down': (
-        variables(OS_REGION_NAME=layout.SHORT_REGION, OS_PLACEMENT_RETRIES='0'),
-        (),
-        str(layout.ports()['placement-short']),
+        variables(OS_REGION_NAME=layout.DOWN_REGION, OS_PLACEMENT_RETRIES='0'), (), layout.DOWN_URL
     ),
     'an interface that the region has not': (
         variables(OS_REGION_NAME=layout.SHORT_REGION, OS_INTERFACE='admin'), (), 'endpoint'
