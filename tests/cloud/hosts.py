@@ -132,7 +132,12 @@ def _empty(compute: Compute) -> None:
 def _forget(compute: Compute, host: str) -> None:
     """Take a host without servers out of Nova and Placement, and wipe its disk."""
     processes.stop(host, how=signal.SIGKILL)
+    identity = _path(host, 'compute_id')
     if service := compute.service(host):
+        if identity.exists() and not _tree(compute, host):
+            # Nova does not delete the service of a host without a provider.
+            body = {'name': host, 'uuid': identity.read_text().strip()}
+            compute.call('POST', '/resource_providers', body, service='placement')
         compute.discard(f'/os-services/{service["id"]}')
         # Nova takes a server for down while an earlier service of the host is (instance.services).
         control.sql('DELETE FROM nova.services WHERE deleted != 0;')
@@ -140,8 +145,8 @@ def _forget(compute: Compute, host: str) -> None:
         parents = {each['parent_provider_uuid'] for each in tree}
         for uuid in {each['uuid'] for each in tree} - parents:
             compute.discard(f'/resource_providers/{uuid}', service='placement')
-    names = ('compute_id', 'guests.json', 'settled.json')
-    for path in (*(_path(host, name) for name in names), *_provider_files(host)):
+    notes = (_path(host, name) for name in ('guests.json', 'settled.json'))
+    for path in (identity, *notes, *_provider_files(host)):
         path.unlink(missing_ok=True)
 
 
