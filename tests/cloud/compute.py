@@ -102,6 +102,13 @@ class Compute:
         found = self.call('GET', '/os-hypervisors')['hypervisors']
         return {host['hypervisor_hostname'] for host in found if host['state'] == 'up'}
 
+    def node(self, host: str) -> str | None:
+        """Return the UUID of the node of a host, which its provider has too."""
+        found = self.call('GET', '/os-hypervisors')['hypervisors']
+        return next(
+            (str(each['id']) for each in found if each['hypervisor_hostname'] == host), None
+        )
+
     def create(self, name: str, flavor: str = 'small', **more: Any) -> str:
         """Start a server, and return its UUID without waiting."""
         image = self.make_image('cirros')

@@ -32,8 +32,12 @@ def settle(
     :param drivers: the settings of the drivers by host; see ``inside/driver.py``
     :param pci: the options of the section ``[pci]`` by host
     """
-    _stop_strangers(compute)
+    # A test may have added hosts.
+    added = {each['host'] for each in compute.services()} - set(layout.HOSTS)
+    processes.stop(*added, how=signal.SIGKILL)
     _empty(compute)
+    for host in added:
+        _forget(compute, host)
     wanted = {host: (driver, pci.get(host, {})) for host, driver in drivers.items()}
     stale = [host for host, wish in wanted.items() if _note(host) != _state(compute, host, wish)]
     for host in stale:
@@ -98,26 +102,11 @@ def _contents(compute: Compute, provider: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _stop_strangers(compute: Compute) -> None:
-    """Take away the hosts that a test has added."""
-    added = {each['host'] for each in compute.services()} - set(layout.HOSTS)
-    processes.stop(*added, how=signal.SIGKILL)
-    for host in added:
-        compute.update_service(host, forced_down=True)
-    compute.delete(*[each['id'] for each in compute.servers() if _host(each) in added])
-    for host in added:
-        _forget(compute, host)
-
-
-def _host(server: Mapping[str, Any]) -> str:
-    return str(server['OS-EXT-SRV-ATTR:host'])
-
-
 def _empty(compute: Compute) -> None:
     """Delete servers, aggregates and ports, and every allocation that stays."""
-    for host in layout.HOSTS:
+    for host in {each['host'] for each in compute.services()}:
         # Nova deletes the servers of a dead host by itself, once it knows.
-        if not processes.pid(host) and compute.service(host):
+        if not processes.pid(host):
             compute.update_service(host, forced_down=True)
     compute.delete(*[server['id'] for server in compute.servers()])
     for aggregate in compute.call('GET', '/os-aggregates')['aggregates']:
@@ -132,11 +121,11 @@ def _empty(compute: Compute) -> None:
 def _forget(compute: Compute, host: str) -> None:
     """Take a host without servers out of Nova and Placement, and wipe its disk."""
     processes.stop(host, how=signal.SIGKILL)
-    identity = _path(host, 'compute_id')
     if service := compute.service(host):
-        if identity.exists() and not _tree(compute, host):
+        node = compute.node(host)
+        if node and not compute.providers(f'?uuid={node}'):
             # Nova does not delete the service of a host without a provider.
-            body = {'name': host, 'uuid': identity.read_text().strip()}
+            body = {'name': host, 'uuid': node}
             compute.call('POST', '/resource_providers', body, service='placement')
         compute.discard(f'/os-services/{service["id"]}')
         # Nova takes a server for down while an earlier service of the host is (instance.services).
@@ -145,8 +134,8 @@ def _forget(compute: Compute, host: str) -> None:
         parents = {each['parent_provider_uuid'] for each in tree}
         for uuid in {each['uuid'] for each in tree} - parents:
             compute.discard(f'/resource_providers/{uuid}', service='placement')
-    notes = (_path(host, name) for name in ('guests.json', 'settled.json'))
-    for path in (identity, *notes, *_provider_files(host)):
+    names = ('compute_id', 'guests.json', 'settled.json')
+    for path in (*(_path(host, name) for name in names), *_provider_files(host)):
         path.unlink(missing_ok=True)
 
 
