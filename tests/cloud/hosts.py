@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from keystoneauth1.exceptions.http import BadRequest
+from keystoneauth1.exceptions.http import BadRequest, Conflict
 
 from tests.cloud import control, layout, processes, settings
 from tests.cloud.compute import Compute, until
@@ -121,19 +121,19 @@ def _empty(compute: Compute) -> None:
 def _forget(compute: Compute, host: str) -> None:
     """Take a host without servers out of Nova and Placement, and wipe its disk."""
     processes.stop(host, how=signal.SIGKILL)
-    if service := compute.service(host):
-        node = compute.node(host)
-        if node and not compute.providers(f'?uuid={node}'):
-            # Nova does not delete the service of a host without a provider.
-            body = {'name': host, 'uuid': node}
-            compute.call('POST', '/resource_providers', body, service='placement')
-        compute.discard(f'/os-services/{service["id"]}')
-        # Nova takes a server for down while an earlier service of the host is (instance.services).
-        control.sql('DELETE FROM nova.services WHERE deleted != 0;')
     while tree := _tree(compute, host):
         parents = {each['parent_provider_uuid'] for each in tree}
         for uuid in {each['uuid'] for each in tree} - parents:
             compute.discard(f'/resource_providers/{uuid}', service='placement')
+    if service := compute.service(host):
+        if node := compute.node(host):
+            # Nova deletes the service only of a host with a provider, and deletes that too.
+            body = {'name': host, 'uuid': node}
+            with contextlib.suppress(Conflict):
+                compute.call('POST', '/resource_providers', body, service='placement')
+        compute.discard(f'/os-services/{service["id"]}')
+        # Nova takes a server for down while an earlier service of the host is (instance.services).
+        control.sql('DELETE FROM nova.services WHERE deleted != 0;')
     names = ('compute_id', 'guests.json', 'settled.json')
     for path in (*(_path(host, name) for name in names), *_provider_files(host)):
         path.unlink(missing_ok=True)
