@@ -106,7 +106,7 @@ class ChangeRun(PlanRun[ChangeSet]):
         self.journal.end(tree.root_provider_uuid, State.ROLLED_BACK)
         return result_of(tree, State.ROLLED_BACK)
 
-    def telling(self, trees: Sequence[ChangeSet]) -> Callable[[ChangeSet], TreeStatus]:
+    def status_reader(self, trees: Sequence[ChangeSet]) -> Callable[[ChangeSet], TreeStatus]:
         def status(tree: ChangeSet) -> TreeStatus:
             found, reason = self._compared(tree).status()
             return TreeStatus(tree.root_provider_uuid, tree.root_provider_name, found, reason)

@@ -91,7 +91,7 @@ class PlanRun(ABC, Generic[T]):
         """Take back what the plan has done to a tree."""
 
     @abstractmethod
-    def telling(self, trees: Sequence[T]) -> Callable[[T], TreeStatus]:
+    def status_reader(self, trees: Sequence[T]) -> Callable[[T], TreeStatus]:
         """Return a function for the state of a tree; it reads at once what it can."""
 
     @abstractmethod
@@ -237,7 +237,7 @@ def status(
     :param workers: how many trees are read at a time
     """
     wanted = _recorded(run, trees, journal_path)
-    return list(parallel(run.telling(wanted), wanted, workers))
+    return list(parallel(run.status_reader(wanted), wanted, workers))
 
 
 def verify(

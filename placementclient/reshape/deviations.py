@@ -42,8 +42,8 @@ def has_happened(tree: TreePlan, snapshot: Snapshot) -> bool:
 def have_moved(tree: TreePlan, providers: _Providers) -> bool:
     """The same, by the inventories alone.
 
-    Inventories that appear or disappear tell it; their figures may be those of somebody else. Only
-    where a plan does neither, the figures tell.
+    Inventories that appear or disappear show it; their figures may be a change of another client.
+    Only if a plan does neither, the figures show it.
     """
     signs: list[bool] = []
     figures: set[Phase] = set()
@@ -125,7 +125,7 @@ def of_inventories(
 ) -> Iterator[Deviation]:
     """Return the differences in the inventories of the providers of a plan.
 
-    :param is_fresh: whether the reshape was granted just now, so that nobody had the time to change
+    :param is_fresh: whether the reshape was granted just now, so that no client had time to change
         anything
     """
     own = [each for each in tree.providers if each.root_provider_uuid == tree.root_provider_uuid]

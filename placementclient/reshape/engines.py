@@ -30,7 +30,7 @@ def rollback(client: Client, plan: AnyPlan, journal_path: str, **options: Any) -
 def status(
     client: Client, plan: AnyPlan, trees: Sequence[str] = (), **options: Any
 ) -> list[TreeStatus]:
-    """Tell where each tree is: see :func:`execution.status`."""
+    """Return the state of each tree: see :func:`execution.status`."""
     return execution.status(_run(client, plan), trees, **options)
 
 

@@ -63,7 +63,7 @@ class ReshapeRun(PlanRun[TreePlan]):
             try:
                 return self._look(source, tree)
             except (UnstableRead, errors.NotFound):
-                # It changes just now: its turn will tell.
+                # It changes just now: decide when it is its turn.
                 return Look(tree)
 
         return look
@@ -75,8 +75,8 @@ class ReshapeRun(PlanRun[TreePlan]):
     def backward(self, tree: TreePlan) -> TreeResult:
         return self._executor(tree).backward()
 
-    def telling(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], TreeStatus]:
-        status = verify.telling(self.client, list(map(self._current, trees)), self.records)
+    def status_reader(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], TreeStatus]:
+        status = verify.status_reader(self.client, list(map(self._current, trees)), self.records)
         return lambda tree: status(self._current(tree))
 
     def comparing(self, trees: Sequence[TreePlan]) -> Callable[[TreePlan], Sequence[Deviation]]:

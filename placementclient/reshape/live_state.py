@@ -47,7 +47,7 @@ class TreeState:
         return consumer.allocations.get(provider_uuid, {}) if consumer else {}
 
     def is_empty(self, provider_uuid: str) -> bool:
-        """Return whether a provider has no inventory and nobody holds anything of it."""
+        """Return True for a provider without inventory and allocations."""
         has_none = not self.there.providers[provider_uuid].inventories
         return has_none and not self.there.consumers_on(provider_uuid)
 
@@ -107,7 +107,7 @@ def is_as_planned(tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
     These move no generation of a provider. The reshaper finds it out by the consumer's.
     """
     if tree.follows:
-        # Then it is planned for what others make of it, which generations cannot tell.
+        # Then it is planned for what others make of it, which generations do not show.
         return False
     names = {provider.name for provider in listed.values()}
     for change in tree.providers:

@@ -160,9 +160,9 @@ def found(client: Client, tree_state: TreeState) -> Snapshot | str:
 
 
 def _refuse_false(tree: TreePlan, change: ProviderChange, state: ProviderState) -> None:
-    """Tell inventories that have changed from those that were never there.
+    """Distinguish changed inventories from those that were never there.
 
-    :raises LeftAlone: if the generation is that of the plan, so that nobody has changed them
+    :raises LeftAlone: if the generation is that of the plan: they have not changed
     """
     if not tree.follows and state.provider.generation == change.content_before.generation:
         raise LeftAlone(
@@ -195,7 +195,7 @@ def _shrinking_classes(change: ProviderChange) -> set[str]:
 
 
 def _newcomer(tree_state: TreeState, change: ProviderChange) -> str | None:
-    """Return whether a class that moves away is held by somebody in a way that the plan does not
+    """Return whether a class that moves away is held by a consumer in a way that the plan does not
     know.
 
     Those whose allocations are to change are looked at elsewhere.
@@ -248,7 +248,7 @@ def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
 def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:
     """Read the traits and aggregates that are to change, so that those of others are kept.
 
-    The generation stays the one of the look, so that a conflict tells if the provider has moved.
+    The generation stays the one of the look, so that a conflict shows if the provider has moved.
     """
     for change in tree_state.tree.providers:
         state = tree_state.there.providers.get(change.uuid)

@@ -192,7 +192,7 @@ class _Requests:
         raise UnstableRead(provider.name, MAX_RETRIES + 1)
 
     def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
-        # Sets that only lose something are read anew before they are written.
+        # Sets that only lose something are read again before they are written.
         for change in tree.providers:
             before, after = change.content_before, change.after
             if change.is_created:

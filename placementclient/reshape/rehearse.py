@@ -46,7 +46,7 @@ def rehearse(
 
     :param plan: the plan; its generations may be older than the snapshot's
     :param snapshot: the cloud, as a file or a service has it
-    :param report: told how each tree ended, on the way there and on the way back
+    :param report: called with the result of each tree, on the way there and back
     :param trees: names or UUIDs of roots; none: all
     :raises errors.BadArgument: if the snapshot has none of the trees of the plan
     :raises errors.Differs: if it lacks one of them

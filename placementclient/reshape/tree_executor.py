@@ -95,8 +95,8 @@ class TreeExecutor:
     def _retry(self, attempt: Callable[[], TreeResult | None]) -> TreeResult:
         """Try until it is done, or it is certain that it cannot be done.
 
-        Each time that the service refuses because somebody came between, or does not answer, the
-        tree is read again, which tells whether the reshape has happened.
+        Each time that the service refuses after a conflict, or does not answer, the
+        tree is read again, which shows whether the reshape has happened.
 
         :param attempt: begins with reading the tree; ``None``: it has been planned again
         """
@@ -128,7 +128,7 @@ class TreeExecutor:
 
     def _forward(self) -> TreeResult | None:
         if self._is_as_planned:
-            # What has happened since then is told by a conflict.
+            # A conflict shows later changes.
             self._is_as_planned = False
             there = before_of(self.tree)
         else:
@@ -220,7 +220,7 @@ class TreeExecutor:
         """Set traits and aggregates, each on what is there now.
 
         The reshape moves generations by a step that is the service's own affair, so that only
-        reading tells whether somebody else has changed them since.
+        reading shows whether another client has changed them since.
         """
         for operation in operations:
             uuid = getattr(operation, 'provider_uuid', '')
@@ -298,7 +298,7 @@ class TreeExecutor:
         applier.run([operation])
 
     def _leave_alone(self, state: State, reason: errors.PlacementError) -> TreeResult:
-        """End without success; what was prepared is taken back, as far as nobody uses it."""
+        """End without success; prepared providers are deleted if no consumer uses them."""
         message = str(reason)
         try:
             with unknown_outcomes():

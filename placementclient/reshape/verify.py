@@ -22,7 +22,7 @@ def comparing(
     """Return what compares the plan of a tree with what is there.
 
     Inventories, traits and aggregates of every provider that the plan names, and all that each of
-    its consumers holds, everywhere; to whom the consumers belong and of what type they are.
+    its consumers holds, everywhere; and the owners and types of the consumers.
 
     :param plan: as it was carried out
     :param trees: those to compare
@@ -55,10 +55,10 @@ def _not_applied(tree: TreePlan, records: Mapping[str, Record]) -> Deviation:
     )
 
 
-def telling(
+def status_reader(
     client: Client, trees: Sequence[TreePlan], records: Mapping[str, Record]
 ) -> Callable[[TreePlan], TreeStatus]:
-    """Return what tells where a tree is, with few requests and none for each consumer.
+    """Return a function for the state of a tree, with few requests and none for each consumer.
 
     :param trees: those to read
     :param records: of the journal
@@ -147,7 +147,7 @@ def _status(source: StateSource, tree: TreePlan) -> tuple[Status, str]:
 
 
 def _difference(tree: TreePlan, tree_state: TreeState) -> str:
-    """The first thing that is neither as it was nor as it shall be."""
+    """Return the first part that is in neither the old nor the wanted state."""
     if not deviations.have_moved(tree, tree_state.providers):
         changed = next(deviations.before_apply(tree, tree_state.providers), None)
         return f'not applied, and {changed.message}' if changed else 'not applied'

@@ -62,7 +62,7 @@ AVOIDED_WORDS = re.compile(
     re.IGNORECASE,
 )
 AVOIDED_NAMES = re.compile(
-    r'(^|_)(whence|wheres|survey|teller|tell|told|typist|nobody|somebody|mend)($|_)',
+    r'(^|_)(whence|wheres|survey|telling|teller|tell|told|typist|nobody|somebody|mend)($|_)',
     re.IGNORECASE,
 )
 
@@ -88,7 +88,7 @@ def definitions(source: str) -> Iterator[str]:
 
 def test_comments_docstrings_and_names_are_plain() -> None:
     found = []
-    for path in set(PACKAGE.rglob('*.py')) - set((PACKAGE / 'reshape').iterdir()):
+    for path in PACKAGE.rglob('*.py'):
         source = path.read_text()
         texts = [text for text in comments_and_docstrings(source) if AVOIDED_WORDS.search(text)]
         names = [path.stem, *definitions(source)]
