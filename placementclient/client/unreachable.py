@@ -30,7 +30,7 @@ def sentence(failure: Exception) -> str:
     url = urllib.parse.urlsplit(str(cause.request.url))
     where = f'{url.scheme}://{url.netloc.rpartition("@")[2]}'
     if isinstance(cause, exceptions.ConnectTimeout):
-        return f'Nobody answers at {where}: no connection in time'
+        return f'No answer from {where}: no connection in time'
     if isinstance(cause, exceptions.Timeout):
         return f'No answer from {where} in time'
     reason = _reason(_chain(cause)[-1])
@@ -38,7 +38,7 @@ def sentence(failure: Exception) -> str:
         return f'No secure connection to {where}: {reason}'
     if isinstance(cause, exceptions.ProxyError):
         return f'No connection to {where} through the proxy: {reason}'
-    return f'Nobody answers at {where}: {reason}'
+    return f'No answer from {where}: {reason}'
 
 
 def _is_of_connection(failure: BaseException) -> bool:

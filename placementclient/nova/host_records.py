@@ -203,7 +203,7 @@ def ports(document: Any, path: str) -> list[Port]:
     raw = schema.listed(document, 'ports', path)
     if raw and not any('resource_request' in each for each in raw):
         raise RecordPlace(path, 'ports').error(
-            'has no resource_request: an administrator is told it, if Neutron has the service '
+            'has no resource_request: an administrator gets it, if Neutron has the service '
             'plugin placement'
         )
     return [

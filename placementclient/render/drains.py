@@ -191,7 +191,7 @@ def unsettled(found: Sequence[Unsettled]) -> Iterator[str]:
     if len(found) > _NAMED:
         yield f'… and {len(found) - _NAMED} more that no plan can move'
     if found:
-        yield 'A host is empty only without these: resource provider audit tells what to do'
+        yield 'A host is empty only without these: resource provider audit says what to do'
 
 
 def rolled(snapshot: Snapshot, rolling: Rolling) -> Iterator[str]:

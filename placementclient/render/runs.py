@@ -26,7 +26,7 @@ def ending(run: Outcome) -> str:
     done = sum(tree.is_done for tree in run.trees)
     return (
         f'{run.stopped}: {done} of {counted(len(run.trees), "tree")} done; the same command goes '
-        'on, reshape status tells where each one is'
+        'on, reshape status shows the state of each'
     )
 
 
@@ -48,7 +48,7 @@ def planning_anew(
     options = ['--allow-inferred'] if plan.allow_inferred else []
     options += [f'--tree {shlex.quote(name)}' for name in trees]
     return (
-        'Trees that were left alone are planned anew with: '
+        'Plan again for the trees that were left alone: '
         f'{program} resource provider reshape plan --spec {shlex.quote(path)} {" ".join(options)} '
         f'-o {shlex.quote(new_path)}'
     )

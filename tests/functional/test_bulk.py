@@ -464,7 +464,7 @@ def test_names_stand_on_either_side_of_selectors(
         ('trait add compute0 CUSTOM_A40 --dry-run', 2, '--dry-run needs a selector'),
         ('trait add --all CUSTOM_A41', 1, "no trait 'CUSTOM_A41', did you mean CUSTOM_A40?"),
         ('trait add --match x CUSTOM_A40', 1, 'No resource provider is selected: "x" matches no'),
-        ('trait add --all CUSTOM_A40', 2, 'There is nobody to ask: give --yes'),
+        ('trait add --all CUSTOM_A40', 2, 'This is not a terminal: use --yes to confirm'),
         ('aggregate add --all compute0', 1, "'compute0' is not the UUID of an aggregate; its name"),
     ],
 )

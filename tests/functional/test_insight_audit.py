@@ -251,7 +251,7 @@ def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> N
     result = small.audit(placement, *small.files, '--fix')
     assert result.status == 2
     assert f'| consumer {uuid_of("gone")} | allocations ' in result.stderr
-    assert 'There is nobody to ask: give --yes' in result.stderr
+    assert 'This is not a terminal: use --yes to confirm' in result.stderr
     assert content(capture.capture(small.client)) == content(before)
 
 

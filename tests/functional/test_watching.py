@@ -35,7 +35,7 @@ def test_a_service_that_is_away_is_said(tmp_path: Path, monkeypatch: pytest.Monk
         with watching(f'{RESHAPE} status p.json --watch 1', tmp_path) as watch:
             watch.wait_for('| compute1 | pending |')
             service.stop()
-            watch.wait_for('Nobody answers at http://')
+            watch.wait_for('No answer from http://')
             watch.wait_for('| compute1 | pending |')
             service.start()
             assert shell.main(f'{RESHAPE} apply p.json --yes'.split()) == 0

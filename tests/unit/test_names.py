@@ -55,7 +55,7 @@ def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
     assert found == []
 
 
-#: Words that hide the subject of a sentence, in comments and docstrings.
+#: Words that hide the subject of a sentence, in comments and texts.
 AVOIDED_WORDS = re.compile(
     r'\b(whence|whither|wheres|thereof|nobody|somebody|anybody|anew|mend(s|ed|ing)?|shall|telling'
     r'|told|tells?|whom|survey|is made so|what is given|typist)\b',
@@ -67,14 +67,14 @@ AVOIDED_NAMES = re.compile(
 )
 
 
-def comments_and_docstrings(source: str) -> Iterator[str]:
-    """Return the comments and docstrings of a module."""
+def comments_and_texts(source: str) -> Iterator[str]:
+    """Return the comments of a module, and its texts: docstrings, help and messages."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.string
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            yield ast.get_docstring(node) or ''
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 def definitions(source: str) -> Iterator[str]:
@@ -86,11 +86,11 @@ def definitions(source: str) -> Iterator[str]:
             yield node.arg
 
 
-def test_comments_docstrings_and_names_are_plain() -> None:
+def test_comments_texts_and_names_are_plain() -> None:
     found = []
     for path in PACKAGE.rglob('*.py'):
         source = path.read_text()
-        texts = [text for text in comments_and_docstrings(source) if AVOIDED_WORDS.search(text)]
+        texts = [text for text in comments_and_texts(source) if AVOIDED_WORDS.search(text)]
         names = [path.stem, *definitions(source)]
         found += [(path.name, text) for text in texts]
         found += [(path.name, name) for name in names if AVOIDED_NAMES.search(name)]

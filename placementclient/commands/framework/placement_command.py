@@ -240,7 +240,7 @@ class PlacementCommand(command.Command):
         if parsed_args.yes:
             return
         if not self.app.stdin.isatty():
-            raise errors.UsageError(f'{question} There is nobody to ask: give --yes')
+            raise errors.UsageError(f'{question} This is not a terminal: use --yes to confirm')
         print(f'{printable(question)} [y/N] ', end='', file=self.app.stderr, flush=True)
         if self.app.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise errors.Unconfirmed('Nothing was done')

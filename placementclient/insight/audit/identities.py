@@ -24,7 +24,7 @@ _STILL = (
     'Nova has servers on {}: give nova-compute this name again, with host in its nova.conf. If the '
     'new name is to stay'
 )
-_BY_SERVERS = 'only the hosts of its servers tell that {} is the same host. If that is true'
+_BY_SERVERS = 'only the hosts of its servers show that {} is the same host. If that is true'
 
 
 States = list[ProviderState]

@@ -51,7 +51,7 @@ def consumer_incomplete(cloud: Cloud) -> Iterator[Fault]:
             tuple(cloud.roots_of(consumer)),
             {'project_id': consumer.project_id, 'user_id': consumer.user_id},
             HealServer(uuid) if is_server else None,
-            '' if is_server else 'it is no server of Nova, so that nobody is known to own it',
+            '' if is_server else 'it is no server of Nova, and its owner is not known',
             cloud.passed_over(server) if server else '',
         )
 

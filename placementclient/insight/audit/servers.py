@@ -22,8 +22,8 @@ _ELSEWHERE = (
     'move what the server holds there with resource provider allocation move'
 )
 _AMOUNT = (
-    'Nova writes what a server holds anew when it is resized or migrated; resource provider '
-    'allocation set does it by hand'
+    'Nova writes the allocations of a server again when it is resized or migrated; resource '
+    'provider allocation set does it by hand'
 )
 
 

@@ -48,7 +48,7 @@ def said(url: str, timeout: float = 5, auth: object = None) -> str:
 
 def test_a_connection_that_is_refused() -> None:
     where = f'127.0.0.1:{refused_port()}'
-    sentence = f'Nobody answers at http://{where}: Connection refused'
+    sentence = f'No answer from http://{where}: Connection refused'
     assert said(f'http://user:secret@{where}/placement') == sentence
     keystone = Password(f'http://{where}', username='u', password='p', project_name='p')
     assert said('', auth=keystone) == sentence
@@ -56,7 +56,7 @@ def test_a_connection_that_is_refused() -> None:
 
 def test_a_name_that_nobody_has() -> None:
     assert said('http://nowhere.invalid:8778').startswith(
-        'Nobody answers at http://nowhere.invalid:8778: '
+        'No answer from http://nowhere.invalid:8778: '
     )
     assert 'HTTPConnection' not in said('http://nowhere.invalid:8778')
 
@@ -84,7 +84,7 @@ def test_an_answer_that_is_none(listening: socket.socket, answer: bytes, reason:
     server = threading.Thread(target=serve)
     server.start()
     where = f'http://127.0.0.1:{port(listening)}'
-    assert said(where).strip() == f'Nobody answers at {where}: {reason}'
+    assert said(where).strip() == f'No answer from {where}: {reason}'
     server.join()
 
 

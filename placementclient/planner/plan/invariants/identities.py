@@ -41,7 +41,7 @@ def _order(subject: Subject) -> Iterator[str]:
         if parent is not None and parent.root_provider_uuid != change.root_provider_uuid:
             yield f'{change.name} is below {parent.name}, which is in another tree'
         if change.after.generation is not None:
-            yield f'{change.name} has a generation that nobody can know yet'
+            yield f'{change.name} has a generation that cannot be known yet'
         seen.add(change.uuid)
 
 

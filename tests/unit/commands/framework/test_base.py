@@ -134,7 +134,9 @@ def test_a_hint_is_for_people(
 def test_elsewhere_nobody_is_asked() -> None:
     asked = io.StringIO()
     command = ending(stdin=io.StringIO('y\n'), stderr=asked)
-    with pytest.raises(errors.UsageError, match=r'^Delete\? There is nobody to ask: give --yes$'):
+    with pytest.raises(
+        errors.UsageError, match=r'^Delete\? This is not a terminal: use --yes to confirm$'
+    ):
         command.confirm('Delete?', Namespace(yes=False))
     command.confirm('Delete?', Namespace(yes=True))
     assert asked.getvalue() == ''

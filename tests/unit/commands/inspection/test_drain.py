@@ -226,7 +226,7 @@ def test_what_no_plan_can_move_is_said(placement: Placement, tmp_path: Path) -> 
     assert (result.status, result.stdout) == (5, 's\n')
     assert result.stderr.splitlines()[1:3] == [
         'a: m is a migration',
-        'A host is empty only without these: resource provider audit tells what to do',
+        'A host is empty only without these: resource provider audit says what to do',
     ]
 
 

@@ -144,7 +144,7 @@ def test_servers_alone_tell_what_an_operator_has_to_confirm() -> None:
     held = [consumer('s', former={'VCPU': 2})]
     (found,) = findings(states, [node('host')], held, {'s': 'host'})
     assert (found.id, found.fault.subject, typed(found)) == ('twin', 'former', '')
-    assert reason(found).startswith('only the hosts of its servers tell that former is the same')
+    assert reason(found).startswith('only the hosts of its servers show that former is the same')
     # A migration of it, or a server of another host: then they tell nothing.
     both = [consumer('s', former={'VCPU': 2}, host={'VCPU': 2})]
     assert findings(states, [node('host')], both, {'s': 'host'}) == []
