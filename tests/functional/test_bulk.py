@@ -196,8 +196,8 @@ def test_what_would_change_is_shown_before_it_asks(client: Client, placement: Pl
         '| compute0 | VCPU:reserved | 0      | 2     |\n'
         '| compute1 | VCPU:reserved | 0      | 2     |\n'
         '+----------+---------------+--------+-------+\n'
-        '0 providers to create, 2 to change, 0 to delete. Go on? There is nobody to ask: give '
-        '--yes\n'
+        '0 providers to create, 2 to change, 0 to delete. Go on? This is not a terminal: '
+        'use --yes to confirm\n'
     )
     assert vcpu(client, 'compute0') == (0, 4.0)
 
@@ -269,7 +269,7 @@ def test_a_conflict_is_decided_anew(client: Client, placement: Placement) -> Non
         ('compute0 --all', 'Selectors stand instead of the provider'),
         ('--all --aggregate', 'Selectors stand instead of the provider'),
         ('--all --generation 3', "--generation is one provider's"),
-        ('--all', 'There is nobody to ask'),
+        ('--all', 'This is not a terminal'),
         ('compute0 --plan plan.json', '--plan needs a selector'),
     ],
 )
