@@ -115,7 +115,7 @@ def _relaxation(relaxation: Relaxation, explanation: Explanation) -> str:
         is_negated = text.startswith(('no ', 'not '))
         changes.append(f'without the condition "{text}"' if is_negated else f'without {text}')
     source = '' if relaxation.is_asked else ' (calculated)'
-    return f'{", ".join(changes)}: {_trees(relaxation.offer)}{source}'
+    return f'{" and ".join(changes)}: {_trees(relaxation.offer)}{source}'
 
 
 def _shortage(shortage: Shortage, explanation: Explanation) -> str:

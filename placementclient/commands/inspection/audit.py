@@ -192,7 +192,8 @@ class AuditProvider(watching.Watching, Changing):
     def _check_ids(self, given: Sequence[str], known: Sequence[str]) -> None:
         for id in given:
             if id not in known:
-                raise errors.UsageError(f'There is no check {id!r}, but {", ".join(known)}')
+                near = suggestion(id, known) or f', but {", ".join(known)}'
+                raise errors.UsageError(f'There is no check {id!r}{near}')
 
     def _check_subjects(
         self, parsed_args: argparse.Namespace, cloud: Cloud, findings: Sequence[Finding]

@@ -23,6 +23,10 @@ from tests.unit.insight.clouds import cloud, consumer, provider
             Filter({'VCPU': 1}, forbidden=('CUSTOM_A',)),
             '  without the condition "no trait CUSTOM_A": 1 tree (calculated)',
         ),
+        (
+            Filter({'VCPU': 1}, required=('CUSTOM_C', 'CUSTOM_D')),
+            '  without trait CUSTOM_C and without trait CUSTOM_D: 1 tree (calculated)',
+        ),
     ],
 )
 def test_a_sentence_says_no_twice_or_less_than_nothing(request_: Filter, line: str) -> None:

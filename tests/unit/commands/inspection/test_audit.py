@@ -178,6 +178,12 @@ def test_a_subject_that_nothing_has_is_refused(
     assert again.status == 0
 
 
+def test_a_mistyped_check_is_suggested(placement: Placement, tmp_path: Path) -> None:
+    file = save(tmp_path, 'cloud.json', small())
+    said = 'There is no check \'orphans\'. Did you mean "orphan"?\n'
+    assert placement(AUDIT.format(file) + '--id orphans') == Result(2, '', said)
+
+
 def test_nothing_is_status_0(placement: Placement, tmp_path: Path) -> None:
     file = save(tmp_path, 'cloud.json', small())
     result = placement(AUDIT.format(file) + '--ignore on-several-trees -f json')
