@@ -161,6 +161,7 @@ class Nova:
         if not up:
             return
         host = self.dice.choice(up)
+        self.hosts[host]['DISK_GB'] = self.hosts[host]['DISK_GB'] | self._disk()
         status, there = self.call('GET', f'/resource_providers/{host}/inventories')
         yield
         if status != 200 or host in self.stopped:
@@ -174,6 +175,11 @@ class Nova:
             generation = there['resource_provider_generation']
             body = {'resource_provider_generation': generation, 'inventories': wanted}
             self.call('PUT', f'/resource_providers/{host}/inventories', body)
+
+    def _disk(self) -> dict[str, int]:
+        """What a driver finds on disk is seldom the same as before."""
+        total = self.dice.randint(480, 520)
+        return {'total': total, 'max_unit': total}
 
     def toggle(self) -> Steps:
         """A service is disabled or enabled, and nova-compute says so in its traits."""
