@@ -8,13 +8,14 @@ another client changed since?
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import (
     CreateProvider,
+    InventoryChange,
     Operation,
     Reshape,
     SetAllocations,
@@ -71,7 +72,7 @@ def rebase(
     :param before: the providers and consumers that change, as they were
     :param after: the same in their wanted state
     :param there: at least the same, as they are; unchanged parts may be missing
-    :param sent: operations of this change that were sent before: values that they wrote are its own
+    :param sent: operations of this change that were sent before: what they changed is its own
     """
     rebase = _Rebase(before, after, there, _OwnValues(sent))
     rebase.providers()
@@ -84,7 +85,9 @@ class _OwnValues:
     """The values that operations have written on the way, of each provider and consumer."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
-        self.inventories: dict[tuple[str, str], set[Inventory]] = defaultdict(set)
+        #: By provider and class: before and after each write that changed the inventory.
+        self._steps: dict[tuple[str, str], list[tuple[Inventory | None, Inventory | None]]]
+        self._steps = defaultdict(list)
         self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
         self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
         for operation in operations:
@@ -98,20 +101,32 @@ class _OwnValues:
             case UpdateProvider():
                 self.positions[operation.uuid].add(operation.after)
             case SetInventories():
-                self._inventories(operation.provider_uuid, operation.after)
+                self._learn_inventories(operation)
             case SetAllocations():
                 for consumer in operation.after:
                     self.consumers[consumer.uuid].append(_held(consumer))
             case Reshape():
                 for change in operation.inventories:
-                    self._inventories(change.provider_uuid, change.after)
+                    self._learn_inventories(change)
                 for moved in operation.consumers:
                     owner = (moved.project_id, moved.user_id, moved.type)
                     self.consumers[moved.uuid].append((moved.after, owner))
 
-    def _inventories(self, uuid: str, inventories: Mapping[str, Inventory]) -> None:
-        for name, inventory in inventories.items():
-            self.inventories[uuid, name].add(inventory)
+    def _learn_inventories(self, change: SetInventories | InventoryChange) -> None:
+        for name in {**change.before, **change.after}:
+            step = change.before.get(name), change.after.get(name)
+            if step[0] != step[1]:
+                self._steps[change.provider_uuid, name].append(step)
+
+    def without(self, uuid: str, name: str, found: Inventory | None) -> Inventory | None:
+        """Return an inventory as it would be if none of the operations had been sent.
+
+        The other fields of an inventory that an operation wrote may be of others: they stay.
+        """
+        for before, after in reversed(self._steps[uuid, name]):
+            if found == after:
+                found = before
+        return found
 
 
 class _Rebase:
@@ -274,20 +289,19 @@ class _Rebase:
             found = there.inventories.get(name)
             if found == wanted:
                 continue
-            if found in self._own.inventories.get((there.uuid, name), ()):
-                # Also room that was made for a moment, of what does not change otherwise.
-                found = was
-            elif was == wanted:
-                continue
-            if found == was:
+            # Also room that was made for a moment, of what does not change otherwise.
+            found = self._own.without(there.uuid, name, found) if found != was else found
+            if found in (was, wanted):
                 merged = wanted
+            elif was == wanted:
+                merged = found
             elif was is None or wanted is None or found is None:
                 self._object(after, 'provider', name, was, wanted, found)
                 continue
             else:
                 merged = self._fields(after, name, (was, wanted, found))
             if merged is None:
-                del result[name]
+                result.pop(name, None)
             else:
                 result[name] = merged
         return result

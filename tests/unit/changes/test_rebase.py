@@ -75,6 +75,24 @@ def test_other_fields_and_classes_of_others_stay() -> None:
     assert rebased.operations == (SetInventories(HOST, there.providers[HOST].inventories, wanted),)
 
 
+def test_what_others_had_changed_before_stays_when_the_change_is_made_again() -> None:
+    """A request writes all inventories of a provider: it is no owner of those it found."""
+    vcpu, disk = Inventory(16), Inventory(500)
+    before = Snapshot([host({'VCPU': vcpu, 'DISK_GB': disk})], [])
+    wanted = vcpu.with_fields({'allocation_ratio': 16.0})
+    after = Snapshot([host({'VCPU': wanted, 'DISK_GB': disk})], [])
+    found = {'VCPU': Inventory(20), 'DISK_GB': Inventory(508)}
+    made = rebase(before, after, Snapshot([host(found)], [])).operations
+    done = simulate(Snapshot([host(found)], []), made)
+    assert done.providers[HOST].inventories == {
+        'VCPU': Inventory(20, allocation_ratio=16.0),
+        'DISK_GB': Inventory(508),
+    }
+    assert rebase(before, after, done, made).operations == ()
+    back = rebase(after, before, done, made)
+    assert simulate(done, back.operations).providers[HOST].inventories == found
+
+
 def test_a_field_that_somebody_else_has_changed_is_an_obstacle() -> None:
     before = cloud(host({'VCPU': Inventory(8)}))
     after = cloud(host({'VCPU': Inventory(16)}))
