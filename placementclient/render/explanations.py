@@ -56,15 +56,31 @@ def lines(explanation: Explanation) -> Iterator[str]:
     if explanation.nearest:
         yield ''
         yield 'Nearest trees'
-    for host in explanation.nearest:
-        yield f'  {host.name}'
-        yield from (
-            f'    {_text(shortage.requirement, explanation)}: {_shortage(shortage, explanation)}'
-            for shortage in host.shortages
-        )
+        yield from _nearest(explanation)
     if explanation.is_cut:
         yield ''
         yield 'There are too many combinations to try them all: there may be more, and smaller ones'
+
+
+def _nearest(explanation: Explanation) -> Iterator[str]:
+    """The shortages of the nearest trees; those that all of them have come first, and once."""
+    shortages = {
+        host.name: [
+            f'    {_text(shortage.requirement, explanation)}: {_shortage(shortage, explanation)}'
+            for shortage in host.shortages
+        ]
+        for host in explanation.nearest
+    }
+    first, *others = shortages.values()
+    common = [line for line in first if all(line in lines for lines in others)] if others else []
+    if common:
+        yield f'  {", ".join(shortages)}'
+        yield from common
+    for name, lines in shortages.items():
+        own = [line for line in lines if line not in common]
+        if own:
+            yield f'  {name}'
+            yield from own
 
 
 def data(explanation: Explanation) -> dict[str, Any]:

@@ -24,7 +24,10 @@ NEVER = {
 #: What it takes to reach a service, and to print a table.
 NETWORK = {'keystoneauth1', 'requests', 'urllib3', 'ssl', 'socket'}
 #: No commands, but their bases and their options.
-BASES = {'base', 'changing', 'editing', 'filters', 'option', 'plan_files', 'selectors'}
+BASES = {
+    'base', 'changing', 'editing', 'filters', 'option', 'placement_command', 'plan_files',
+    'selectors',
+}  # fmt: skip
 OURS_NEVER = {'planner', 'insight', 'migration', 'direct', 'completion'}
 
 #: Runs the program and prints what is loaded at its end, on stderr, behind all that it says.
@@ -111,7 +114,13 @@ def test_a_command_loads_what_it_needs_and_no_other_command(url: str, format: st
     assert 'compute1' in output
     assert modules & NEVER == set()
     assert ours(modules) & OURS_NEVER == set()
-    assert commands(modules) <= {'base', 'filters', 'option', 'resource_provider'}
+    assert commands(modules) <= {
+        'base',
+        'filters',
+        'option',
+        'placement_command',
+        'resource_provider',
+    }
 
 
 def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None:
@@ -119,7 +128,13 @@ def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None
     output, modules = loaded(*argv)
     assert 'compute1' in output
     assert modules & NEVER == set()
-    assert commands(modules) <= {'base', 'filters', 'option', 'resource_provider'}
+    assert commands(modules) <= {
+        'base',
+        'filters',
+        'option',
+        'placement_command',
+        'resource_provider',
+    }
 
 
 @pytest.mark.parametrize('argv', ['resource provider list --help', 'help trait list'])
@@ -144,7 +159,13 @@ def test_openstackclient_loads_the_commands_that_it_runs() -> None:
     argv = ('resource', 'provider', 'list', '--help')
     output, modules = loaded(*argv, program=RUN_OPENSTACK)
     assert 'resource provider list' in output.splitlines()[0]
-    assert commands(modules) == {'base', 'filters', 'option', 'resource_provider'}
+    assert commands(modules) == {
+        'base',
+        'filters',
+        'option',
+        'placement_command',
+        'resource_provider',
+    }
     _, modules = loaded('server', 'list', '--help', program=RUN_OPENSTACK)
     assert commands(modules) == set()
     assert ours(modules) <= {'client', 'direct', 'loading', 'plugin'}

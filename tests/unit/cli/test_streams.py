@@ -48,4 +48,4 @@ def test_nobody_can_be_asked(tmp_path: Path) -> None:
     run('resource provider create compute1', tmp_path)
     asked = run('resource provider purge compute1 <&-', tmp_path)
     assert asked.returncode == 2
-    assert 'give --yes' in asked.stderr
+    assert 'use --yes' in asked.stderr

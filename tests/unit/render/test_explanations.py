@@ -34,3 +34,27 @@ def test_a_sentence_says_no_twice_or_less_than_nothing(request_: Filter, line: s
     there = cloud([host], [consumer('s', host={'MEMORY_MB': 1024})])
     found = explain(CandidateRequest(request_), SnapshotIndex(there), hosts=3)
     assert line in list(explanations.lines(found))
+
+
+def test_a_shortage_of_all_the_nearest_trees_is_told_once() -> None:
+    hosts = [provider(f'host{n}', VCPU=n) for n in (1, 2)]
+    found = explain(
+        CandidateRequest(Filter({'VCPU': 4}, required=('CUSTOM_A',))),
+        SnapshotIndex(cloud(hosts, [])),
+        hosts=2,
+    )
+    lines = list(explanations.lines(found))
+    assert lines[lines.index('Nearest trees') + 1 :] == [
+        '  host2, host1',
+        '    trait CUSTOM_A: no provider has it',
+        '  host2',
+        '    VCPU=4: 2 free on host2',
+        '  host1',
+        '    VCPU=4: 1 free on host1',
+    ]
+    alike = explain(CandidateRequest(Filter({'VGPU': 1})), SnapshotIndex(cloud(hosts, [])), hosts=2)
+    lines = list(explanations.lines(alike))
+    assert lines[lines.index('Nearest trees') + 1 :] == [
+        '  host1, host2',
+        '    VGPU=1: no inventory of it',
+    ]
