@@ -267,7 +267,7 @@ def test_what_does_not_answer_is_told(answer: Any, reason: str) -> None:
 
 
 def test_without_a_catalog_nobody_is_asked(client: Client) -> None:
-    with pytest.raises(service.NoCompute, match='no catalog'):
+    with pytest.raises(service.NoCompute, match='no service catalog'):
         service.servers(client)
 
 
