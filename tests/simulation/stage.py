@@ -101,8 +101,10 @@ class Stage:
         self._switch(operator)
 
     def pause(self, operator: Operator, seconds: float) -> None:
-        """Let time pass, in which others do more."""
+        """Let time pass, in which others do more, unless that would wait for this one."""
         self.clock.advance(seconds)
+        if operator.is_joint:
+            return
         for _ in range(min(12, 1 + int(seconds)) if self.unrest else 0):
             self._move()
         self.handover(operator)
