@@ -94,6 +94,11 @@ class CreateResourceProvider(base.ShowOne):
         ),
     )
 
+    def _is_made(self, name: str, uuid: str | None) -> bool:
+        """Return whether a provider of the name is there, and not that of another client."""
+        found = api.resource_provider.list(self.client, name=name)
+        return any(uuid in (None, provider.uuid) for provider in found)
+
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         name, parent = parsed_args.name, parsed_args.parent_provider
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
@@ -102,7 +107,7 @@ class CreateResourceProvider(base.ShowOne):
                 lambda: api.resource_provider.create(
                     self.client, name, uuid=parsed_args.uuid, parent_provider_uuid=parent_uuid
                 ),
-                lambda: bool(api.resource_provider.list(self.client, name=name)),
+                lambda: self._is_made(name, parsed_args.uuid),
             )
         except errors.Conflict as conflict:
             if not parsed_args.or_show:

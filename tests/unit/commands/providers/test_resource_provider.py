@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.conftest import Play
+from tests.unit.conftest import Placement, Play, Service
 from tests.unit.dialogue import (
     AGG,
     AGG2,
@@ -289,3 +289,18 @@ CASES = LIST | CREATE | SHOW_CASES | SET | DELETE
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
 def test_resource_provider(play: Play, case: Case) -> None:
     play(case)
+
+
+def test_a_provider_of_another_client_is_not_the_one_that_was_to_be_made(
+    placement: Placement, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is lost, and there is another provider of that name."""
+    monkeypatch.setattr('time.sleep', lambda _: None)
+    other = {'uuid': '11111111-1111-4111-8111-111111111111', 'name': 'spare', 'generation': 1}
+    taken = {'errors': [{'status': 409, 'title': 'Conflict', 'detail': 'Name taken: spare'}]}
+    service.answer(Reply(500), Reply(200, {'resource_providers': [other]}), Reply(409, taken))
+    wanted = '22222222-2222-4222-8222-222222222222'
+    result = placement('resource', 'provider', 'create', 'spare', '--uuid', wanted)
+    first, _, again = service.requests
+    assert (result.status, again) == (1, first)
+    assert 'Name taken: spare' in result.stderr
