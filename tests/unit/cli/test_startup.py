@@ -28,6 +28,8 @@ BASES = {
     'base', 'changing', 'editing', 'filters', 'option', 'placement_command', 'plan_files',
     'selectors',
 }  # fmt: skip
+#: The modules of commands that ``resource provider list`` needs.
+LISTING = {'base', 'filters', 'option', 'placement_command', 'resource_provider'}
 OURS_NEVER = {'planner', 'insight', 'migration', 'direct', 'completion'}
 
 #: Runs the program and prints what is loaded at its end, on stderr, behind all that it says.
@@ -114,13 +116,7 @@ def test_a_command_loads_what_it_needs_and_no_other_command(url: str, format: st
     assert 'compute1' in output
     assert modules & NEVER == set()
     assert ours(modules) & OURS_NEVER == set()
-    assert commands(modules) <= {
-        'base',
-        'filters',
-        'option',
-        'placement_command',
-        'resource_provider',
-    }
+    assert commands(modules) <= LISTING
 
 
 def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None:
@@ -128,13 +124,7 @@ def test_a_command_that_is_given_all_on_its_line_loads_no_more(url: str) -> None
     output, modules = loaded(*argv)
     assert 'compute1' in output
     assert modules & NEVER == set()
-    assert commands(modules) <= {
-        'base',
-        'filters',
-        'option',
-        'placement_command',
-        'resource_provider',
-    }
+    assert commands(modules) <= LISTING
 
 
 @pytest.mark.parametrize('argv', ['resource provider list --help', 'help trait list'])
@@ -159,13 +149,7 @@ def test_openstackclient_loads_the_commands_that_it_runs() -> None:
     argv = ('resource', 'provider', 'list', '--help')
     output, modules = loaded(*argv, program=RUN_OPENSTACK)
     assert 'resource provider list' in output.splitlines()[0]
-    assert commands(modules) == {
-        'base',
-        'filters',
-        'option',
-        'placement_command',
-        'resource_provider',
-    }
+    assert commands(modules) == LISTING
     _, modules = loaded('server', 'list', '--help', program=RUN_OPENSTACK)
     assert commands(modules) == set()
     assert ours(modules) <= {'client', 'direct', 'loading', 'plugin'}

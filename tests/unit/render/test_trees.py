@@ -83,6 +83,17 @@ def test_names_are_escaped_in_pictures(name: str) -> None:
     assert not re.search(r'["<>]', inside.replace('<br/>', ''))
 
 
+def cards_of(drawn: ElementTree.Element) -> list[tuple[float, float, float, float]]:
+    """The left, upper, right and lower edge of each card of a picture."""
+    edges = []
+    for group in drawn.iter(f'{SVG}g'):
+        x, y = map(float, re.findall(r'[\d.]+', group.attrib['transform']))
+        card = group.find(f'{SVG}rect')
+        assert card is not None
+        edges.append((x, y, x + float(card.attrib['width']), y + float(card.attrib['height'])))
+    return edges
+
+
 def test_cards_do_not_overlap() -> None:
     many = [
         tree(
@@ -93,12 +104,7 @@ def test_cards_do_not_overlap() -> None:
         for n in range(5)
     ]
     drawn = ElementTree.fromstring(pictures.svg(many))
-    boxes = []
-    for group in drawn.iter(f'{SVG}g'):
-        x, y = map(float, re.findall(r'[\d.]+', group.attrib['transform']))
-        card = group.find(f'{SVG}rect')
-        assert card is not None
-        boxes.append((x, y, x + float(card.attrib['width']), y + float(card.attrib['height'])))
+    boxes = cards_of(drawn)
     assert len(boxes) == 5 + 10 + 1
     for number, one in enumerate(boxes):
         assert one[2] <= float(drawn.attrib['width'])
@@ -121,12 +127,7 @@ def test_lines_of_sharing_providers_cross_no_card() -> None:
         for n in range(12)
     ]
     drawn = ElementTree.fromstring(pictures.svg(many))
-    cards = []
-    for group in drawn.iter(f'{SVG}g'):
-        x, y = map(float, re.findall(r'[\d.]+', group.attrib['transform']))
-        card = group.find(f'{SVG}rect')
-        assert card is not None
-        cards.append((x, y, x + float(card.attrib['width']), y + float(card.attrib['height'])))
+    cards = cards_of(drawn)
     lines = [each.attrib['d'] for each in drawn.iter(f'{SVG}path') if each.get('class') == 'share']
     # The legend has one too.
     assert len(lines) == 12 * 2 + 11 + 1
