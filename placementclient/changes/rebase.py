@@ -13,16 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from placementclient.changes.diff import diff
-from placementclient.changes.operations import (
-    CreateProvider,
-    InventoryChange,
-    Operation,
-    Reshape,
-    SetAllocations,
-    SetInventories,
-    UpdateProvider,
-)
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.changes.operations import Operation
+from placementclient.changes.own_values import OwnValues, held_by
+from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -74,63 +67,15 @@ def rebase(
     :param there: at least the same, as they are; unchanged parts may be missing
     :param sent: operations of this change that were sent before: what they changed is its own
     """
-    rebase = _Rebase(before, after, there, _OwnValues(sent))
+    rebase = _Rebase(before, after, there, OwnValues(sent))
     rebase.providers()
     rebase.consumers()
     wanted = Snapshot(rebase.states.values(), rebase.held.values())
     return Rebased(diff(there, wanted), tuple(rebase.obstacles))
 
 
-class _OwnValues:
-    """The values that operations have written on the way, of each provider and consumer."""
-
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        #: By provider and class: before and after each write that changed the inventory.
-        self._steps: dict[tuple[str, str], list[tuple[Inventory | None, Inventory | None]]]
-        self._steps = defaultdict(list)
-        self.positions: dict[str, set[tuple[str, str | None]]] = defaultdict(set)
-        self.consumers: dict[str, list[tuple[Allocations, object]]] = defaultdict(list)
-        for operation in operations:
-            self._learn(operation)
-
-    def _learn(self, operation: Operation) -> None:
-        match operation:
-            case CreateProvider():
-                position = operation.name, operation.parent_provider_uuid
-                self.positions[operation.uuid].add(position)
-            case UpdateProvider():
-                self.positions[operation.uuid].add(operation.after)
-            case SetInventories():
-                self._learn_inventories(operation)
-            case SetAllocations():
-                for consumer in operation.after:
-                    self.consumers[consumer.uuid].append(_held(consumer))
-            case Reshape():
-                for change in operation.inventories:
-                    self._learn_inventories(change)
-                for moved in operation.consumers:
-                    owner = (moved.project_id, moved.user_id, moved.type)
-                    self.consumers[moved.uuid].append((moved.after, owner))
-
-    def _learn_inventories(self, change: SetInventories | InventoryChange) -> None:
-        for name in {**change.before, **change.after}:
-            step = change.before.get(name), change.after.get(name)
-            if step[0] != step[1]:
-                self._steps[change.provider_uuid, name].append(step)
-
-    def without(self, uuid: str, name: str, found: Inventory | None) -> Inventory | None:
-        """Return an inventory as it would be if none of the operations had been sent.
-
-        The other fields of an inventory that an operation wrote may be of others: they stay.
-        """
-        for before, after in reversed(self._steps[uuid, name]):
-            if found == after:
-                found = before
-        return found
-
-
 class _Rebase:
-    def __init__(self, before: Snapshot, after: Snapshot, there: Snapshot, own: _OwnValues) -> None:
+    def __init__(self, before: Snapshot, after: Snapshot, there: Snapshot, own: OwnValues) -> None:
         self._before, self._after, self._there, self._own = before, after, there, own
         self.states = dict(there.providers)
         self.held = dict(there.consumers)
@@ -155,13 +100,13 @@ class _Rebase:
 
     def consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
-            before = _held(self._before.consumers.get(uuid))
+            before = held_by(self._before.consumers.get(uuid))
             wanted = self._after.consumers.get(uuid)
             there = self._there.consumers.get(uuid)
             if wanted is not None and there is not None:
                 # Placement lets no consumer lose its type.
                 wanted = replace(wanted, type=wanted.type or there.type)
-            after, found = _held(wanted), _held(there)
+            after, found = held_by(wanted), held_by(there)
             if before == after or found == after:
                 continue
             if found != before and found not in self._own.consumers.get(uuid, ()):
@@ -383,13 +328,6 @@ def _nothing(state: ProviderState) -> ProviderState:
 
 def _onto(before: frozenset[str], after: frozenset[str], there: frozenset[str]) -> frozenset[str]:
     return (there - (before - after)) | (after - before)
-
-
-def _held(consumer: Consumer | None) -> tuple[Allocations, object]:
-    """All that counts of a consumer; nothing of one that holds nothing."""
-    if consumer is None or not consumer.allocations:
-        return {}, None
-    return consumer.allocations, (consumer.project_id, consumer.user_id, consumer.type)
 
 
 def _held_on(consumers: Iterable[Consumer]) -> dict[str, Counter[str]]:
