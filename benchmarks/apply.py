@@ -2,16 +2,16 @@
 
     python benchmarks/apply.py
 
-A tree of two children and four servers takes 13 requests, and one list of all providers for all
+A tree of two children and four servers takes 10 requests, and one list of all providers for all
 trees. Each request is one of these, and gives one guarantee:
 
 * two reads of the host, inventories and allocations: what is there has the values that the plan
   says, also where a database was restored and generations are those of before;
 * two POST for the children and two PUT of their traits: what is to be made;
 * POST /reshaper: all or nothing, with the generations of the plan;
-* two reads of the host and of each child, inventories and allocations: all that was sent is there,
-  and nothing else has gone. Neither read has what the other one has. Where the consumers are fewer
-  than the providers, their allocations are read instead, which is as much.
+* the allocations of the host and of each child: the transaction is stored, all that was moved has
+  arrived, and nothing else has gone. Where the consumers are fewer than the providers, their
+  allocations are read instead; where no allocation moves, the inventories.
 
 Fewer requests would lose one of these guarantees. Placement answers ``POST /reshaper`` without a
 body, so that the answer says nothing of what is stored. It lists generations of a whole tree at

@@ -75,19 +75,31 @@ def read_tree_state(
 
 
 def read_applied(client: Client, tree: TreePlan) -> TreeState:
-    """Read the providers of a plan that was carried out just now, and what its consumers hold.
+    """Read what the service made of a reshape that it granted just now.
 
-    The consumers themselves are read where they are fewer than the providers, as on a host with
-    many devices.
+    The reshape is one transaction: where its allocations are stored, its inventories are, too, and
+    are taken to be those of the plan. Only a reshape that moves no allocation is judged by its
+    inventories. Allocations are read by consumer where these are fewer than the providers, as on a
+    host with many devices.
+
+    :raises UnstableRead: if a provider does not hold still
     """
     live = source(client, [tree])
     planned = {change.uuid: _provider(change) for change in tree.providers}
-    by_provider = client.snapshot_reader is not None or len(tree.consumers) >= len(planned)
-    there = live.tree_state(tree, planned, holdings=by_provider)
-    if by_provider:
-        return there
-    consumers = (allocation.show(client, change.uuid).value for change in tree.consumers)
-    return replace(there, there=Snapshot(there.there.providers.values(), consumers))
+    if client.snapshot_reader is not None or all(
+        consumer.before == consumer.after for consumer in tree.consumers
+    ):
+        return live.tree_state(tree, planned, holdings=bool(tree.consumers))
+    consumers: Iterable[Consumer]
+    if len(tree.consumers) < len(planned):
+        consumers = [allocation.show(client, change.uuid).value for change in tree.consumers]
+    else:
+        held = {uuid: allocation.list_of_provider(client, uuid).value for uuid in planned}
+        consumers = _consumers(held)
+    states = (
+        ProviderState(planned[change.uuid], change.after.inventories) for change in tree.providers
+    )
+    return TreeState(tree, Snapshot(states, consumers), planned)
 
 
 def phase_of(client: Client, tree: TreePlan) -> Phase:

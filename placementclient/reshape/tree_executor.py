@@ -134,7 +134,7 @@ class TreeExecutor:
         else:
             tree_state = reading.read_tree_state(self._client, self.tree)
             if tree_state.phase is Phase.AFTER:
-                return self._complete(self.tree.operations)
+                return self._complete(self.tree.operations, tree_state)
             found = preconditions.found(self._client, tree_state)
             if isinstance(found, str):
                 self._replan(found)
@@ -194,13 +194,16 @@ class TreeExecutor:
             names=self._names,
         )
 
-    def _complete(self, operations: Iterable[Operation]) -> TreeResult:
+    def _complete(
+        self, operations: Iterable[Operation], tree_state: TreeState | None = None
+    ) -> TreeResult:
         """Do the part after the reshape: traits that go, and the verification.
 
         :param operations: what may be left to do; the reshape itself is passed over
+        :param tree_state: as it was read; ``None``: the reshape was granted just now
         """
         self._set(operations)
-        self._verify(reading.read_applied(self._client, self.tree))
+        self._verify(tree_state or reading.read_applied(self._client, self.tree))
         self._journal.end(self._root_uuid, State.APPLIED)
         state = State.APPLIED if self._ours else State.ALREADY_APPLIED
         return self._ended(state, '; '.join(self._remarks))

@@ -197,7 +197,7 @@ def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
             misplace(placement)
 
     done: list[bool] = []
-    placement.faults.append(Fault('GET', '/inventories', times=99, before=once))
+    placement.faults.append(Fault('GET', '/allocations', times=99, before=once))
     run = engines.rollback if is_back else engines.apply
     outcome = run(client, plan, path)
     assert done
@@ -205,6 +205,20 @@ def test_what_was_granted_is_read_back(is_back: bool, tmp_path: Path) -> None:
     assert outcome.trees[0].state is State.FAILED
     assert outcome.trees[0].reason.startswith('verification: consumer ')
     assert outcome.exit_status is ExitStatus.DIFFERS
+
+
+def test_a_reshape_that_moves_no_allocation_is_judged_by_its_inventories(tmp_path: Path) -> None:
+    placement = Placement(clouds.cloud(hosts=1, servers=0))
+    plan = clouds.plan_of(capture(placement.client()), 2)
+    gpu = next(plan.trees[0].created())
+
+    def other(placement: Placement) -> None:
+        placement.providers[gpu.uuid].inventories['VGPU'] |= {'total': 1}
+
+    placement.faults.append(Fault('GET', f'{gpu.uuid}/inventories', before=other))
+    (result,) = engines.apply(placement.client(), plan, str(tmp_path / 'journal')).trees
+    assert result.state is State.FAILED
+    assert result.reason.startswith(f'verification: the inventory of VGPU on {gpu.name} is not')
 
 
 def no_token(placement: Placement) -> None:
@@ -405,7 +419,7 @@ def test_what_happens_after_the_list_of_all_trees_is_found_out(
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize(('children', 'servers', 'number'), [(2, 4, 13), (4, 2, 18)])
+@pytest.mark.parametrize(('children', 'servers', 'number'), [(2, 4, 10), (4, 2, 13), (2, 0, 9)])
 def test_the_requests_of_a_tree(children: int, servers: int, number: int, tmp_path: Path) -> None:
     """Each gives a guarantee: ``benchmarks/apply.py`` says which."""
     placement = Placement(clouds.cloud(hosts=1, servers=servers))
@@ -413,20 +427,22 @@ def test_the_requests_of_a_tree(children: int, servers: int, number: int, tmp_pa
     placement.requests.clear()
     engines.apply(placement.client(), plan, str(tmp_path / 'journal'))
     host, *made = (f'/resource_providers/{each.uuid}' for each in plan.trees[0].providers)
-    if children < servers:
-        back = [f'GET {each}/{part}' for each in (host, *made) for part in PARTS]
-    else:
+    consumers, looks = plan.trees[0].consumers, 2 if servers else 1
+    if not servers:
         back = [f'GET {each}/inventories' for each in (host, *made)]
-        back += [f'GET /allocations/{consumer.uuid}' for consumer in plan.trees[0].consumers]
+    elif children < servers:
+        back = [f'GET {each}/allocations' for each in (host, *made)]
+    else:
+        back = [f'GET /allocations/{consumer.uuid}' for consumer in consumers]
     of_tree = [
-        *(f'GET {host}/{part}' for part in PARTS),
+        *(f'GET {host}/{part}' for part in PARTS[:looks]),
         *['POST /resource_providers'] * children,
         *(f'PUT {child}/traits' for child in made),
         'POST /reshaper',
         *back,
     ]
     of_run = ['POST /reshaper', 'GET /resource_providers', 'PUT /traits/CUSTOM_GPU']
-    assert [*of_run[:2], *of_tree[:2], of_run[2], *of_tree[2:]] == placement.requests
+    assert [*of_run[:2], *of_tree[:looks], of_run[2], *of_tree[looks:]] == placement.requests
     assert len(of_tree) == number
 
 
