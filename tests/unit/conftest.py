@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import re
@@ -30,6 +31,9 @@ from tests.unit.dialogue import (
     sent,
     version_document,
 )
+
+# Thousands of tests stay in memory: each full collection would look at them all.
+gc.set_threshold(100_000, 50, 100)
 
 
 @dataclass(frozen=True)

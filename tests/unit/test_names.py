@@ -86,6 +86,7 @@ def definitions(source: str) -> Iterator[str]:
             yield node.arg
 
 
+@pytest.mark.slow
 def test_comments_texts_and_names_are_plain() -> None:
     found = []
     for path in PACKAGE.rglob('*.py'):

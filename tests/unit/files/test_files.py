@@ -341,6 +341,7 @@ def test_a_document_is_read_back_as_it_was(tmp_path: Path, name: str, text: str)
     assert cursors.read(files.read_text(path), path).value == meant
 
 
+@pytest.mark.slow
 @examples(300)
 @given(st.text() | st.text('\x85\u2028\ufeff \n\t-:#a"\'\\'))
 def test_so_is_any_text(text: str) -> None:

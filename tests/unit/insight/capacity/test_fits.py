@@ -200,6 +200,7 @@ TANGLED = cloud(
 )
 
 
+@pytest.mark.slow
 def test_two_classes_in_pools_are_searched_for_where_they_are_in_each_others_way() -> None:
     pytest.importorskip('ortools')
     assert counts(TANGLED, VCPU=1, DISK_GB=1, IPV4_ADDRESS=1)[ALL] == 2

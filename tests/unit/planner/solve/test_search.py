@@ -198,6 +198,7 @@ def test_thousand_of_them_that_do_not_fit() -> None:
     assert len(found.core()[0]) == 16 * 62 + 1
 
 
+@pytest.mark.slow
 def test_a_thousand_with_places_of_their_own() -> None:
     bins = [Bin(63, 1, UNLIMITED, 1)] * 16
     places = [
@@ -221,6 +222,7 @@ def test_what_is_forced_by_what_is_left() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_nothing_is_divided_where_all_have_room_undivided() -> None:
     sizes = []
     for number in range(10):
