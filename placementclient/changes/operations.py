@@ -164,9 +164,15 @@ class ConsumerChange:
     before: Allocations
     after: Allocations
 
+    def holding(self, allocations: Allocations) -> Consumer:
+        """Return the consumer as one that holds something."""
+        owner = self.project_id, self.user_id
+        return Consumer(self.uuid, allocations, *owner, self.generation, self.type)
+
     def inverse(self) -> ConsumerChange:
         """Lead back. The generation stays the one that was read."""
-        return replace(self, before=self.after, after=self.before)
+        owner = self.project_id, self.user_id, self.generation, self.type
+        return ConsumerChange(self.uuid, *owner, self.after, self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +189,7 @@ class InventoryChange:
 
     def inverse(self) -> InventoryChange:
         """Lead back; the generation has to be read then."""
-        return replace(self, before=self.after, after=self.before, generation=None)
+        return InventoryChange(self.provider_uuid, self.after, self.before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import singledispatchmethod
 
 from placementclient.changes.operations import (
     CreateProvider,
@@ -24,6 +23,9 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+
+#: The fields of a provider that operations replace.
+_NAMES = {SetTraits: 'traits', SetAggregates: 'aggregates'}
 
 
 def simulate(snapshot: Snapshot, operations: Iterable[Operation]) -> Snapshot:
@@ -92,70 +94,33 @@ class Simulation:
             state = parent
         return state.provider.parent_provider_uuid or state.uuid
 
-    @singledispatchmethod
     def perform(self, operation: Operation) -> None:
         """Carry out an operation."""
-        raise TypeError(f'{operation} is no operation')
-
-    @perform.register
-    def _(self, operation: EnsureClass | EnsureTrait) -> None:
-        """Change nothing: a snapshot has classes and traits only where providers have them."""
-
-    @perform.register
-    def _(self, operation: CreateProvider) -> None:
-        provider = Provider(
-            operation.uuid, operation.name, 0, operation.parent_provider_uuid, operation.uuid
-        )
-        self.states[operation.uuid] = ProviderState(provider)
-
-    @perform.register
-    def _(self, operation: UpdateProvider) -> None:
-        name, parent = operation.after
-        provider = self.states[operation.uuid].provider
-        self._set(
-            operation.uuid, provider=provider._replace(name=name, parent_provider_uuid=parent)
-        )
-
-    @perform.register
-    def _(self, operation: DeleteProvider) -> None:
-        self.states.pop(operation.uuid, None)
-
-    @perform.register
-    def _(self, operation: SetTraits) -> None:
-        self._set(operation.provider_uuid, traits=operation.after)
-
-    @perform.register
-    def _(self, operation: SetAggregates) -> None:
-        self._set(operation.provider_uuid, aggregates=operation.after)
-
-    @perform.register
-    def _(self, operation: SetInventories) -> None:
-        self._set(operation.provider_uuid, inventories=operation.after)
-
-    @perform.register
-    def _(self, operation: SetAllocations) -> None:
-        for consumer in operation.after:
-            self._allocate(consumer)
-
-    @perform.register
-    def _(self, operation: Reshape) -> None:
-        for inventories in operation.inventories:
-            self._set(inventories.provider_uuid, inventories=inventories.after)
-        for change in operation.consumers:
-            self._allocate(
-                Consumer(
-                    change.uuid,
-                    change.after,
-                    change.project_id,
-                    change.user_id,
-                    change.generation,
-                    change.type,
-                )
-            )
+        match operation:
+            case EnsureClass() | EnsureTrait():
+                pass  # a snapshot has classes and traits only where providers have them
+            case CreateProvider(uuid, name, parent):
+                self.states[uuid] = ProviderState(Provider(uuid, name, 0, parent, uuid))
+            case UpdateProvider(uuid, _, (name, parent)):
+                provider = self.states[uuid].provider
+                self._set(uuid, provider=provider._replace(name=name, parent_provider_uuid=parent))
+            case DeleteProvider(uuid):
+                self.states.pop(uuid, None)
+            case SetTraits(uuid, _, after) | SetAggregates(uuid, _, after):
+                self._set(uuid, **{_NAMES[type(operation)]: after})
+            case SetInventories(uuid, _, inventories):
+                self._set(uuid, inventories=inventories)
+            case SetAllocations(_, consumers):
+                self._allocate(consumers)
+            case Reshape(changes, moved):
+                for change in changes:
+                    self._set(change.provider_uuid, inventories=change.after)
+                self._allocate(each.holding(each.after) for each in moved)
 
     def _set(self, provider_uuid: str, **fields: object) -> None:
         self.states[provider_uuid] = replace(self.states[provider_uuid], **fields)  # type: ignore[arg-type]
 
-    def _allocate(self, consumer: Consumer) -> None:
-        self._were.setdefault(consumer.uuid, self.consumers.get(consumer.uuid))
-        self.consumers[consumer.uuid] = consumer
+    def _allocate(self, consumers: Iterable[Consumer]) -> None:
+        for consumer in consumers:
+            self._were.setdefault(consumer.uuid, self.consumers.get(consumer.uuid))
+            self.consumers[consumer.uuid] = consumer

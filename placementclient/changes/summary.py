@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.changes import transfers
 from placementclient.changes.operations import (
@@ -19,13 +19,15 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
-from placementclient.changes.rebase import Obstacle
 from placementclient.client.wording import counted
 from placementclient.model.aside import aside
 from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
+
+if TYPE_CHECKING:
+    from placementclient.changes.rebase import Obstacle
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,10 @@ def summary(operations: Iterable[Operation]) -> ChangeSummary:
 
 
 def _kind(before: Allocations, after: Allocations) -> str:
-    was, will_be = _totals(before), _totals(after)
-    if was < will_be:
-        return 'add'
-    return 'free' if will_be < was else 'move'
+    gained = _totals(after)
+    gained.subtract(_totals(before))
+    signs = {amount > 0 for amount in gained.values() if amount}
+    return 'move' if len(signs) != 1 else 'add' if signs.pop() else 'free'
 
 
 def _totals(allocations: Allocations) -> Counter[str]:

@@ -151,8 +151,10 @@ def _has_choice(item: ConsumerItem, decision: ItemDecision, position: int) -> bo
 
     :param position: of the class
     """
+    if len(item.amounts) == 1:
+        return True
     options = decision.possible if decision.proved else range(len(item.options))
-    return item.divisible or len({item.options[option][position] for option in options}) > 1
+    return len({item.options[option][position] for option in options}) > 1
 
 
 def _open_rows(

@@ -163,7 +163,7 @@ class _Maker:
                 Notice(cause.kind, str(cause), cause.facts()) for cause in refusal.causes
             )
             self.left.append(LeftOut(root.uuid, root.name, reasons))
-        elif outcome.tree and assignment and outcome.tree.operations:
+        elif outcome.tree and assignment:
             self.undecided += assignment.undecided
             if unproved := len(assignment.unproved):
                 self.unproved.append(

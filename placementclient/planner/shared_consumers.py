@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from placementclient.model.consumers import Consumer
-from placementclient.model.inventories import Inventory
 from placementclient.planner.infeasibility import UNACCEPTABLE, Cause
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
@@ -141,18 +140,6 @@ def _rejudged(
     :return: each with whether they admit it only as long as the tree is as it was
     """
     for provider in target_state.providers.values():
-        before = provider.before.inventories if provider.before else {}
-        changed = [
-            (name, before[name], inventory)
-            for name, inventory in provider.inventories.items()
-            if name in before and _units(inventory) != _units(before[name])
-        ]
-        for consumer in overlay.consumers_on(provider.uuid) if changed else ():
-            for name, was, now in changed:
-                amount = consumer.amount(provider.uuid, name)
-                if amount and was.admits(amount) != now.admits(amount):
-                    yield consumer, was.admits(amount)
-
-
-def _units(inventory: Inventory) -> tuple[int, int, int]:
-    return inventory.min_unit, inventory.max_unit, inventory.step_size
+        if provider.before:
+            before = provider.before.inventories
+            yield from overlay.rejudged(provider.uuid, before, provider.inventories)

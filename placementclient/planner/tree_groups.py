@@ -43,6 +43,7 @@ _NO_ORDER = 'the trees that share targets fit together, but no order of them was
 class TreeOutcome:
     """The result for a tree: its plan and assignment, or the reasons against one.
 
+    :param tree: ``None`` too where there is nothing to change
     :param doubt: why it is not proved that unproved rows have nowhere else to go, if time is not
         the reason
     """
@@ -90,8 +91,9 @@ class TreePlanner:
             )
         except Refused as refusal:
             return TreeOutcome(root, refusal=refusal)
-        if tree.operations:
-            self.overlay.commit(tree)
+        if not tree.operations:
+            return TreeOutcome(root, assignment=assignment)
+        self.overlay.commit(tree)
         return TreeOutcome(root, tree, assignment)
 
 

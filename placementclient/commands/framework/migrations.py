@@ -26,8 +26,8 @@ def option(purpose: str) -> Option:
 
 def given(command: base.PlacementCommand, source: str | None) -> Sequence[ServerMigration] | None:
     """The migrations of a file or of the compute service; ``None`` if neither was named."""
-    from placementclient.nova import records, service
-
     if source is None:
         return None
+    from placementclient.nova import records, service
+
     return records.migrations(*compute.document(command, source, service.migrations))

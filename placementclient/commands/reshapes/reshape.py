@@ -186,13 +186,14 @@ class PlanReshape(base.ShowOne):
         self, parsed_args: argparse.Namespace, spec: Spec
     ) -> tuple[Snapshot, list[Provider] | None, list[str]]:
         """Return the snapshot to plan on, all providers if it has only some, and the trees."""
-        from placementclient import files
+        if parsed_args.snapshot:
+            from placementclient import files
+
+            snapshot = files.read_snapshot(parsed_args.snapshot)
+            return snapshot, None, snapshot.expanded(parsed_args.tree)
         from placementclient.reshape import scope
         from placementclient.snapshot import listing
 
-        if parsed_args.snapshot:
-            snapshot = files.read_snapshot(parsed_args.snapshot)
-            return snapshot, None, snapshot.expanded(parsed_args.tree)
         trees = listing.expanded(self.client, parsed_args.tree)
         with progress.shown(self.app, self.log) as show:
             found = scope.captured(

@@ -126,17 +126,31 @@ class TreePlan:
         allocations move at once. Traits that are taken off a provider go last, so that at no
         moment a tree lacks them.
         """
+        created, gained, grouped, lost = [], list[SetTraits](), [], list[SetTraits]()
+        inventories = []
+        for change in self.providers:
+            uuid, before, after = change.uuid, change.content_before, change.after
+            if change.is_created:
+                created.append(CreateProvider(uuid, change.name, change.parent_provider_uuid))
+            traits = before.traits | after.traits
+            if traits != before.traits:
+                gained.append(SetTraits(uuid, before.traits, traits))
+            if traits != after.traits:
+                lost.append(SetTraits(uuid, traits, after.traits))
+            if before.aggregates != after.aggregates:
+                grouped.append(SetAggregates(uuid, before.aggregates, after.aggregates))
+            if before.inventories != after.inventories:
+                sides = before.inventories, after.inventories
+                inventories.append(InventoryChange(uuid, *sides, before.generation))
+        moves = inventories or self.consumers
         return (
             *(EnsureClass(name) for name in self.resource_classes if _is_custom(name)),
             *(EnsureTrait(name) for name in self.traits if _is_custom(name)),
-            *(
-                CreateProvider(change.uuid, change.name, change.parent_provider_uuid)
-                for change in self.created()
-            ),
-            *self._gained_traits(),
-            *self._aggregates(),
-            *self._reshape(),
-            *self._lost_traits(),
+            *created,
+            *gained,
+            *grouped,
+            *((Reshape(tuple(inventories), self.consumers),) if moves else ()),
+            *lost,
         )
 
     def inverse(self) -> tuple[Operation, ...]:
@@ -151,38 +165,6 @@ class TreePlan:
             )
             for inverse in operation.inverse()
         )
-
-    def _gained_traits(self) -> Iterator[SetTraits]:
-        for change in self.providers:
-            before = change.content_before.traits
-            if not change.after.traits <= before:
-                yield SetTraits(change.uuid, before, before | change.after.traits)
-
-    def _lost_traits(self) -> Iterator[SetTraits]:
-        for change in self.providers:
-            union = change.content_before.traits | change.after.traits
-            if union != change.after.traits:
-                yield SetTraits(change.uuid, union, change.after.traits)
-
-    def _aggregates(self) -> Iterator[SetAggregates]:
-        for change in self.providers:
-            before, after = change.content_before.aggregates, change.after.aggregates
-            if before != after:
-                yield SetAggregates(change.uuid, before, after)
-
-    def _reshape(self) -> Iterator[Reshape]:
-        inventories = tuple(
-            InventoryChange(
-                change.uuid,
-                change.content_before.inventories,
-                change.after.inventories,
-                change.content_before.generation,
-            )
-            for change in self.providers
-            if change.content_before.inventories != change.after.inventories
-        )
-        if inventories or self.consumers:
-            yield Reshape(inventories, self.consumers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from placementclient.changes.operations import ConsumerChange
 from placementclient.changes.plan import ChangeSet
 from placementclient.changes.simulation import simulate
-from placementclient.model.consumers import Consumer
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
@@ -33,7 +31,7 @@ def before_of(tree: TreePlan) -> Snapshot:
     """Return all that the plan of a tree begins with."""
     return Snapshot(
         (_state(each, each.before) for each in tree.providers if each.before is not None),
-        (_consumer(each) for each in tree.consumers if each.before),
+        (each.holding(each.before) for each in tree.consumers if each.before),
     )
 
 
@@ -48,8 +46,3 @@ def _state(change: ProviderChange, content: ProviderContent) -> ProviderState:
     return ProviderState(
         provider, content.inventories, content.traits, content.aggregates, change.usages
     )
-
-
-def _consumer(change: ConsumerChange) -> Consumer:
-    owner = change.project_id, change.user_id
-    return Consumer(change.uuid, change.before, *owner, change.generation, change.type)

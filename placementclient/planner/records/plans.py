@@ -56,10 +56,6 @@ class PlanDocument(PlanHeader[S], Generic[S, T], frozen=True, kw_only=True):
     digest: str
 
 
-_SKELETON = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
-_ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-
-
 def encode(plan: Plan) -> Iterator[bytes]:
     """Return the content of a file, in a fixed order."""
     return sealing.sealed(_lines(plan))
@@ -74,9 +70,11 @@ def decode(content: bytes, path: str) -> Plan:
     """
     source = FileSource(path, content, 'plan')
     source.check_kind(VERSION)
-    document, reader = source.decoded(_SKELETON), TreeReader(source)
+    skeleton = msgspec.json.Decoder(PlanDocument[msgspec.Raw, msgspec.Raw])
+    document, reader = source.decoded(skeleton), TreeReader(source)
+    spec: Any = source.decoded(msgspec.json.Decoder(), document.spec, 'spec')
     plan = Plan(
-        specification.from_document(source.decoded(_ANYTHING, document.spec, 'spec'), path),
+        specification.from_document(spec, path),
         tuple(reader.read(item, f'trees[{index}]') for index, item in enumerate(document.trees)),
         document.assignments,
         document.options.allow_inferred,

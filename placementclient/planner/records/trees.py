@@ -60,13 +60,6 @@ class _ProviderParts(msgspec.Struct, frozen=True):
     usages: msgspec.Raw
 
 
-_WHOLE = msgspec.json.Decoder(TreeRecord)
-_PARTS = msgspec.json.Decoder(_TreeMembers[_ProviderParts])
-_BEFORE = msgspec.json.Decoder(ProviderContent | None)
-_AFTER = msgspec.json.Decoder(ProviderContent)
-_USAGES: msgspec.json.Decoder[Resources] = msgspec.json.Decoder(Resources)
-
-
 class _Once(dict[K, V]):
     """The values made of keys, each made once."""
 
@@ -88,8 +81,10 @@ class TreeReader:
 
     def __init__(self, source: FileSource) -> None:
         self._source = source
-        self._before, self._after = _Once(_BEFORE.decode), _Once(_AFTER.decode)
-        self._usages = _Once(_USAGES.decode)
+        self._parts = msgspec.json.Decoder(_TreeMembers[_ProviderParts])
+        self._before = _Once(msgspec.json.Decoder(ProviderContent | None).decode)
+        self._after = _Once(msgspec.json.Decoder(ProviderContent).decode)
+        self._usages: _Once[bytes, Resources] = _Once(msgspec.json.Decoder(Resources).decode)
 
     def read(self, item: msgspec.Raw, name: str) -> TreePlan:
         """The plan of a tree.
@@ -99,13 +94,13 @@ class TreeReader:
         :raises errors.BadFile: if it is something else
         """
         try:
-            record, texts = _PARTS.decode(item), _texts()
+            record, texts = self._parts.decode(item), _texts()
             return _plan(
                 record, tuple(self._provider(parts, texts) for parts in record.providers), texts
             )
         except (msgspec.MsgspecError, RecursionError, UnicodeError):
             # The whole says where the fault is.
-            return tree_plan(self._source.decoded(_WHOLE, item, name))
+            return tree_plan(self._source.decoded(msgspec.json.Decoder(TreeRecord), item, name))
 
     def _provider(self, parts: _ProviderParts, texts: _Texts) -> ProviderChange:
         return ProviderChange(
@@ -121,29 +116,13 @@ class TreeReader:
 
 def tree_record(tree: TreePlan) -> TreeRecord:
     """The plan of a tree as a file has it."""
-    return TreeRecord(
-        tree.root_provider_uuid,
-        tree.root_provider_name,
-        tree.follows,
-        tree.residents,
-        tree.moves,
-        tree.resource_classes,
-        tree.traits,
-        tree.providers,
-        {
-            change.uuid: ConsumerChangeRecord(
-                change.project_id,
-                change.user_id,
-                change.generation,
-                change.type,
-                change.before,
-                change.after,
-            )
-            for change in tree.consumers
-        },
-        tree.rows,
-        tree.warnings,
-    )
+    members = {name: getattr(tree, name) for name in TreeRecord.__struct_fields__}
+    fields = ConsumerChangeRecord.__struct_fields__
+    members['consumers'] = {
+        change.uuid: ConsumerChangeRecord(*(getattr(change, name) for name in fields))
+        for change in tree.consumers
+    }
+    return TreeRecord(**members)
 
 
 def tree_plan(record: TreeRecord) -> TreePlan:
@@ -158,19 +137,14 @@ def _texts() -> _Texts:
 def _plan(
     record: _TreeMembers[Any], providers: tuple[ProviderChange, ...], texts: _Texts
 ) -> TreePlan:
-    return TreePlan(
-        record.root_provider_uuid,
-        record.root_provider_name,
-        record.resource_classes,
-        record.traits,
-        providers,
-        tuple(_consumer(uuid, change, texts) for uuid, change in record.consumers.items()),
-        tuple(_row(row, texts) for row in record.rows),
-        record.warnings,
-        record.follows,
-        record.residents,
-        tuple(_move(move, texts) for move in record.moves),
+    members = {name: getattr(record, name) for name in record.__struct_fields__}
+    members['providers'] = providers
+    members['consumers'] = tuple(
+        _consumer(uuid, change, texts) for uuid, change in record.consumers.items()
     )
+    members['rows'] = tuple(_shared(row, texts) for row in record.rows)
+    members['moves'] = tuple(_shared(move, texts) for move in record.moves)
+    return TreePlan(**members)
 
 
 def _consumer(uuid: str, change: ConsumerChangeRecord, texts: _Texts) -> ConsumerChange:
@@ -185,24 +159,6 @@ def _consumer(uuid: str, change: ConsumerChangeRecord, texts: _Texts) -> Consume
     )
 
 
-def _row(row: PlannedRow, texts: _Texts) -> PlannedRow:
-    return PlannedRow(
-        texts[row.consumer_uuid],
-        texts[row.resource_class],
-        row.amount,
-        texts[row.from_provider],
-        texts[row.to_provider],
-        texts[row.to_resource_class],
-        row.label,
-        row.evidence,
-    )
-
-
-def _move(move: InventoryMove, texts: _Texts) -> InventoryMove:
-    return InventoryMove(
-        texts[move.from_provider],
-        texts[move.resource_class],
-        texts[move.to_provider],
-        texts[move.to_resource_class],
-        move.amount,
-    )
+def _shared(record: Any, texts: _Texts) -> Any:
+    """The same of values that are there once."""
+    return type(record)(*(texts[getattr(record, name)] for name in record.__slots__))

@@ -143,6 +143,8 @@ def filled(template: str, **names: str) -> str:
 
     :param names: a name for each placeholder; others stay as they are
     """
+    if '{' not in template:
+        return template
     return PLACEHOLDER.sub(lambda match: names.get(match[1], match[0]), template)
 
 
@@ -196,7 +198,7 @@ class SpecIndex:
         pending = [*names, *targets]
         pending += (filled(self._spec.providers[index].name, root=root) for index in providers)
         pending += (filled(self._spec.additions[index].name, root=root) for index in additions)
-        while pending:
+        while pending and (self._providers.about or self._additions.about):
             name = pending.pop()
             for entries, found in ((self._providers, providers), (self._additions, additions)):
                 new = [index for index in entries.about.get(name, ()) if index not in found]

@@ -101,7 +101,7 @@ class AssignmentProblem:
 
     def items(self) -> list[Item]:
         """The items, with those of one consumer that are judged together tied together."""
-        for index, each in enumerate(self.consumer_items):
+        for index, each in enumerate(self.consumer_items if self._target_state.barred else ()):
             cause = self._target_state.barred.get(
                 (each.consumer.uuid, each.source.root_provider_uuid)
             )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from placementclient.model.consumers import Allocations, Consumer, Resources
+from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
@@ -92,22 +92,42 @@ class SnapshotOverlay:
         concerned += [
             consumer.uuid
             for change in tree.providers
-            if self._consumers and not change.is_created
-            for consumer in self.consumers_on(change.uuid)
-            if _differ(
-                change.content_before.inventories,
-                change.after.inventories,
-                consumer.allocations[change.uuid],
+            for consumer, _ in self.rejudged(
+                change.uuid, change.content_before.inventories, change.after.inventories
             )
         ]
         return tuple(
             dict.fromkeys(self._changed_by[uuid] for uuid in concerned if uuid in self._changed_by)
         )
 
+    def rejudged(
+        self, provider_uuid: str, before: Mapping[str, Inventory], after: Mapping[str, Inventory]
+    ) -> Iterator[tuple[Consumer, bool]]:
+        """The consumers that hold an amount of a provider that its units admit only before, or
+        only after a change of its inventories.
+
+        :return: each with whether it is before
+        """
+        changed = [
+            (name, was, after[name])
+            for name, was in before.items()
+            if name in after and _units(was) != _units(after[name])
+        ]
+        for consumer in self.consumers_on(provider_uuid) if changed else ():
+            for name, was, now in changed:
+                amount = consumer.amount(provider_uuid, name)
+                if amount and was.admits(amount) != now.admits(amount):
+                    yield consumer, was.admits(amount)
+
     def _is_judged_anew(self, provider_uuid: str, resources: Resources) -> bool:
         """Return whether plans change which of some amounts the units of a provider admit."""
         before = self.snapshot.providers[provider_uuid].inventories
-        return _differ(before, self._states[provider_uuid].inventories, resources)
+        after = self._states[provider_uuid].inventories
+        return any(
+            before[name].admits(amount) != after[name].admits(amount)
+            for name, amount in resources.items()
+            if name in before and name in after
+        )
 
     def fork(self) -> SnapshotOverlay:
         """The same, which can be changed without changing this one."""
@@ -135,22 +155,18 @@ class SnapshotOverlay:
         """Take a tree's plan as done."""
         for change in tree.created():
             self._created[change.name] = tree.root_provider_name
+        there = {change.uuid for change in tree.providers if not change.is_created}
         gained: Counter[tuple[str, str]] = Counter()
         for consumer in tree.consumers:
-            self._consumers[consumer.uuid] = Consumer(
-                consumer.uuid,
-                consumer.after,
-                consumer.project_id,
-                consumer.user_id,
-                consumer.generation,
-                consumer.type,
-            )
+            self._consumers[consumer.uuid] = consumer.holding(consumer.after)
             self._changed_by[consumer.uuid] = tree.root_provider_uuid
-            for provider_uuid in consumer.after.keys() - consumer.before.keys():
-                if provider_uuid in self.snapshot.providers:
+            for provider_uuid in there:
+                was = consumer.before.get(provider_uuid, {})
+                now = consumer.after.get(provider_uuid, {})
+                if now and not was:
                     self._arrived.setdefault(provider_uuid, set()).add(consumer.uuid)
-            _count(gained, consumer.after, 1)
-            _count(gained, consumer.before, -1)
+                for name in was.keys() | now.keys() if was != now else ():
+                    gained[provider_uuid, name] += now.get(name, 0) - was.get(name, 0)
         for change in tree.providers:
             if not change.is_created:  # no other tree changes what this one makes
                 self._commit_provider(change, tree.root_provider_uuid, gained)
@@ -174,18 +190,5 @@ class SnapshotOverlay:
             self._changed_by[change.uuid] = root_uuid
 
 
-def _differ(
-    before: Mapping[str, Inventory], after: Mapping[str, Inventory], resources: Resources
-) -> bool:
-    """Return whether the units of two states of a provider admit different ones of some amounts."""
-    for name, amount in resources.items():
-        was, now = before.get(name), after.get(name)
-        if was and now and was.admits(amount) != now.admits(amount):
-            return True
-    return False
-
-
-def _count(sums: Counter[tuple[str, str]], allocations: Allocations, sign: int) -> None:
-    for provider_uuid, resources in allocations.items():
-        for name, amount in resources.items():
-            sums[provider_uuid, name] += sign * amount
+def _units(inventory: Inventory) -> tuple[int, int, int]:
+    return inventory.min_unit, inventory.max_unit, inventory.step_size

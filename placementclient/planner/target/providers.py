@@ -47,6 +47,7 @@ class TargetProviders:
     ) -> None:
         self._overlay, self._root = overlay, target_state.root
         self._target_state, self._causes = target_state, causes
+        self._namespace = uuid.UUID(self._root.uuid)
         uuids = [state.uuid for state in overlay.snapshot.tree(self._root.uuid)]
         self._members = {state.uuid: state for state in map(overlay.state, uuids) if state}
         self._made: dict[str, TargetProvider] = {}
@@ -149,9 +150,13 @@ class TargetProviders:
 
         :param source: of the move that says so
         """
-        sources = {'source': source.name} if source else {}
-        exact = {ROOT: self._root.uuid, **({'{source}': source.uuid} if source else {})}
-        return exact.get(template) or filled(template, root=self._root.name, **sources)
+        if template == ROOT:
+            return self._root.uuid
+        if source is None:
+            return filled(template, root=self._root.name)
+        if template == '{source}':
+            return source.uuid
+        return filled(template, root=self._root.name, source=source.name)
 
     def sources(self, move: Move) -> Iterator[ProviderState]:
         """The providers of this tree that a move starts from."""
@@ -275,7 +280,7 @@ class TargetProviders:
         if parent is None:
             self._causes.append(infeasibility.NO_PARENT(self._root.name, name, parent_name))
             return None
-        own = uuid.uuid5(uuid.UUID(self._root.uuid), name)
+        own = uuid.uuid5(self._namespace, name)
         return TargetProvider(str(own), name, parent, self._root.uuid, None)
 
     def _parent_uuid(self, name: str, source: ProviderState | None) -> str | None:

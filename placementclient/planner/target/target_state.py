@@ -157,6 +157,8 @@ class TargetState:
         """The roots of the trees, by UUID, in which a consumer is written wherever it stays: it
         gets or loses something there.
         """
+        if not (self.added or self.removed):
+            return set()
         return {
             self.root_of(where)
             for changes in (self.added, self.removed)

@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
+from placementclient.changes.simulation import simulate
 from placementclient.client import errors
 from placementclient.codec import cursors
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner import infeasibility, planner, replan
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan
+from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.records import plans
 from placementclient.planner.spec import assignments, specification
 from tests.unit.planner.clouds import applied, cloud, uuid_of
@@ -136,6 +138,31 @@ def test_plan_holds_and_survives_its_file(path: Path) -> None:
     content = b''.join(plans.encode(plan))
     assert content == b''.join(plans.encode(case.plan()))
     assert plans.decode(content, 'plan.json') == plan
+
+
+@pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)
+def test_the_operations_lead_there_and_back(path: Path) -> None:
+    for tree in Case(path).plan().trees:
+        before, after = sides_of(tree)
+        assert _contents(after) == (
+            {
+                each.uuid: (each.after.inventories, each.after.traits, each.after.aggregates)
+                for each in tree.providers
+            },
+            {each.uuid: each.after for each in tree.consumers if each.after},
+        )
+        assert _contents(simulate(after, tree.inverse())) == _contents(before)
+
+
+def _contents(snapshot: Snapshot) -> tuple[object, object]:
+    """What a plan changes."""
+    return (
+        {
+            uuid: (state.inventories, state.traits, state.aggregates)
+            for uuid, state in snapshot.providers.items()
+        },
+        {each.uuid: each.allocations for each in snapshot.consumers.values()},
+    )
 
 
 @pytest.mark.parametrize('path', PLANS, ids=lambda path: path.stem)

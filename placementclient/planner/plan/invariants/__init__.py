@@ -19,7 +19,6 @@ from placementclient.planner.plan.invariants import (
     contents,
     identities,
     moves,
-    reversal,
 )
 from placementclient.planner.plan.invariants.subject import Subject
 from placementclient.planner.plan.plan import Plan, TreePlan
@@ -30,7 +29,6 @@ _CHECKS = (
     moves.faults,
     allocations.faults,
     contents.faults,
-    reversal.faults,
 )
 
 

@@ -87,12 +87,13 @@ def _units(
     origins: list[Inventory],
 ) -> Iterator[str]:
     """The other fields of an inventory are stated, as before, or those of where it comes from."""
+    inventories = [*origins, *([before] if before else [])] or [Inventory(after.total)]
+    models = [inventory.as_fields() for inventory in inventories]
     for field, value in after.as_fields().items():
         said = {fields[field] for fields in stated if field in fields}
         if field == 'total' or value in said:
             continue
-        models = [*origins, *([before] if before else [])] or [Inventory(after.total)]
-        allowed = {model.as_fields()[field] for model in models}
+        allowed = {model[field] for model in models}
         if field == 'max_unit' and origins:
             allowed.add(min(max(origin.max_unit for origin in origins), after.total))
         # What a target is stated to reserve, its source does not reserve any more.

@@ -30,9 +30,10 @@ def faults(subject: Subject) -> Iterator[str]:
 def _order(subject: Subject) -> Iterator[str]:
     """Providers come after their parents, which are in the same tree."""
     seen: set[str] = set()
+    root = uuid.UUID(subject.tree.root_provider_uuid)
     for change in subject.tree.providers:
         if change.is_created:
-            yield from _creation(subject, change)
+            yield from _creation(subject, root, change)
         elif change.content_before.generation is None:
             yield f'{change.name} has no generation'
         parent = subject.by_uuid.get(change.parent_provider_uuid or '')
@@ -45,14 +46,13 @@ def _order(subject: Subject) -> Iterator[str]:
         seen.add(change.uuid)
 
 
-def _creation(subject: Subject, change: ProviderChange) -> Iterator[str]:
-    root_uuid = subject.tree.root_provider_uuid
-    expected = uuid.uuid5(uuid.UUID(root_uuid), change.name)
+def _creation(subject: Subject, root: uuid.UUID, change: ProviderChange) -> Iterator[str]:
+    expected = uuid.uuid5(root, change.name)
     if change.uuid != str(expected):
         yield f'{change.name} has not the UUID {expected}'
     if change.parent_provider_uuid is None:
         yield f'{change.name} has no parent'
-    if change.root_provider_uuid != root_uuid:
+    if change.root_provider_uuid != subject.tree.root_provider_uuid:
         yield f'{change.name} is to be made in another tree'
 
 
