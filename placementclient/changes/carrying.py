@@ -35,7 +35,8 @@ class Carrying:
     def __init__(
         self, client: Client, plan: ChangePlan, decide: Decide, check: Check | None = None
     ) -> None:
-        self._client, self._decide, self._check = client, decide, check
+        self._client, self._decide = client, decide
+        self._check: Check = check or (lambda tree: tree)
         self._names = EnsuredNames()
         self.results = [Carried(tree) for tree in plan.trees]
         self.stopped: errors.PlacementError | None = None
@@ -81,37 +82,42 @@ class Carrying:
 
         def attempt() -> State:
             decided = next(attempts)
-            tree = self._check(decided) if decided and self._check else decided
-            wanted = tree.operations if tree else ()
+            trees = [tree for each in decided if (tree := self._check(each))]
+            wanted = [row for tree in trees for row in _rows(tree, tree.operations)]
             # An answer that was lost: what need not be done again was done.
-            result.rows += [row for row in result.unknown if row not in _rows(tree, wanted)]
+            result.rows += [row for row in result.unknown if row not in wanted]
             result.unknown = []
-            done: list[Operation] = []
-            try:
-                if tree:
-                    Applier(
-                        self._client,
-                        generations_of(tree.before),
-                        names=self._names,
-                        report=lambda operation, is_known: self._note(
-                            result, tree, done, operation, is_known
-                        ),
-                    ).run(wanted)
-            finally:
-                result.rows += _rows(tree, done)
-            return State.APPLIED if tree or not decided else State.LEFT_ALONE
+            for tree in trees:
+                self._write(result, tree)
+            return State.APPLIED if trees or not decided else State.LEFT_ALONE
 
         return retried(attempt, max_retries=self._client.max_retries)
 
-    def _attempts(self, tree: ChangeSet) -> Iterator[ChangeSet | None]:
-        """Return the change set as it was decided, then the ones decided after conflicts."""
-        yield tree
+    def _write(self, result: Carried, tree: ChangeSet) -> None:
+        done: list[Operation] = []
+        try:
+            Applier(
+                self._client,
+                generations_of(tree.before),
+                names=self._names,
+                report=lambda operation, is_known: self._note(
+                    result, tree, done, operation, is_known
+                ),
+            ).run(tree.operations)
+        finally:
+            result.rows += _rows(tree, done)
+
+    def _attempts(self, tree: ChangeSet) -> Iterator[Sequence[ChangeSet]]:
+        """Return the change set as it was decided, then what is left of it after conflicts.
+
+        That may be several: what joined its trees may be done.
+        """
+        yield [tree]
         roots = [state.uuid for state in tree.before.roots()] or [tree.root_provider_name]
         # One that is made meanwhile may be the first root by then.
-        found_by = [*roots, *(state.uuid for state in tree.after.roots())]
+        known = {*roots, *(state.uuid for state in tree.after.roots())}
         while True:
-            again = self._decide(roots)
-            yield next(filter(None, map(again.tree, found_by)), None)
+            yield [each for each in self._decide(roots).trees if known & _roots(each)]
 
     def _note(
         self,
@@ -128,5 +134,11 @@ class Carrying:
             result.unknown = list(rows(before, simulate(before, [operation])))
 
 
-def _rows(tree: ChangeSet | None, operations: Sequence[Operation]) -> list[ChangeRow]:
-    return list(rows(tree.before, simulate(tree.before, operations))) if tree else []
+def _rows(tree: ChangeSet, operations: Sequence[Operation]) -> list[ChangeRow]:
+    return list(rows(tree.before, simulate(tree.before, operations)))
+
+
+def _roots(tree: ChangeSet) -> set[str]:
+    """Return what the roots of a change set may be known by."""
+    roots = {state.uuid for side in (tree.before, tree.after) for state in side.roots()}
+    return roots | {tree.root_provider_uuid, tree.root_provider_name}

@@ -114,12 +114,14 @@ def _parts(before: Snapshot, after: Snapshot) -> list[_JoinedTrees]:
 
 
 def _join_by_name(by_root: dict[str, _JoinedTrees], before: Snapshot, after: Snapshot) -> None:
-    """Join the parts of two providers of which one gets the name that the other gives up."""
+    """Join the parts of two providers of which one has, or gets, the name that the other had."""
+    pairs = {*transfers.successions(before, after)}
     for uuid, state in after.providers.items():
         holder = before.named(state.name)
         if holder is not None and holder.uuid != uuid:
-            roots = (*_roots_of(uuid, before, after), *_roots_of(holder.uuid, before, after))
-            _joined(by_root, roots)
+            pairs.add((holder.uuid, uuid))
+    for pair in sorted(pairs):
+        _joined(by_root, [root for uuid in pair for root in _roots_of(uuid, before, after)])
 
 
 def _joined(by_root: dict[str, _JoinedTrees], roots: Iterable[str]) -> _JoinedTrees:

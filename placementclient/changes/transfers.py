@@ -99,7 +99,7 @@ def operations(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Lead from the inventories and allocations of one snapshot to those of another."""
     pairs = list(changed_consumers(before, after))
     room = _TransferRoom(before, after, pairs)
-    groups = _groups(room, pairs, _successions(before, after))
+    groups = _groups(room, pairs, successions(before, after))
     reshaped = [group for group in groups if group.is_tied and room.is_exchange(group)]
     moving = {pair.after.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.after.uuid not in moving]
@@ -213,7 +213,7 @@ def _exactly(amount: int) -> Inventory:
     return Inventory(amount, max_unit=amount)
 
 
-def _successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
+def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
     """Return each provider that goes, and the one that then has the name that it had."""
     for uuid, state in before.providers.items():
         heir = after.named(original(state.name, uuid))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from placementclient.changes.carrying import Carrying
@@ -13,7 +15,7 @@ from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.replaced import replaced
 from tests.unit.conftest import Service
-from tests.unit.dialogue import fault
+from tests.unit.dialogue import STALE, Reply, fault
 from tests.unit.insight.clouds import cloud, consumer, provider
 
 BEFORE = cloud([provider('old', VCPU=8)], [consumer('s', old={'VCPU': 2})])
@@ -31,6 +33,33 @@ def test_a_reshape_that_is_not_allowed_stops_it_before_the_first_write(
     with pytest.raises(errors.Forbidden, match="the role 'service' is needed"):
         Carrying(client, made, lambda _: made).run()
     assert [sent.line for sent in service.requests] == ['POST /reshaper']
+
+
+def test_a_change_set_that_is_decided_anew_in_parts_is_carried_out_whole(
+    client: Client, service: Service
+) -> None:
+    """A consumer joined the two trees; it has been moved by the time of the second decision."""
+    there, moved = (
+        cloud([provider('a', VCPU=8), provider('b', VCPU=8)], [consumer('s', **{on: {'VCPU': 2}})])
+        for on in 'ab'
+    )
+    wanted = Snapshot(
+        (
+            replace(state, traits=frozenset({'HW_CPU_X86_AVX'}))
+            for state in moved.providers.values()
+        ),
+        moved.consumers.values(),
+    )
+    first, second = plan('edit', there, wanted), plan('edit', moved, wanted)
+    assert (len(first.trees), len(second.trees)) == (1, 2)
+    traits = {'traits': ['HW_CPU_X86_AVX'], 'resource_provider_generation': 2}
+    service.answer(fault(409, 'Generation', STALE), Reply(200, traits), Reply(200, traits))
+    carrying = Carrying(client, first, lambda _: second)
+    carrying.run()
+    writes = [sent.line for sent in service.requests][1:]
+    assert writes == [f'PUT /resource_providers/{name}/traits' for name in 'ab']
+    assert [row.object for row in carrying.results[0].rows] == ['a', 'b']
+    assert carrying.exit_status == 0
 
 
 def test_names_below_a_provider_change_before_its_own() -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
 from placementclient.changes.plan import plan
 from placementclient.changes.simulation import simulate
+from placementclient.model.aside import aside
+from placementclient.producers.replaced import replaced
 from tests.snapshot_pairs import content, pair
+from tests.unit.insight.clouds import cloud, provider
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -48,3 +53,13 @@ def test_no_provider_or_consumer_is_in_two_change_sets(seed: int) -> None:
 def test_equal_snapshots_make_an_empty_plan() -> None:
     before, _ = pair(Random(3))
     assert plan('', before, before).trees == ()
+
+
+def test_a_provider_goes_together_with_the_one_that_has_its_name() -> None:
+    """Half way, the new one has the name: it gets the rest before the old one is deleted."""
+    old = provider('old', traits=['HW_CPU_X86_AVX'], VCPU=8)
+    old = replace(old, provider=old.provider._replace(name=aside('host', 'old')))
+    new = provider('new')
+    before = cloud([old, replace(new, provider=new.provider._replace(name='host'))])
+    (tree,) = plan('replace', before, replaced(before, 'old', 'new', 'host')).trees
+    assert [type(each) for each in tree.operations] == [SetTraits, Reshape, DeleteProvider]
