@@ -96,7 +96,6 @@ class _Rebase:
             else:
                 merged = self._merged(before or _nothing(after), after, there)
                 self.states[uuid] = merged
-        self._names()
 
     def consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
@@ -118,7 +117,14 @@ class _Rebase:
             else:
                 self.held[uuid] = replace(wanted, generation=there.generation if there else None)
         self._crowded()
-        self._users()
+        known = -1
+        while known != len(self.obstacles):
+            # A provider that stays keeps its name, and what was meant for the next one with it.
+            known = len(self.obstacles)
+            self._users()
+            self._names()
+            self._stranded()
+        self._overused()
 
     def _crowded(self) -> None:
         """Refuse allocations for which there is no room any more, though there was when planned."""
@@ -271,10 +277,25 @@ class _Rebase:
                 if holder not in self.states:
                     continue
                 self._object(state, 'provider', 'name', None, state.name, f'has the UUID {holder}')
-                if uuid in self._there.providers:
-                    self.states[uuid] = self._there.providers[uuid]
-                else:
-                    del self.states[uuid]
+                self._leave(uuid)
+
+    def _leave(self, uuid: str) -> None:
+        """Leave a provider as it is; if it does not exist, do not make it."""
+        if uuid in self._there.providers:
+            self.states[uuid] = self._there.providers[uuid]
+        else:
+            del self.states[uuid]
+
+    def _stranded(self) -> None:
+        """Refuse what was meant for a provider that is not made: its consumers and children."""
+        missing = self._after.providers.keys() - self.states.keys()
+        for uuid, state in list(self.states.items()):
+            if state.provider.parent_provider_uuid in missing:
+                self._object(state, 'provider', '', None, None, 'its parent is not made')
+                self._leave(uuid)
+        for uuid, consumer in list(self.held.items()):
+            if missing & consumer.allocations.keys():
+                self._refuse(consumer, self._there.consumers.get(uuid), 'its provider is not made')
 
     def _users(self) -> None:
         """Refuse to delete a provider that others use, or that others have put children below."""
@@ -286,8 +307,6 @@ class _Rebase:
             parent = state.provider.parent_provider_uuid
             if parent in gone and parent not in self.states:
                 self._keep(parent, 'children', state.name)
-
-        self._overused()
 
     def _overused(self) -> None:
         """Refuse to shrink an inventory below what more is used of it than was planned."""

@@ -110,12 +110,13 @@ class _RegionReader:
         return state
 
     def consumers(self, states: Iterable[ProviderState | None]) -> Iterator[Consumer]:
-        """Read the consumers that change, and those of providers that are to go."""
+        """Read the consumers that change, and those of providers that come or go."""
         for uuid in self._changing:
             consumer = allocation.show(self._client, uuid).value
             if consumer.allocations:
                 yield consumer
-        gone = self._before.providers.keys() - self._after.providers.keys()
+        # Which of them go depends on the way: to apply the change, or to take it back.
+        gone = self._before.providers.keys() ^ self._after.providers.keys()
         for state in states:
             if state is None or state.uuid not in gone:
                 continue

@@ -33,6 +33,7 @@ SERVER = holder(
         'storage': {'DISK_GB': 10},
     },
 )
+LATE = holder('late', {'compute0': {'VCPU': 1}})
 UNTYPED_ALONE = holder('alone', {'compute0': {'VCPU': 1}}, kind=None)
 UNTYPED = holder('untyped', {'compute0': {'VCPU': 1}, 'compute1': {'VCPU': 3}}, kind=None)
 
@@ -252,6 +253,26 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, client, path, kill_at=kill_at)
 
 
+@pytest.mark.parametrize('is_embedded', [True, False])
+def test_a_host_with_a_new_consumer_is_not_taken_back(
+    request: pytest.FixtureRequest, service_url: str, is_embedded: bool, tmp_path: Path
+) -> None:
+    """Otherwise its consumers would be on two providers, one of which has another name."""
+    run = request.getfixturevalue('placement' if is_embedded else 'placement_over_http')
+    client = request.getfixturevalue('client') if is_embedded else client_of(service_url)
+    clouds.emptied(client)
+    build(client, SERVER, UNTYPED)
+    path = str(tmp_path / 'plan.json')
+    assert run(f'{REPLACE} --uuid {NEW} --plan {path}').status == 0
+    assert run(f'resource provider reshape apply {path} --yes').status == 0
+    allocation.set(client, replace(LATE, allocations={NEW: {'VCPU': 1}}))
+    before = content(capture.capture(client))
+    result = run(f'resource provider reshape rollback {path} --yes')
+    assert (result.status, 'left alone' in result.stdout) == (3, True)
+    assert f'has allocations: consumer {LATE.uuid}' in result.stdout
+    assert content(capture.capture(client)) == before
+
+
 def test_a_plan_with_a_twin_is_taken_back(
     client: Client, placement: Placement, tmp_path: Path
 ) -> None:
@@ -291,10 +312,9 @@ def test_what_is_over_committed_needs_a_journal(
 
 def test_a_consumer_that_comes_meanwhile_is_moved_too(client: Client, placement: Placement) -> None:
     build(client, SERVER)
-    late = holder('late', {'compute0': {'VCPU': 1}})
-    with disturbed(client, 'POST', '/reshaper', lambda: allocation.set(client, late), times=2):
+    with disturbed(client, 'POST', '/reshaper', lambda: allocation.set(client, LATE), times=2):
         assert placement(f'{REPLACE} --uuid {NEW} --yes').status == 0
-    assert allocation.show(client, late.uuid).value.allocations == {NEW: {'VCPU': 1}}
+    assert allocation.show(client, LATE.uuid).value.allocations == {NEW: {'VCPU': 1}}
 
 
 def test_nova_may_make_the_new_one_in_between(client: Client, placement: Placement) -> None:
