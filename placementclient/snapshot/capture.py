@@ -18,6 +18,7 @@ from placementclient.api.parallel import parallel
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
+from placementclient.model import patterns
 from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
@@ -76,8 +77,9 @@ def capture(
     client.require('a snapshot', SINCE)
     # Before the reading, which may take longer than a token is good for.
     origin = origin_of(client)
-    trees = expanded(client, trees)
-    snapshot = _captured(client, trees, workers, progress, expect)
+    snapshot = _captured(client, expanded(client, trees), workers, progress, expect)
+    # One may have gone while it was read.
+    snapshot.root_uuids(name for name in trees if not patterns.is_pattern(name))
     snapshot.origin = origin
     return snapshot
 

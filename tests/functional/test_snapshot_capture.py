@@ -69,6 +69,23 @@ def test_a_tree_that_does_not_exist(client: Client, name: str) -> None:
         capture.capture(client, [name])
 
 
+@pytest.mark.parametrize('named', ['compute0', 'compute0_child', 'compute*'])
+def test_a_provider_that_goes_while_its_tree_is_read(client: Client, named: str) -> None:
+    root = resource_provider.create(client, 'compute0').uuid
+    child = resource_provider.create(client, 'compute0_child', parent_provider_uuid=root).uuid
+
+    def purge() -> None:
+        for uuid in (child, root)[: 1 if named.endswith('child') else 2]:
+            resource_provider.delete(client, uuid)
+
+    with clouds.disturbed(client, 'GET', '/aggregates', purge):
+        if named == 'compute*':
+            assert not capture.capture(client, [named]).providers
+        else:
+            with pytest.raises(errors.NoSuchProvider, match=named):
+                capture.capture(client, [named])
+
+
 def test_an_older_microversion_is_refused(session: Session) -> None:
     old = http.Client(session, Microversion(1, 27))
     with pytest.raises(errors.UnsupportedVersion, match=r'1\.28'):
