@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient import api
 from placementclient.api.conflict import is_gone
-from placementclient.client import endpoints
+from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
@@ -137,8 +137,18 @@ class CreateInventory(base.ShowOne):
         return api.inventory.create(self.client, *args)
 
     def generation(self, uuid: str, name: str, fields: Mapping[str, float]) -> int:
-        """Return the generation to write with."""
-        return api.resource_provider.generation(self.client, uuid)
+        """Return the generation to write with.
+
+        :raises errors.BadArgument: if there is such an inventory: Placement would say that another
+            client has changed it
+        """
+        read = api.inventory.list(self.client, uuid)
+        if name in read.value:
+            raise errors.BadArgument(
+                f'{self.client.names.get(uuid, uuid)} has an inventory of {name} already: '
+                f'"resource provider inventory class set {uuid} {name}" replaces it'
+            )
+        return read.generation or 0
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)

@@ -103,7 +103,7 @@ READING = {
     ),
 }
 
-GENERATION = get(BASE, provider(generation=7))
+NONE = get(ALL, {'inventories': {}, 'resource_provider_generation': 7})
 CREATE = f'resource provider inventory class create {RP} VGPU --total 4'
 SET = f'resource provider inventory class set {RP} VGPU --total 4'
 ONE = VGPU | {'resource_provider_generation': 8}
@@ -122,16 +122,17 @@ COLUMN = VGPU_ROW.replace(' ', '\n') + '\n'
 
 ONE_CLASS = {
     'a class is added at the current generation': Case(
-        f'{CREATE} -f value', [GENERATION, created(7)], COLUMN
+        f'{CREATE} -f value', [NONE, created(7)], COLUMN
     ),
     'a class that is there is not replaced by a creation': Case(
         CREATE,
-        [GENERATION, created(7, fault(409, 'Exists'))],
-        stderr='Exists (HTTP 409) [req-1]\n',
+        [READ],
+        stderr=f'{RP} has an inventory of VGPU already: '
+        f'"resource provider inventory class set {RP} VGPU" replaces it\n',
         status=1,
     ),
     'a creation is repeated after a conflict': Case(
-        f'{CREATE} -f value', [GENERATION, created(7, conflict()), GENERATION, created(7)], COLUMN
+        f'{CREATE} -f value', [NONE, created(7, conflict()), NONE, created(7)], COLUMN
     ),
     'a creation with --generation is not': Case(
         f'{CREATE} --generation 0', [created(0, conflict())], stderr=STALE, status=1
