@@ -1,6 +1,6 @@
 """Sentences about a change where a command could not print what became of it.
 
-Only a command that a signal or a full disk ends loads this.
+Only a command that fails after a change, or that a signal or a full disk ends, loads this.
 """
 
 from __future__ import annotations

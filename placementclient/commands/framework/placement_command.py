@@ -133,22 +133,36 @@ class PlacementCommand(command.Command):
         self._check_values(parsed_args)
         with _terminable():
             try:
-                self._check(parsed_args)
-                status: int = super().run(parsed_args)
-                with self._printing():
-                    print(end='', flush=True, file=self.app.stdout)
-            except errors.PlacementError as failure:
-                self.log_failure(failure)
-                return failure.exit_status
+                return self._run(parsed_args)
             except KeyboardInterrupt:
                 self.log_interruption()
                 return errors.ExitStatus.INTERRUPTED
-            except Exception as failure:
-                # cliff prints the text alone, and exits with 1.
-                if str(failure).strip() or isinstance(failure, BrokenPipeError):
-                    raise
-                self.log_failure(errors.Unexpected(failure))
-                return errors.ExitStatus.ERROR
+
+    def _run(self, parsed_args: argparse.Namespace) -> int:
+        try:
+            self._check(parsed_args)
+            status: int = super().run(parsed_args)
+            with self._printing():
+                print(end='', flush=True, file=self.app.stdout)
+        except errors.PlacementError as failure:
+            self.log_failure(failure)
+            change = self._last_change
+            # What fails only in the end, such as a run of many, says itself what was done.
+            if (
+                change
+                and change.is_done
+                and isinstance(failure, errors.HTTPError | errors.NoAnswer)
+            ):
+                from placementclient.commands.framework import interruption
+
+                self.log.error(f'Before this error {interruption.sentence(change)}')
+            return failure.exit_status
+        except Exception as failure:
+            # cliff prints the text alone, and exits with 1.
+            if str(failure).strip() or isinstance(failure, BrokenPipeError):
+                raise
+            self.log_failure(errors.Unexpected(failure))
+            return errors.ExitStatus.ERROR
         return status or self.exit_status
 
     @contextlib.contextmanager
@@ -198,13 +212,17 @@ class PlacementCommand(command.Command):
         named, client = failure, vars(self).get('client')
         if isinstance(failure, errors.HTTPError) and client is not None:
             named = failure.with_names(client.names)
-        said = '\n'.join(failures.lines(named)) + self._suggestion(failure)
-        if self.app.options.debug:
-            import traceback
+        said = '\n'.join(failures.lines(named))
+        try:
+            said += self._suggestion(failure)
+        finally:
+            # After Ctrl-C too.
+            if self.app.options.debug:
+                import traceback
 
-            # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
-            said += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
-        self.log.error(without_credentials(said))
+                # Not as a record's exc_info, which the log of OpenStackClient would print as it is.
+                said += '\n' + ''.join(traceback.format_exception(failure)).rstrip()
+            self.log.error(without_credentials(said))
 
     def _suggestion(self, failure: errors.PlacementError) -> str:
         if not isinstance(failure, errors.BadRequest | errors.NotFound | errors.NoSuchProvider):

@@ -15,6 +15,7 @@ from openstackclient.shell import OpenStackShell
 from placementclient.client import endpoints, errors
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.http import Change, Client
+from placementclient.workflows import unknown_names
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Placement, Result, Service
@@ -74,6 +75,17 @@ def test_a_change_that_was_sent_is_told(
     assert result == Result(130, '', said)
 
 
+def test_a_change_that_was_done_is_told_with_an_error_after_it(
+    placement: Placement, service: Service
+) -> None:
+    held = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}}
+    owner = {'project_id': 'p', 'user_id': 'u'}
+    service.answer(Reply(200, held | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
+    result = placement(f'resource provider allocation unset {RP}')
+    told = f'Before this error the last change, PUT /allocations/{RP}, was done\n'
+    assert result == Result(1, '', f'Not allowed (HTTP 403) [req-1]\n{told}')
+
+
 @pytest.mark.parametrize('number', SIGNALS)
 def test_openstackclient_tells_it_too(
     service: Service,
@@ -108,6 +120,23 @@ def test_where_nothing_was_changed_there_is_nothing_to_tell(
 ) -> None:
     monkeypatch.setattr(Client, '_send', lambda *_: os.kill(os.getpid(), number))
     assert placement('trait list') == Result(130, '', '')
+
+
+@pytest.mark.parametrize('number', SIGNALS)
+@pytest.mark.parametrize('command', ['trait delete CUSTOM_A', 'resource provider show compute1'])
+def test_a_refusal_is_told_while_a_suggestion_is_looked_for(
+    placement: Placement,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    number: signal.Signals,
+) -> None:
+    service.always({'resource_providers': []})
+    service.answer(fault(404, 'No such trait: CUSTOM_A'))
+    monkeypatch.setattr(unknown_names, 'suggestion', lambda *_: os.kill(os.getpid(), number))
+    result = placement(command)
+    assert result.status == 130
+    assert result.stderr.startswith('No ')
 
 
 def test_a_change_that_was_refused_is_none(client: Client, service: Service) -> None:
