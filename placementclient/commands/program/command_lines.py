@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from placementclient.client import errors
+from placementclient.files import system
 
 #: How many bytes a line may have: a shell takes no longer argument either.
 LONGEST = 1 << 17
@@ -108,7 +109,5 @@ def opened(path: str, stdin: Any) -> contextlib.AbstractContextManager[BinaryIO]
         if stdin is None:
             raise errors.BadFile(path, 'there is no standard input')
         return contextlib.nullcontext(stdin.buffer)
-    try:
+    with system.explained(path):
         return open(path, 'rb')
-    except OSError as unreadable:
-        raise errors.BadFile(path, unreadable.strerror or str(unreadable)) from None

@@ -17,6 +17,7 @@ from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
+from placementclient.client.printable import printable
 from placementclient.commands.program import command_lines
 from placementclient.commands.program.batch import WORSE, BatchLine, _badness
 from tests.unit.commands.arguments import ARGUMENTS, typed
@@ -282,11 +283,11 @@ def test_commands_come_from_stdin_but_no_command_reads_there(
     assert [request.body for request in service.requests] == [None] * len(service.requests)
 
 
-@pytest.mark.parametrize('path', ['nowhere', '.'])
+@pytest.mark.parametrize('path', ['nowhere', '.', 'a\0b'])
 def test_a_file_that_cannot_be_read_is_told(placement: Placement, path: str) -> None:
     result = placement('batch', path)
     assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
-    assert result.stderr.startswith(f'{path}: ')
+    assert result.stderr.startswith(f'{printable(path)}: ')
 
 
 def test_a_file_may_be_empty_or_no_text(
