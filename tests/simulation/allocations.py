@@ -158,11 +158,18 @@ def audit(scene: Scene) -> Command:
     words = typed('resource provider audit', '--servers', scene.file('servers', servers))
     words += ['--migrations', scene.file('migrations', {'migrations': migrations})]
     known = {*listed, *nova.migrating, *nova.migrating.values()}
+    hosts = {server['ID']: server['Host'] for server in servers}
 
     def scope(before: State, key: Key) -> bool:
-        if key[0] in ('allocation', 'consumer'):
-            return key[1] in state.consumers() and key[1] not in known
-        return key[0] in ('trait', 'inventory')
+        if key[0] not in ('allocation', 'consumer'):
+            return key[0] in ('trait', 'inventory')
+        if key[1] not in known:
+            return key[1] in state.consumers()
+        # What it holds on another host than Nova lists is doubled.
+        is_elsewhere = key[0] == 'allocation' and before.name(before.root(key[2])) != hosts.get(
+            key[1]
+        )
+        return is_elsewhere and key[1] in hosts
 
     return Command(
         [*words, '--fix', '--yes', '-f', 'json'],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,15 +87,14 @@ class Scene:
     nova: Nova
     folder: Path
     plans: list[Plan]
-    number: int = 0
+    numbers: Iterator[int]
 
     def uuid(self) -> str:
         return str(UUID(int=self.dice.getrandbits(128), version=4))
 
     def file(self, stem: str, content: Any = None) -> str:
         """The path of a new file, with some content."""
-        self.number += 1
-        path = self.folder / f'{stem}-{self.number}.json'
+        path = self.folder / f'{stem}-{next(self.numbers)}.json'
         if content is not None:
             path.write_text(json.dumps(content))
         return str(path)

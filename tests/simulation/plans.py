@@ -82,18 +82,22 @@ def _is_of(state: State, uuid: str, hosts: frozenset[str]) -> bool:
 
 
 def _carried(verb: str, scene: Scene) -> Command | None:
-    if not scene.plans:
-        return None
-    plan = scene.dice.choice(scene.plans)
+    return carried(scene.dice.choice(scene.plans), verb) if scene.plans else None
+
+
+def carried(plan: Plan, verb: str) -> Command:
+    """Apply a plan, or take it back."""
     words = typed(f'resource provider reshape {verb}', plan.path, '--yes', '-f', 'json')
-    words += ['--compute-is-up'] if verb == 'apply' else []
-    made = plan.made
+    # A class or a trait that it needs may have been deleted since.
+    made = replace(plan.made, scope=any_of(plan.made.scope, new_names), plan=plan, verb=verb)
+    if verb == 'rollback':
+        return replace(made, words=words, wants={})
     # What was as wanted when the plan was made is not in it, and may change.
     planned = Path(plan.path).read_text()
     wants = {key: value for key, value in made.wants.items() if key[1] in planned}
     if plan.hosts:
         wants = {('inventory', root, 'VGPU'): ABSENT for root in planned_roots(plan)}
-    return replace(made, words=words, wants=wants if verb == 'apply' else {}, plan=plan, verb=verb)
+    return replace(made, words=[*words, '--compute-is-up'], wants=wants)
 
 
 def _looked_at(verb: str, scene: Scene) -> Command | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,7 @@ class _Seed:
         self._seed, self._stage, self._folder = seed, stage, folder
         self._step = 0
         self._ended = Counter[tuple[str, int | None]]()
+        self._numbers = itertools.count(1)
 
     def run(self, steps: int, only: Collection[int]) -> History:
         dice = random.Random(f'cloud {self._seed}')
@@ -137,7 +139,7 @@ class _Seed:
         if before is not None:
             self._check_completed(pairs[0][1], results[0][0], before)
         elif dice.random() < 0.3:
-            self._check_steady(pairs[0][1])
+            self._check_steady(pairs[0][1], results[0][1])
 
     def _stop_computes(self, commands: list[Command]) -> None:
         """A host is reshaped while its nova-compute is down."""
@@ -162,8 +164,7 @@ class _Seed:
 
     def _command(self, dice: random.Random) -> Command:
         stage = self._stage
-        scene = Scene(dice, stage.state, stage.nova, self._folder, stage.plans)
-        scene.number = len(list(self._folder.iterdir()))
+        scene = Scene(dice, stage.state, stage.nova, self._folder, stage.plans, self._numbers)
         made: Command | None = None
         while made is None:
             made = dice.choice(MAKERS[self._name(dice)])(scene)
@@ -231,11 +232,14 @@ class _Seed:
             self._raise([Violation('converges', text)], command, again)
         self._restore(after)
 
-    def _check_steady(self, command: Command) -> None:
+    def _check_steady(self, command: Command, earlier: Written) -> None:
         """What has succeeded, and is typed twice more, does nothing the second time."""
         ended, written = self._quietly(command)
+        # What others have changed before counts: the first time may have done all of it.
+        written.disturbed |= earlier.disturbed
         self._judge(command, ended, written)
         again, written = self._quietly(command)
+        written.disturbed |= earlier.disturbed
         self._judge(command, again, written)
         if ended.status == 0 and written.net() and command.is_steady:
             text = f'done before, and {sorted(written.net())[:4]} is written again'
@@ -249,9 +253,7 @@ class _Seed:
     def _take_all_back(self) -> None:
         """Take every plan back: what nobody else has changed is as it was."""
         for plan in list(self._stage.plans):
-            words = ['resource', 'provider', 'reshape', 'rollback', plan.path, '--yes']
-            command = replace(plan.made, words=[*words, '-f', 'json'], wants={}, plan=plan)
-            command.verb = 'rollback'
+            command = plans.carried(plan, 'rollback')
             for _ in range(2):
                 ended, written = self._quietly(command)
                 self._judge(command, ended, written)
