@@ -108,8 +108,9 @@ def command(
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """The environment without the settings of another cloud."""
+    """The environment without the settings of another cloud, and with bytecode as installed."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith('OS_')}
+    plain.pop('PYTHONDONTWRITEBYTECODE', None)
     return {**plain, 'PYTHONWARNINGS': 'ignore', **settings}
 
 

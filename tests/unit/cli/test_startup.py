@@ -55,6 +55,33 @@ sys.exit(main())
 """
 
 
+#: Runs the program with calls at every depth, and prints how much memory each of the depths had
+#: fetched anew, in faults of pages.
+DEPTHS = """
+import resource, sys
+from placementclient import __main__
+from placementclient.cli import shell
+
+def call():
+    pass
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+def descend(depth, found):
+    if depth:
+        before = faults()
+        for _ in range(500):
+            call()
+        found.append(faults() - before)
+        descend(depth - 1, found)
+    return found
+
+shell.main = lambda: print(max(descend(300, [])), flush=True)
+__main__.main()
+"""
+
+
 class _Answer(BaseHTTPRequestHandler):
     """A service that has one provider."""
 
@@ -213,3 +240,11 @@ def test_a_key_press_waits_for_python_alone() -> None:
     modules = set(json.loads(ended.stderr))
     assert modules & {'cliff', 'stevedore', 'argparse', 'importlib.metadata', *NETWORK} == set()
     assert ours(modules) == {'__main__', 'completion'}
+
+
+def test_no_depth_of_calls_is_slower_than_another() -> None:
+    ended = subprocess.run(
+        [sys.executable, '-c', DEPTHS], capture_output=True, text=True, timeout=60, check=True
+    )
+    # One page for each call of 500, where Python gives the room of its frame back each time.
+    assert int(ended.stdout) < 250
