@@ -35,7 +35,13 @@ class Stale(errors.PlacementError):
         super().__init__(f'The generation is {current}, not {given}: read again what is there')
 
 
-def retried(attempt: Callable[[], T], *, max_retries: int, deadline: float = DEADLINE) -> T:
+def retried(
+    attempt: Callable[[], T],
+    *,
+    max_retries: int,
+    deadline: float = DEADLINE,
+    conflicts: tuple[type[errors.PlacementError], ...] = (errors.ConcurrentUpdate,),
+) -> T:
     """Call ``attempt``, which reads and writes, until a write is answered without a conflict.
 
     A write that is not answered may be carried out. So it is never sent again as it is: the next
@@ -44,7 +50,8 @@ def retried(attempt: Callable[[], T], *, max_retries: int, deadline: float = DEA
     :param max_retries: how often a write may stay without an answer: the client's
     :param deadline: for how long other writers may come first, in seconds; 0 where the generation
         is the operator's, so that a conflict is the answer
-    :raises errors.ConcurrentUpdate: if others come first until the deadline
+    :param conflicts: the errors after which it is tried until the deadline
+    :raises errors.ConcurrentUpdate: if others come first until the deadline; or another conflict
     :raises errors.NoAnswer: if it is not known whether it was carried out
     """
     ends = time.monotonic() + deadline
@@ -53,7 +60,7 @@ def retried(attempt: Callable[[], T], *, max_retries: int, deadline: float = DEA
         pause = random.uniform(0, min(LONGEST_PAUSE, 0.1 * 2**number))  # noqa: S311
         try:
             return attempt()
-        except errors.ConcurrentUpdate as conflict:
+        except conflicts as conflict:
             if time.monotonic() >= ends:
                 # What moved the generation may be the write that was not answered.
                 raise (conflict if lost is None else lost) from conflict

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from placementclient.api import aggregate, resource_provider, trait
+from placementclient.api import aggregate, conflict, resource_provider, trait
 from placementclient.changes.applier import Applier, EnsuredNames, generations_of
 from placementclient.changes.journal import TreeJournal
 from placementclient.changes.operations import (
@@ -33,20 +31,14 @@ from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone
 from placementclient.snapshot.capture import UnstableRead
 
-#: How often a tree is read and tried again after a conflict or a lost answer.
-MAX_RETRIES = 7
-#: How long the pause before the first of them may be, in seconds; each time twice as long.
-BACKOFF = 0.08
-
-
 #: What may be otherwise the next time.
-_PASSING = (
-    errors.ConcurrentUpdate,
-    errors.InventoryInUse,
-    errors.NotFound,
-    UnstableRead,
-    OutcomeUnknown,
-)
+_PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse, errors.NotFound, UnstableRead)
+#: What may be as well, once.
+_REFUSALS = (errors.Conflict, errors.BadRequest)
+
+
+class PlannedAgain(LeftAlone):
+    """The tree had changed, and has another plan now."""
 
 
 class VerificationFailed(errors.Differs):
@@ -92,41 +84,42 @@ class TreeExecutor:
         """
         return self._retry(self._backward)
 
-    def _retry(self, attempt: Callable[[], TreeResult | None]) -> TreeResult:
+    def _retry(self, attempt: Callable[[], TreeResult]) -> TreeResult:
         """Try until it is done, or it is certain that it cannot be done.
 
         Each time that the service refuses after a conflict, or does not answer, the
         tree is read again, which shows whether the reshape has happened.
 
-        :param attempt: begins with reading the tree; ``None``: it has been planned again
+        :param attempt: begins with reading the tree
         """
-        refusal: errors.PlacementError = LeftAlone('it changes each time that it is planned again')
-        refused = 0
-        for number in range(MAX_RETRIES + 1):
-            if number:
-                # With jitter, so that writers that met do not meet again.
-                time.sleep(random.uniform(0, BACKOFF * 2 ** (number - 1)))  # noqa: S311
-            try:
-                with unknown_outcomes():
-                    result = attempt()
-                if result is not None:
-                    return result
-            except _PASSING as reason:
-                refusal = reason
-            except (errors.Conflict, errors.BadRequest) as reason:
-                refusal, refused = reason, refused + 1
-                if refused > 1:
-                    # And in between it was seen that everything is as it has to be.
-                    return self._leave_alone(State.FAILED, reason)
-            except LeftAlone as reason:
-                return self._leave_alone(State.LEFT_ALONE, reason)
-            except VerificationFailed as reason:
-                return self._ended(State.FAILED, str(reason), reason)
-        if isinstance(refusal, OutcomeUnknown):
-            raise refusal
-        return self._leave_alone(State.LEFT_ALONE, refusal)
+        refusals: list[errors.PlacementError] = []
 
-    def _forward(self) -> TreeResult | None:
+        def attempted() -> TreeResult:
+            try:
+                return attempt()
+            except _PASSING:
+                raise
+            except _REFUSALS as reason:
+                refusals.append(reason)
+                if len(refusals) == 1:
+                    raise
+                # And in between it was seen that everything is as it has to be.
+                return self._leave_alone(State.FAILED, reason)
+
+        try:
+            with unknown_outcomes():
+                return conflict.retried(
+                    attempted,
+                    max_retries=self._client.max_retries,
+                    deadline=conflict.DEADLINE,
+                    conflicts=(*_PASSING, *_REFUSALS, PlannedAgain, errors.NoAnswer),
+                )
+        except VerificationFailed as reason:
+            return self._ended(State.FAILED, str(reason), reason)
+        except (*_PASSING, *_REFUSALS, LeftAlone) as reason:
+            return self._leave_alone(State.LEFT_ALONE, reason)
+
+    def _forward(self) -> TreeResult:
         if self._is_as_planned:
             # A conflict shows later changes.
             self._is_as_planned = False
@@ -138,7 +131,7 @@ class TreeExecutor:
             found = preconditions.found(self._client, tree_state)
             if isinstance(found, str):
                 self._replan(found)
-                return None
+                raise PlannedAgain('it changes each time that it is planned again')
             there = found
         operations = iter(self.tree.operations)
         try:

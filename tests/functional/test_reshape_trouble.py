@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from keystoneauth1.exceptions.connection import ConnectFailure
 
-from placementclient.api import resource_provider
+from placementclient.api import conflict, resource_provider
 from placementclient.changes.tree_queue import OutcomeUnknown
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -27,7 +27,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner import planner
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.spec import specification
-from placementclient.reshape import engines, journal, tree_executor
+from placementclient.reshape import engines, journal
 from placementclient.snapshot import capture
 from tests.functional import clouds
 from tests.functional.clouds import uuid_of
@@ -75,7 +75,7 @@ def test_every_answer_may_be_lost(client: Client, tmp_path: Path) -> None:
 def test_a_service_that_is_gone_stops_the_run(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_executor, 'MAX_RETRIES', 1)
+    monkeypatch.setattr(conflict, 'DEADLINE', 1)
     before = clouds.loaded(client, clouds.cloud(hosts=3, servers=1))
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     with losing(client, 9, sent=True, times=1000):
