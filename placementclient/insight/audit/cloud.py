@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from placementclient.insight import healing
 from placementclient.insight.audit.answers import Answers
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Consumer
+from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.servers import Server, ServerMigration, same_host
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 #: Why a server is passed over that may be new, or just be moving.
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
+_EVACUATION = 'evacuation'
+
+
+class Situation(enum.Enum):
+    """An odd situation of a consumer."""
+
+    #: Nova knows neither a server nor a migration of that UUID.
+    ORPHAN = enum.auto()
+    #: The server is shelved and on no host, and nothing is done with it.
+    LEFT_BY_SHELVING = enum.auto()
+    #: It is a migration's, which is over.
+    LEFT_BY_MIGRATION = enum.auto()
+    #: On several hosts, while a migration is under way.
+    IN_MIGRATION = enum.auto()
+    #: On the host that it was evacuated from, too.
+    LEFT_BY_EVACUATION = enum.auto()
+    #: On several hosts, and no migration explains it.
+    DOUBLED = enum.auto()
+    #: On several hosts, and it is not known whether a migration explains it.
+    ON_SEVERAL_TREES = enum.auto()
 
 
 class Cloud:
@@ -38,9 +62,10 @@ class Cloud:
         self.migrating = {m.server_uuid for m in migrations or () if not m.is_over}
         self._unsettled = frozenset(unsettled)
         self.migration_of_consumer = {m.uuid: m for m in migrations or () if m.uuid}
-        self._migrations_of: dict[str, list[ServerMigration]] = {}
+        #: The migrations of each server.
+        self.migrations_of: dict[str, list[ServerMigration]] = {}
         for migration in migrations or ():
-            self._migrations_of.setdefault(migration.server_uuid, []).append(migration)
+            self.migrations_of.setdefault(migration.server_uuid, []).append(migration)
         self._roots_by_short: dict[str, list[str]] = {}
         for uuid in self.topology.trees:
             self._roots_by_short.setdefault(self.name(uuid).partition('.')[0], []).append(uuid)
@@ -90,9 +115,15 @@ class Cloud:
                 hosts.setdefault(self.root_of(state), []).append(uuid)
         return hosts
 
-    def migrations_of(self, server_uuid: str) -> list[ServerMigration]:
-        """The migrations of a server."""
-        return self._migrations_of.get(server_uuid, [])
+    @cached_property
+    def cases(self) -> dict[Situation, list[Case]]:
+        """The consumers in each odd situation, by UUID."""
+        cases: dict[Situation, list[Case]] = {situation: [] for situation in Situation}
+        for _, consumer in sorted(self.snapshot.consumers.items()):
+            case = Case(self, consumer)
+            if situation := _situation(case):
+                cases[situation].append(case)
+        return cases
 
     def host_roots(self, names: Sequence[str]) -> list[str]:
         """The roots of all trees that have one of a host's names, as :meth:`named`."""
@@ -115,3 +146,88 @@ class Cloud:
         return exact or [
             uuid for uuid in root_uuids if any(same_host(self.name(uuid), name) for name in names)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A consumer, with what decides its situation."""
+
+    cloud: Cloud
+    consumer: Consumer
+
+    @property
+    def known(self) -> Server | None:
+        """Return the server that it is, if Nova's list has it."""
+        return (self.cloud.servers or {}).get(self.consumer.uuid)
+
+    @property
+    def migration(self) -> ServerMigration | None:
+        """The migration whose consumer it is."""
+        return self.cloud.migration_of_consumer.get(self.consumer.uuid)
+
+    @property
+    def migrations(self) -> list[ServerMigration]:
+        """The migrations of the server that it is."""
+        return self.cloud.migrations_of.get(self.consumer.uuid, [])
+
+    @property
+    def server(self) -> str:
+        """The UUID of the server that it is, or that its migration moves."""
+        return self.migration.server_uuid if self.migration else self.consumer.uuid
+
+    @property
+    def hosts(self) -> dict[str, list[str]]:
+        """The providers that it uses, but for what is shared, by the root of each host."""
+        return self.cloud.hosts_of(self.consumer)
+
+    @property
+    def home(self) -> str | None:
+        """The root of the host that the server is on, as far as Nova's name for it shows."""
+        named = self.cloud.named(list(self.hosts), self.known.hosts if self.known else ())
+        return named[0] if len(named) == 1 else None
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """The roots of the hosts that it is not on; none, if it is not known where it is."""
+        home = self.home
+        return [root for root in self.hosts if root != home] if home else []
+
+    def came_from(self, root_uuid: str) -> bool:
+        """Return whether it was evacuated from a host, and that is over."""
+        return any(
+            m.type == _EVACUATION
+            and m.is_over
+            and not m.has_failed
+            and self.cloud.named([root_uuid], m.sources)
+            for m in self.migrations
+        )
+
+
+def _situation(case: Case) -> Situation | None:
+    """Return the odd situation of a consumer; ``None`` if there is none, or none is known."""
+    cloud = case.cloud
+    if case.migration is not None:
+        return Situation.LEFT_BY_MIGRATION if case.migration.is_over else None
+    if _is_orphan(case):
+        return Situation.ORPHAN
+    if case.known and case.known.is_offloaded:
+        return Situation.LEFT_BY_SHELVING
+    if len(case.hosts) < 2:
+        return None
+    if any(not migration.is_over for migration in case.migrations):
+        return Situation.IN_MIGRATION
+    if cloud.servers is None or cloud.migrations is None:
+        return Situation.ON_SEVERAL_TREES
+    if case.elsewhere and all(map(case.came_from, case.elsewhere)):
+        return Situation.LEFT_BY_EVACUATION
+    return Situation.DOUBLED
+
+
+def _is_orphan(case: Case) -> bool:
+    consumer, cloud = case.consumer, case.cloud
+    if cloud.servers is None or case.known:
+        return False
+    if consumer.type == MIGRATION:
+        return cloud.migrations is not None
+    # Types that Nova does not give are of other services, whose consumers are no servers.
+    return consumer.type in (None, INSTANCE)

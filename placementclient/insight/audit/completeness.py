@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.situations import Situation, situation
+from placementclient.insight.audit.cloud import Cloud, Situation
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MIGRATION
 
@@ -40,13 +39,9 @@ def shortfall(cloud: Cloud) -> MissingRecords | None:
     A list that lacks servers is rather that of a single project or cell, or of another cloud, or
     cut off. One of migrations that lacks some may lack that of a consumer without a type, too.
     """
-    consumers = cloud.snapshot.consumers.values()
-    listed = {each.uuid for each in consumers if each.uuid in (cloud.servers or ())}
-    orphans = {
-        each.uuid
-        for each in consumers
-        if each.type != MIGRATION and situation(cloud, each) is Situation.ORPHAN
-    }
+    listed = cloud.snapshot.consumers.keys() & (cloud.servers or {}).keys()
+    found = (case.consumer for case in cloud.cases[Situation.ORPHAN])
+    orphans = {consumer.uuid for consumer in found if consumer.type != MIGRATION}
     hosts = []
     for root, states in cloud.topology.trees.items():
         users = {
@@ -57,8 +52,8 @@ def shortfall(cloud: Cloud) -> MissingRecords | None:
         }
         if users & orphans and users.isdisjoint(listed):
             hosts.append(cloud.name(root))
-    found = MissingRecords(len(orphans), len(orphans | listed), tuple(hosts), _resized(cloud))
-    return found if found.is_of_servers or found.resized else None
+    lacking = MissingRecords(len(orphans), len(orphans | listed), tuple(hosts), _resized(cloud))
+    return lacking if lacking.is_of_servers or lacking.resized else None
 
 
 def _resized(cloud: Cloud) -> int:

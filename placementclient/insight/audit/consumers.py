@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Case, Cloud, Situation
 from placementclient.insight.audit.findings import Fault
-from placementclient.insight.audit.situations import Case, Situation, situation
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import FreeAllocations
 
@@ -198,15 +197,13 @@ def _in(
     :param superfluous: the providers that a consumer should hold nothing of
     :param doubt: why it is not safe to take that from it; empty: it is safe
     """
-    for uuid, consumer in sorted(cloud.snapshot.consumers.items()):
-        if situation(cloud, consumer) is not sought:
-            continue
-        case = Case(cloud, consumer)
+    for case in cloud.cases[sought]:
+        consumer = case.consumer
         providers, reason = superfluous(case), doubt(case)
         if not providers and not reason:
             reason = f'its host is not known: {_LOOK.format(case.server)}'
         yield Fault(
-            uuid,
+            consumer.uuid,
             tuple(cloud.roots_of(consumer)),
             _evidence(case),
             FreeAllocations(consumer, tuple(providers)) if providers else None,
@@ -220,15 +217,11 @@ def _evidence(case: Case) -> dict[str, Any]:
         cloud.name(uuid) if uuid in cloud.snapshot.providers else uuid: dict(resources)
         for uuid, resources in sorted(consumer.allocations.items())
     }
-    server = (cloud.servers or {}).get(consumer.uuid)
-    involved = [case.migration] if case.migration else case.migrations
-    return {
-        'type': consumer.type,
-        'holds': held,
-        **({'host': server.hosts[0]} if server and server.hosts else {}),
-        **(
-            {'migrations': [{'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved]}
-            if involved
-            else {}
-        ),
-    }
+    evidence: dict[str, Any] = {'type': consumer.type, 'holds': held}
+    if case.known and case.known.hosts:
+        evidence['host'] = case.known.hosts[0]
+    if involved := [case.migration] if case.migration else case.migrations:
+        evidence['migrations'] = [
+            {'uuid': m.uuid, 'type': m.type, 'status': m.status} for m in involved
+        ]
+    return evidence

@@ -10,6 +10,7 @@ from typing import Any
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.texts import CheckText, explanation
 from placementclient.model.repairs import Remedy, Repair
+from placementclient.model.snapshots import ProviderState
 
 
 class Severity(enum.Enum):
@@ -47,6 +48,17 @@ class Fault:
     def repair(self) -> Repair | None:
         """The remedy, where ``--fix`` carries it out."""
         return self.remedy if isinstance(self.remedy, Repair) and not self.reason else None
+
+
+def of_provider(
+    cloud: Cloud,
+    state: ProviderState,
+    evidence: Mapping[str, Any],
+    remedy: Remedy | None,
+    reason: str = '',
+) -> Fault:
+    """Return a fault of a provider, which concerns its tree; arguments as of :class:`Fault`."""
+    return Fault(state.name, (cloud.root_of(state),), evidence, remedy, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
+from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import DISABLED
 from placementclient.model.repairs import AddTrait, AmendInventory, Remedy, RemoveTrait
@@ -50,15 +50,13 @@ def disabled_mismatch(cloud: Cloud) -> Iterator[Fault]:
             has_trait = DISABLED in root.traits
             if service.is_enabled is None or has_trait is not service.is_enabled:
                 continue
-            remedy: Remedy = (
-                RemoveTrait(root.reference, DISABLED)
-                if has_trait
-                else AddTrait(root.uuid, root.reference, DISABLED)
-            )
+            remedy: Remedy = AddTrait(root.uuid, root.reference, DISABLED)
+            if has_trait:
+                remedy = RemoveTrait(root.reference, DISABLED)
             status = 'enabled' if service.is_enabled else 'disabled'
             evidence = {'host': service.host, 'service': status}
             evidence['trait' if has_trait else 'missing'] = DISABLED
-            yield Fault(root.name, (root.uuid,), evidence, remedy, _LATER)
+            yield of_provider(cloud, root, evidence, remedy, _LATER)
 
 
 def _roots(cloud: Cloud, service: ComputeService, own: Sequence[Hypervisor]) -> list[ProviderState]:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
+from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.model.inventories import Inventory
-from placementclient.model.repairs import Administration, AmendInventory, LowerReserved
+from placementclient.model.repairs import Administration, AmendInventory, LowerReserved, Remedy
 from placementclient.model.snapshots import ProviderState
 
 #: The classes that a ratio can promise more of than there is; all others are devices and the like.
 _SHAREABLE = ('VCPU', 'MEMORY_MB', 'DISK_GB')
+_UNSHARED = (
+    '{} cannot be shared, so no ratio helps: see who holds it with resource provider allocation '
+    'list {}, and move servers away'
+)
+_RATIO = (
+    'nova-compute may set the ratio back, and only you know if the host stands a higher one: check '
+    'its load. If it does'
+)
 
 
 def over_capacity(cloud: Cloud) -> Iterator[Fault]:
@@ -39,26 +48,13 @@ def over_capacity(cloud: Cloud) -> Iterator[Fault]:
         unreserved = inventory.total - inventory.reserved
         if unreserved > 0 and inventory.allocation_ratio > 0 and used > inventory.capacity:
             ratio = math.ceil(used / unreserved * 1000) / 1000
-            can_share = resource_class in _SHAREABLE
-            yield Fault(
-                state.name,
-                (cloud.root_of(state),),
-                {
-                    'resource_class': resource_class,
-                    'used': used,
-                    'capacity': inventory.capacity,
-                },
-                AmendInventory(state.reference, resource_class, {'allocation_ratio': ratio})
-                if can_share
-                else None,
-                'nova-compute may set the ratio back, and only you know if the host stands a '
-                'higher one: check its load. If it does'
-                if can_share
-                else (
-                    f'{resource_class} cannot be shared, so no ratio helps: see who holds it with '
-                    f'resource provider allocation list {state.uuid}, and move servers away'
-                ),
-            )
+            ratios = {'allocation_ratio': ratio}
+            remedy: Remedy | None = AmendInventory(state.reference, resource_class, ratios)
+            reason = _RATIO
+            if resource_class not in _SHAREABLE:
+                remedy, reason = None, _UNSHARED.format(resource_class, state.uuid)
+            evidence = {'used': used, 'capacity': inventory.capacity}
+            yield _of_class(cloud, state, resource_class, evidence, remedy, reason)
 
 
 def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
@@ -80,12 +76,8 @@ def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
     """
     for state in cloud.states():
         if unlisted := cloud.snapshot.unlisted(state.uuid):
-            yield Fault(
-                state.name,
-                (cloud.root_of(state),),
-                {'unlisted': unlisted},
-                Administration.RECORD_CONSUMERS,
-            )
+            evidence = {'unlisted': unlisted}
+            yield of_provider(cloud, state, evidence, Administration.RECORD_CONSUMERS)
 
 
 def broken_units(cloud: Cloud) -> Iterator[Fault]:
@@ -140,16 +132,9 @@ def reserved_above_total(cloud: Cloud) -> Iterator[Fault]:
     """
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.reserved > inventory.total:
-            yield Fault(
-                state.name,
-                (cloud.root_of(state),),
-                {
-                    'resource_class': resource_class,
-                    'reserved': inventory.reserved,
-                    'total': inventory.total,
-                },
-                LowerReserved(state.uuid, state.reference, resource_class, inventory.total),
-            )
+            evidence = {'reserved': inventory.reserved, 'total': inventory.total}
+            remedy = LowerReserved(state.uuid, state.reference, resource_class, inventory.total)
+            yield _of_class(cloud, state, resource_class, evidence, remedy)
 
 
 def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
@@ -167,23 +152,28 @@ def ratio_without_room(cloud: Cloud) -> Iterator[Fault]:
     """
     for state, resource_class, inventory in _inventories(cloud):
         if inventory.allocation_ratio <= 0:
-            yield Fault(
-                state.name,
-                (cloud.root_of(state),),
-                {
-                    'resource_class': resource_class,
-                    'allocation_ratio': inventory.allocation_ratio,
-                    'total': inventory.total,
-                },
-                AmendInventory(state.reference, resource_class, {'allocation_ratio': 1.0}),
-                'the ratio may keep servers away on purpose. If not',
-            )
+            evidence = {'allocation_ratio': inventory.allocation_ratio, 'total': inventory.total}
+            remedy = AmendInventory(state.reference, resource_class, {'allocation_ratio': 1.0})
+            reason = 'the ratio may keep servers away on purpose. If not'
+            yield _of_class(cloud, state, resource_class, evidence, remedy, reason)
 
 
 def _inventories(cloud: Cloud) -> Iterator[tuple[ProviderState, str, Inventory]]:
     for state in cloud.states():
         for resource_class, inventory in sorted(state.inventories.items()):
             yield state, resource_class, inventory
+
+
+def _of_class(
+    cloud: Cloud,
+    state: ProviderState,
+    resource_class: str,
+    evidence: Mapping[str, Any],
+    remedy: Remedy | None,
+    reason: str = '',
+) -> Fault:
+    evidence = {'resource_class': resource_class, **evidence}
+    return of_provider(cloud, state, evidence, remedy, reason)
 
 
 def _admitting(inventory: Inventory, amount: int) -> dict[str, int]:

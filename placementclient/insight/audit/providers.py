@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from placementclient.insight import owners
 from placementclient.insight.audit import identities
 from placementclient.insight.audit.cloud import Cloud
-from placementclient.insight.audit.findings import Fault
+from placementclient.insight.audit.findings import Fault, of_provider
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MANY_SIBLINGS, OWNER_NOVA, OWNER_PREFIX
 from placementclient.model.repairs import AddTrait, LeaveAggregate, Rename
@@ -20,6 +20,11 @@ _WIDE = (
     'in placement.conf set [placement]max_allocation_candidates = 1000 and '
     '[placement]allocation_candidates_generation_strategy = breadth-first; where servers ask for '
     'more than 4 of a class, [workarounds]optimize_for_wide_provider_trees = true'
+)
+_JOIN = 'only you know which hosts are to use it: resource provider aggregate add'
+_RENAMED = (
+    'whoever reports the child makes another one where it does not find the name that it gives. If '
+    'the host has been renamed'
 )
 #: The classes that Neutron reports below the providers of Nova.
 _NETWORK = 'NET_'
@@ -69,14 +74,8 @@ def sharing_without_aggregate(cloud: Cloud) -> Iterator[Fault]:
     """
     for state in filter(is_sharing, cloud.states()):
         if not state.aggregates:
-            yield Fault(
-                state.name,
-                (cloud.root_of(state),),
-                {'aggregates': [], 'resource_classes': sorted(state.inventories)},
-                None,
-                'only you know which hosts are to use it: resource provider aggregate add with an '
-                'aggregate of theirs',
-            )
+            reason = f'{_JOIN} with an aggregate of theirs'
+            yield of_provider(cloud, state, _shared(state), None, reason)
 
 
 def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
@@ -93,15 +92,7 @@ def sharing_alone(cloud: Cloud) -> Iterator[Fault]:
     """
     for state in filter(is_sharing, cloud.states()):
         if state.aggregates and _is_alone(cloud, state):
-            aggregates = sorted(state.aggregates)
-            yield Fault(
-                state.name,
-                (cloud.root_of(state),),
-                {'aggregates': aggregates, 'resource_classes': sorted(state.inventories)},
-                None,
-                'only you know which hosts are to use it: resource provider aggregate add for each '
-                'of them',
-            )
+            yield of_provider(cloud, state, _shared(state), None, f'{_JOIN} for each of them')
 
 
 def aggregate_of_one(cloud: Cloud) -> Iterator[Fault]:
@@ -144,20 +135,15 @@ def misnamed_child(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``root gpu1, siblings (gpu1_pci_0000_84_00_0)``
     """
-    for parent, children in _families(cloud):
-        root_uuid = cloud.root_of(parent)
-        root_name = cloud.name(root_uuid)
+    for parent in cloud.states():
+        children = cloud.snapshot.children(parent.uuid)
+        root_name = cloud.name(cloud.root_of(parent))
         alike = [child for child in children if child.name.startswith(root_name)]
         for child in children if alike else ():
             if child not in alike:
-                yield Fault(
-                    child.name,
-                    (root_uuid,),
-                    {'root': root_name, 'siblings': [sibling.name for sibling in alike]},
-                    Rename(child.reference, f'{root_name}_{child.name}'),
-                    'whoever reports the child makes another one where it does not find the name '
-                    'that it gives. If the host has been renamed',
-                )
+                evidence = {'root': root_name, 'siblings': [sibling.name for sibling in alike]}
+                remedy = Rename(child.reference, f'{root_name}_{child.name}')
+                yield of_provider(cloud, child, evidence, remedy, _RENAMED)
 
 
 def wide_tree(cloud: Cloud) -> Iterator[Fault]:
@@ -181,13 +167,13 @@ def wide_tree(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``providers (VGPU 8), together (VGPU 4)``
     """
-    for root, tree in cloud.topology.trees.items():
+    for tree in cloud.topology.trees.values():
         having = Counter(name for state in tree for name in state.inventories)
         many = {name: count for name, count in sorted(having.items()) if count >= MANY_SIBLINGS}
         if many:
             together = {name: n for name in many if (n := _together(cloud, tree, name)) > 1}
             evidence = {'providers': many, **({'together': together} if together else {})}
-            yield Fault(tree[0].name, (root,), evidence, None, _WIDE)
+            yield of_provider(cloud, tree[0], evidence, None, _WIDE)
 
 
 def _together(cloud: Cloud, tree: Sequence[ProviderState], resource_class: str) -> int:
@@ -225,12 +211,9 @@ def owner_missing(cloud: Cloud) -> Iterator[Fault]:
         for state in cloud.topology.trees[root.uuid]:
             is_childs = OWNER_NOVA in root.traits and OWNER_NOVA not in state.traits
             if state.uuid in hosts or (is_childs and not _is_others(cloud, state)):
-                yield Fault(
-                    state.name,
-                    (root.uuid,),
-                    {'root': root.name, 'missing': OWNER_NOVA},
-                    AddTrait(state.uuid, state.reference, OWNER_NOVA),
-                )
+                evidence = {'root': root.name, 'missing': OWNER_NOVA}
+                remedy = AddTrait(state.uuid, state.reference, OWNER_NOVA)
+                yield of_provider(cloud, state, evidence, remedy)
 
 
 def _is_others(cloud: Cloud, state: ProviderState) -> bool:
@@ -245,11 +228,10 @@ def _is_alone(cloud: Cloud, state: ProviderState) -> bool:
     return all(len(cloud.topology.members[aggregate]) == 1 for aggregate in state.aggregates)
 
 
-def _families(cloud: Cloud) -> Iterator[tuple[ProviderState, list[ProviderState]]]:
-    """Each provider that has children, with them."""
-    for state in cloud.states():
-        if children := cloud.snapshot.children(state.uuid):
-            yield state, children
+def _shared(state: ProviderState) -> dict[str, list[str]]:
+    """Return what a sharing provider shares, and through which aggregates."""
+    aggregates, classes = sorted(state.aggregates), sorted(state.inventories)
+    return {'aggregates': aggregates, 'resource_classes': classes}
 
 
 def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Fault:
