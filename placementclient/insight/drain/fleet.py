@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placementclient.insight.drain.cloud import DrainCloud, MovingServer
-from placementclient.insight.drain.exact import Packing, pack
-from placementclient.insight.drain.moves import ServerMove, held
-from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, TargetHost
+from placementclient.insight.drain.exact import pack
+from placementclient.insight.drain.moves import ServerMove
+from placementclient.insight.drain.packing import Filler, PackingProblem, Placed
+from placementclient.insight.drain.plan import Packed, moved
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.topology import is_sharing
 from placementclient.model.consumers import Allocations
@@ -36,7 +37,6 @@ class Fleet:
 
     def __init__(self, cloud: DrainCloud, watched: Iterable[str]) -> None:
         self.cloud = cloud
-        self.unsettled = cloud.servers(watched)[1]
         #: The servers on each host, by its UUID and theirs.
         self.on: dict[str, dict[str, MovingServer]] = {}
         self._requests: dict[str, Request] = {}
@@ -74,10 +74,18 @@ class Fleet:
         for request, group in kinds:
             placed = self._filler.fill(request, len(group))
             for server, place in zip(group, placed, strict=False):
-                trial.moves.append(self._move(server, request, self.problem.hosts, place))
+                trial.moves.append(self._move(server, request, place))
                 trial.taken.append((request, place))
             trial.left.extend(group[len(placed) :])
         return trial
+
+    def without(self, hosts: Collection[str]) -> list[MovingServer]:
+        """Return the servers of some hosts that find no place on the others. No room is taken."""
+        self.take(hosts)
+        trial = self.attempt(self.servers(hosts))
+        self.undo(trial)
+        self.give(hosts)
+        return trial.left
 
     def undo(self, trial: Trial) -> None:
         """Give back the room that an attempt has taken."""
@@ -86,7 +94,7 @@ class Fleet:
 
     def pack(
         self, servers: Sequence[MovingServer], emptied: Collection[str], effort: float
-    ) -> Packing:
+    ) -> Packed:
         """Place servers as well as can be proved. No room is taken.
 
         :param emptied: the UUIDs of the roots of the hosts that receive nothing
@@ -95,18 +103,8 @@ class Fleet:
         now, out = self.problem, set(emptied)
         hosts = [host for host in now.hosts if host.uuid not in out]
         kinds = [(request, len(group)) for request, group in self._kinds(servers)]
-        return pack(PackingProblem(kinds, hosts, now.pools, now.limits).copy(), effort)
-
-    def moves_of(self, servers: Sequence[MovingServer], packing: Packing) -> list[ServerMove]:
-        """Return the moves of servers to the places that :meth:`pack` has found for them."""
-        problem = packing.problem
-        pairs = zip(problem.kinds, packing.placed, strict=True)
-        places = {id(kind): iter(placed) for kind, placed in pairs}
-        return [
-            self._move(server, request, problem.hosts, place)
-            for request, group in self._kinds(servers)
-            for server, place in zip(group, places[id(request)], strict=False)
-        ]
+        packing = pack(PackingProblem(kinds, hosts, now.pools, now.limits).copy(), effort)
+        return Packed(servers, [self._requests[each.uuid] for each in servers], packing)
 
     def commit(self, moves: Iterable[ServerMove], *, is_taken: bool) -> None:
         """Move servers: free their old places.
@@ -147,7 +145,7 @@ class Fleet:
         if way is None:
             return None
         self.problem.place(request, host, way)
-        return self._move(server, request, self.problem.hosts, Placed(number, way))
+        return self._move(server, request, Placed(number, way))
 
     def candidates(self, server: MovingServer) -> list[str]:
         """Return the UUIDs of the hosts that a server may go to, those with most room first."""
@@ -168,12 +166,8 @@ class Fleet:
             groups.setdefault(id(request), (request, []))[1].append(server)
         return list(groups.values())
 
-    def _move(
-        self, server: MovingServer, request: Request, hosts: Sequence[TargetHost], place: Placed
-    ) -> ServerMove:
-        host = hosts[place.host]
-        after = held(request, host, place.way)
-        return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
+    def _move(self, server: MovingServer, request: Request, place: Placed) -> ServerMove:
+        return moved(server, request, self.problem.hosts[place.host], place.way)
 
     def _shared(self, allocations: Allocations) -> Counter[tuple[str, str]]:
         return Counter(

@@ -80,7 +80,7 @@ def lose(cloud: DrainCloud, hosts: Sequence[str], number: int, effort: float = E
     order = sorted(hosts, key=lambda uuid: (-sizes[uuid], uuid))
     possible = comb(len(order), number)
     losses = list(_losses(order, number, possible))
-    lefts = {loss: left for loss in losses if (left := _left(fleet, loss))}
+    lefts = {loss: len(left) for loss in losses if (left := fleet.without(loss))}
     short = sorted(lefts, key=lambda loss: -lefts[loss])
     each = effort / max(1, len(short[:MOST_SEARCHED]))
     found = [_searched(cloud, loss, each) for loss in short[:MOST_SEARCHED]]
@@ -114,15 +114,6 @@ def _size(servers: Iterable[MovingServer], free: Mapping[str, int]) -> float:
         for resources in server.allocations.values():
             held.update(resources)
     return max((amount / max(1, free[name]) for name, amount in held.items()), default=0.0)
-
-
-def _left(fleet: Fleet, loss: tuple[str, ...]) -> int:
-    """Return how many servers the packing by best fit leaves without a place."""
-    fleet.take(loss)
-    trial = fleet.attempt(fleet.servers(loss))
-    fleet.undo(trial)
-    fleet.give(loss)
-    return len(trial.left)
 
 
 def _searched(cloud: DrainCloud, loss: tuple[str, ...], effort: float) -> Loss:

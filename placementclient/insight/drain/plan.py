@@ -10,8 +10,9 @@ from placementclient.client import errors
 from placementclient.insight.drain.cloud import DrainCloud, MovingServer, Unsettled
 from placementclient.insight.drain.exact import EFFORT, Packing, pack
 from placementclient.insight.drain.moves import Ledger, ServerMove, held, refusals, waves
-from placementclient.insight.drain.packing import Placed
+from placementclient.insight.drain.packing import Placed, TargetHost
 from placementclient.insight.drain.requests import Request
+from placementclient.insight.drain.shapes import Way
 
 
 class DrainVerdict(enum.StrEnum):
@@ -42,6 +43,12 @@ class Pace:
 PACE = Pace()
 
 
+def moved(server: MovingServer, request: Request, host: TargetHost, way: Way) -> ServerMove:
+    """Return the move of a server to a host that serves its request in a way."""
+    after = held(request, host, way)
+    return ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
     """Servers, and the places that were found for them.
@@ -59,9 +66,7 @@ class Packed:
         places = self._places()
         for server, request in zip(self.servers, self.requests, strict=True):
             if (place := next(places[id(request)], None)) is not None:
-                host = hosts[place.host]
-                after = held(request, host, place.way)
-                yield ServerMove(server.uuid, server.host, host.uuid, server.allocations, after)
+                yield moved(server, request, hosts[place.host], place.way)
 
     def left(self) -> list[tuple[MovingServer, Request]]:
         """Return the servers that have no place."""

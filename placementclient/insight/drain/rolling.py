@@ -100,7 +100,8 @@ def roll(
             continue
         waiting, limit = blocked, 0.0
     for batch in waiting:
-        rolling.blocked.append(_blocked(fleet, batch, effort))
+        is_proved = is_never(cloud, batch, effort)
+        rolling.blocked.append(Blocked(batch, fleet.without(batch), is_proved))
     for refusal in refusals(cloud.snapshot, rolling.moves):
         raise errors.PlacementError(f'The plan is wrong, and is not printed: {refusal}')
     return rolling
@@ -122,8 +123,8 @@ def _empty(
         fleet.undo(trial)
         moves = ()
         if effort:
-            packing = fleet.pack(servers, batch, effort)
-            moves = fleet.moves_of(servers, packing) if packing.is_complete else ()
+            packed = fleet.pack(servers, batch, effort)
+            moves = list(packed.moves()) if packed.packing.is_complete else ()
     first = rolling.moves[-1].wave + 1 if rolling.moves else 1
     ordered = waves(moves, ledger, pace.per_host, pace.parallel, first)
     if ordered is not None and len(ordered) == len(servers):
@@ -136,15 +137,6 @@ def _empty(
         fleet.undo(trial)
     fleet.give(batch)
     return False
-
-
-def _blocked(fleet: Fleet, batch: Batch, effort: float) -> Blocked:
-    servers = fleet.servers(batch)
-    fleet.take(batch)
-    trial = fleet.attempt(servers)
-    fleet.undo(trial)
-    fleet.give(batch)
-    return Blocked(batch, trial.left, is_never(fleet.cloud, batch, effort))
 
 
 def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT) -> bool:
