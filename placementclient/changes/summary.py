@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from placementclient.changes.operations import (
 )
 from placementclient.client.wording import counted
 from placementclient.model.aside import aside
-from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer
+from placementclient.model.consumers import UNKNOWN_TYPE, Allocations, Consumer, together
 from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -100,17 +99,10 @@ def summary(operations: Iterable[Operation]) -> ChangeSummary:
 
 
 def _kind(before: Allocations, after: Allocations) -> str:
-    gained = _totals(after)
-    gained.subtract(_totals(before))
+    gained = together(after.values())
+    gained.subtract(together(before.values()))
     signs = {amount > 0 for amount in gained.values() if amount}
     return 'move' if len(signs) != 1 else 'add' if signs.pop() else 'free'
-
-
-def _totals(allocations: Allocations) -> Counter[str]:
-    totals: Counter[str] = Counter()
-    for resources in allocations.values():
-        totals.update(resources)
-    return totals
 
 
 #: A provider before it is made, and after it is gone.

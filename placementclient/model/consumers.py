@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from placementclient.model.providers import SHARING_TRAIT
@@ -14,6 +15,14 @@ Allocations = Mapping[str, Resources]
 
 #: How the service shows, from 1.38 on, that a consumer's type was never set. No body may say it.
 UNKNOWN_TYPE = 'unknown'
+
+
+def together(parts: Iterable[Resources]) -> Counter[str]:
+    """Return the amounts of some parts together, by class."""
+    sums = Counter[str]()
+    for part in parts:
+        sums.update(part)
+    return sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from itertools import pairwise
 import os_resource_classes
 
 from placementclient.client.wording import meant
+from placementclient.model.consumers import together
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import UNLIMITED
 from placementclient.model.nova import DISABLED, OWNER_NOVA
@@ -144,10 +145,7 @@ def resources(flavor: Flavor, *, boots_from_volume: bool = False) -> dict[str, i
     :param boots_from_volume: whether its root disk is a volume
     """
     asked = request(replace(flavor, disk=0) if boots_from_volume else flavor)
-    held = Counter[str]()
-    for group in (asked.common, *asked.groups.values()):
-        held.update(group.resources)
-    return dict(held)
+    return dict(together(each.resources for each in (asked.common, *asked.groups.values())))
 
 
 def devices(flavor: Flavor) -> list[str]:

@@ -15,7 +15,7 @@ from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Pack
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.rolling import Blocked, Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import Allocations
+from placementclient.model.consumers import together
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts, amounts
@@ -38,14 +38,7 @@ class _Held(Facts):
     """``{provider UUID: {class: amount}}``, in a table the amounts alone."""
 
     def human_readable(self) -> str:
-        return amounts(_together(self._value))
-
-
-def _together(allocations: Allocations) -> dict[str, int]:
-    sums = Counter[str]()
-    for resources in allocations.values():
-        sums.update(resources)
-    return dict(sums)
+        return amounts(together(self._value.values()))
 
 
 def rows(snapshot: Snapshot, moves: Iterable[ServerMove], stopped: Collection[str] = ()) -> Output:

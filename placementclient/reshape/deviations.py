@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from placementclient.changes.operations import ConsumerChange
-from placementclient.model.consumers import Allocations
+from placementclient.model.consumers import Allocations, together
 from placementclient.model.inventories import Inventory
 from placementclient.model.outcomes import Deviation, Verdict
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -241,7 +240,7 @@ def _of_consumer(
     facts = {'consumer_uuid': consumer.uuid, 'expected': dict(wanted), 'actual': dict(held)}
     if not held:
         kind, message, is_damage = 'gone', 'has gone since', False
-    elif _sums(held) != _sums(wanted):
+    elif together(held.values()) != together(wanted.values()):
         kind, message = 'amount', 'holds other amounts than it was given'
         # Who has more or less than before, but not what has moved, was resized since.
         is_damage = _is_untouched(consumer, held)
@@ -263,13 +262,6 @@ def _own(tree: TreePlan) -> set[str]:
     """The providers that a plan is about, without the sharing ones of other trees."""
     root = tree.root_provider_uuid
     return {change.uuid for change in tree.providers if change.root_provider_uuid == root}
-
-
-def _sums(allocations: Allocations) -> Counter[str]:
-    result: Counter[str] = Counter()
-    for resources in allocations.values():
-        result.update(resources)
-    return result
 
 
 def _is_untouched(consumer: ConsumerChange, held: Allocations) -> bool:

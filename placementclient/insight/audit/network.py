@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Consumer, together
 from placementclient.model.services import Port
 
 _REBIND = (
@@ -54,12 +54,8 @@ def port_resources(cloud: Cloud) -> Iterator[Fault]:
 
 def _lacking(ports: list[Port], held: Consumer) -> dict[str, object]:
     """Return the resources that all ports ask for, and the server's share, if that is less."""
-    asked, there = Counter[str](), Counter[str]()
-    for port in ports:
-        for group in port.groups.values():
-            asked.update(group)
-    for resources in held.allocations.values():
-        there.update(resources)
+    asked = together(group for port in ports for group in port.groups.values())
+    there = together(held.allocations.values())
     short = sorted(name for name, amount in asked.items() if there[name] < amount)
     if not short:
         return {}

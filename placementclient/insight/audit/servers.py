@@ -11,7 +11,7 @@ from placementclient.insight.audit.findings import Fault
 from placementclient.insight.audit.inventories import unlisted_usage
 from placementclient.insight.audit.ownership import is_incomplete
 from placementclient.insight.healing import HealState
-from placementclient.model.consumers import Consumer, Resources
+from placementclient.model.consumers import Consumer, Resources, together
 from placementclient.model.repairs import HealServer, Remedy
 from placementclient.model.servers import Server, ServerDetail
 from placementclient.nova.resource_request import resources
@@ -136,8 +136,8 @@ def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
         detail = server.detail
         if detail is None or detail.flavor is None or not cloud.named([root], server.hosts):
             continue
-        expected = _together([resources(detail.flavor, boots_from_volume=detail.boots_from_volume)])
-        there = _together(held.allocations.values())
+        asked = resources(detail.flavor, boots_from_volume=detail.boots_from_volume)
+        expected, there = _comparable(asked), _comparable(together(held.allocations.values()))
         # Other classes are of ports, devices and images, which no flavor has.
         wrong = [
             name
@@ -152,14 +152,10 @@ def wrong_amount(cloud: Cloud) -> Iterator[Fault]:
             yield _fault(cloud, server, evidence, None, _AMOUNT)
 
 
-def _together(parts: Iterable[Resources]) -> dict[str, int]:
-    """Amounts by class; dedicated CPUs, which an image may ask for too, count as VCPU."""
-    sums: dict[str, int] = {}
-    for part in parts:
-        for name, amount in part.items():
-            name = 'VCPU' if name == 'PCPU' else name
-            sums[name] = sums.get(name, 0) + amount
-    return sums
+def _comparable(amounts: Resources) -> Resources:
+    """Return amounts with dedicated CPUs, which an image may ask for too, among VCPU."""
+    cpus = amounts.get('VCPU', 0) + amounts.get('PCPU', 0)
+    return {**amounts, 'PCPU': 0, 'VCPU': cpus}
 
 
 def _on_one_host(cloud: Cloud) -> Iterator[tuple[Server, Consumer, str]]:

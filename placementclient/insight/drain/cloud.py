@@ -15,7 +15,7 @@ from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.shapes import ANY, HostProvider, Pool, Shape, Units
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Allocations, Consumer
-from placementclient.model.nova import COMPUTE_NODE, MIGRATION
+from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -295,7 +295,7 @@ class _HostBuilder:
         numbers = {state.uuid: number for number, state in enumerate(states)}
         bins = [self._bin(state, numbers, root_uuid) for state in states]
         if is_new or self._is_loose:
-            bins[0] = bins[0]._replace(traits=bins[0].traits - {requests.DISABLED})
+            bins[0] = bins[0]._replace(traits=bins[0].traits - {DISABLED})
         bins += [self._bin(state, {}, root_uuid) for state in reached]
         shape = self._shapes.get(tuple(bins)) or Shape(bins)
         self._shapes[shape.bins] = shape
@@ -362,7 +362,7 @@ def _held(servers: Iterable[MovingServer]) -> Counter[tuple[str, str]]:
 
 def _named(found: Iterable[Request]) -> Iterator[str]:
     """Return the traits and aggregates that requests name."""
-    yield requests.DISABLED
+    yield DISABLED
     for request in found:
         sets = [*request.covering, *request.root_required, *request.root_member_of]
         sets += [request.root_forbidden, *(traits for traits, _ in request.ancestors)]

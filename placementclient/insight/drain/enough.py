@@ -10,7 +10,7 @@ from functools import partial
 from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import pack
 from placementclient.insight.drain.packing import PackingProblem, fill
-from placementclient.insight.drain.requests import DISABLED
+from placementclient.model.nova import DISABLED
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 #: The most hosts that are added, in search for enough.

@@ -12,6 +12,7 @@ from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import EFFORT
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.plan import DrainVerdict, decide
+from placementclient.model.consumers import together
 
 #: The most losses of several hosts that are looked at: the largest ones.
 MOST = 10_000
@@ -109,10 +110,7 @@ def _losses(order: Sequence[str], number: int, possible: int) -> Iterable[tuple[
 
 def _size(servers: Iterable[MovingServer], free: Mapping[str, int]) -> float:
     """Return what part of all that is free servers need, of the class that is scarcest for them."""
-    held: Counter[str] = Counter()
-    for server in servers:
-        for resources in server.allocations.values():
-            held.update(resources)
+    held = together(part for server in servers for part in server.allocations.values())
     return max((amount / max(1, free[name]) for name, amount in held.items()), default=0.0)
 
 

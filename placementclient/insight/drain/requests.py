@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from placementclient.insight.topology import is_sharing
-from placementclient.model.consumers import Allocations, Resources
+from placementclient.model.consumers import Allocations, Resources, together
+from placementclient.model.nova import DISABLED
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 
-#: Nova's scheduler passes over a host that an operator has disabled.
-DISABLED = 'COMPUTE_STATUS_DISABLED'
 _NONE: frozenset[str] = frozenset()
 
 
@@ -108,10 +107,7 @@ def strict(snapshot: Snapshot, root: ProviderState, allocations: Allocations) ->
 
 def lax(snapshot: Snapshot, allocations: Allocations) -> Request:
     """Ask for the amounts alone."""
-    totals: dict[str, int] = {}
-    for resources in allocations.values():
-        for name, amount in resources.items():
-            totals[name] = totals.get(name, 0) + amount
+    totals = together(allocations.values())
     parts = tuple(AskedPart(((name, totals[name]),)) for name in sorted(totals))
     return Request(parts, shared=_shared(snapshot, allocations), is_lax=True)
 
