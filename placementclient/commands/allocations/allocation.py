@@ -12,7 +12,7 @@ from placementclient.client import endpoints, errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED, Microversion
 from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.filters import whole
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import normalized_body
 from placementclient.render import columns
 
@@ -28,7 +28,6 @@ _SHOWS_OWNER = Microversion(1, 12)
 
 _GENERATION = Option(
     '--generation',
-    metavar='<generation>',
     type=int,
     since='1.28',
     help='Write only if the consumer still has this generation; default: read the generation and '
@@ -51,7 +50,6 @@ OWNER = (
     ),
     Option(
         '--consumer-type',
-        metavar='<consumer_type>',
         required_since='1.38',
         help='Type of the consumer, such as INSTANCE; default: the type that it has',
     ),
@@ -107,9 +105,8 @@ class ShowAllocation(ConsumerLister):
     endpoint = endpoints.SHOW_ALLOCATIONS
     options = (
         option.CONSUMER,
-        Option(
+        Flag(
             '--long',
-            action='store_true',
             since='1.15',
             help='Print also last_modified and the name of each resource provider',
         ),
@@ -136,7 +133,6 @@ class SetAllocation(ConsumerLister):
             '--allocation',
             metavar='<rp=provider,resource_class=amount>',
             action='append',
-            default=[],
             help='Name or UUID of a resource provider, and an amount of a class; more classes may'
             ' follow. May be repeated',
         ),
@@ -145,7 +141,6 @@ class SetAllocation(ConsumerLister):
             '--mapping',
             metavar='<group=provider>',
             action='append',
-            default=[],
             since='1.34',
             help='Provider that serves a request group, as a candidate has it; may be repeated',
         ),
@@ -212,17 +207,13 @@ class UnsetAllocation(ConsumerLister):
         option.CONSUMER,
         Option(
             '--provider',
-            metavar='<provider>',
             action='append',
-            default=[],
             help='Remove only allocations of this resource provider, by name or UUID; may be '
             'repeated',
         ),
         Option(
             '--resource-class',
-            metavar='<resource_class>',
             action='append',
-            default=[],
             help='Remove only allocations of this resource class; may be repeated',
         ),
         _GENERATION,
@@ -293,9 +284,7 @@ class ReplaceAllocation(base.Command):
     """
 
     endpoint = endpoints.REPLACE_ALLOCATIONS
-    options = (
-        Option('--file', metavar='<file>', required=True, help='The file; - for standard input'),
-    )
+    options = (Option('--file', required=True, help='The file; - for standard input'),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files

@@ -10,7 +10,7 @@ from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import base, filters
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ FILTERS: tuple[Option, ...] = (
     ),
     Option(
         '--group',
-        metavar='<group>',
         action=_StartGroup,
         since='1.25',
         help='Begin a group: a number, or from API version 1.33 on a name of letters, digits, '
@@ -89,7 +88,6 @@ FILTERS: tuple[Option, ...] = (
         '--same-subtree',
         metavar='<group,group>',
         action='append',
-        default=[],
         since='1.36',
         help='Groups, joined by commas, whose providers have one of them as a common ancestor; '
         'a group in it needs no resources; may be repeated',
@@ -98,7 +96,6 @@ FILTERS: tuple[Option, ...] = (
         '--root-required',
         metavar='<trait>',
         action='append',
-        default=[],
         since='1.35',
         help='A trait that the root of the tree must have; may be repeated',
     ),
@@ -106,7 +103,6 @@ FILTERS: tuple[Option, ...] = (
         '--root-forbidden',
         metavar='<trait>',
         action='append',
-        default=[],
         since='1.35',
         help='A trait that the root of the tree must not have; may be repeated',
     ),
@@ -137,9 +133,8 @@ class ListCandidate(base.Lister):
         filters.aggregate_uuid(since='1.21', action=_InGroup, default=None),
         # Of a value that is no number scripts expect an error, not a usage error.
         Option('--limit', **_LIMIT),
-        Option(
+        Flag(
             '--long',
-            action='store_true',
             since='1.34',
             help='Print also the groups that a provider serves, its parent, root and name',
         ),

@@ -48,7 +48,6 @@ class HealAllocation(Changing):
             metavar='<uuid>',
             type=normalized,
             action='append',
-            default=[],
             help='Only this server; may be repeated',
         ),
         Option(

@@ -12,7 +12,7 @@ from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, Microversion
 from placementclient.commands.allocations.allocation import ConsumerLister
 from placementclient.commands.framework import option
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import normalized
 from placementclient.render import columns
 
@@ -84,9 +84,7 @@ class MoveAllocation(_Relocation):
         Option(
             '--class',
             dest='resource_class',
-            metavar='<resource_class>',
             action='append',
-            default=[],
             help='Move only this resource class; may be repeated. Default: all classes',
         ),
     )
@@ -159,14 +157,10 @@ class TransferAllocation(_Relocation):
             help='UUID of the consumer that gets the allocations, such as a migration',
         ),
         Option(
-            '--consumer-type',
-            metavar='<consumer_type>',
-            since='1.38',
-            help='Type of the other consumer, such as MIGRATION',
+            '--consumer-type', since='1.38', help='Type of the other consumer, such as MIGRATION'
         ),
-        Option(
+        Flag(
             '--replace',
-            action='store_true',
             help='Delete the allocations that the other consumer has, as the revert of a resize '
             'does',
         ),

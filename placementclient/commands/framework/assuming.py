@@ -24,7 +24,6 @@ ASSUME = Option(
     '--assume',
     metavar='<file>',
     action='append',
-    default=[],
     help='Look at the cloud as it would be after the changes in this file. Nothing is written. '
     'The file may have other inventories or traits, new hosts, hosts that are off, more '
     'servers, or a plan. May be repeated; the changes of the first file come first',

@@ -27,7 +27,6 @@ OPTIONS = (*selectors.OPTIONS, *changing.OPTIONS)
 #: Stands first; with selectors it may be the first of the names.
 PROVIDER = Option(
     'provider',
-    metavar='<provider>',
     missable=True,
     help='Name or UUID of the resource provider; not with --all, --match, --with-trait, '
     '--with-class, --member-of, which select many',

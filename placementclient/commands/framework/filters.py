@@ -37,7 +37,6 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         ),
         Option(
             '--required',
-            metavar='<required>',
             since=since['required'],
             help='A trait that there must be; from API version 1.39 on also several, joined by '
             'commas, of which one is enough; may be repeated',
@@ -45,14 +44,12 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
         ),
         Option(
             '--forbidden',
-            metavar='<forbidden>',
             since='1.22',
             help='A trait that must be absent; may be repeated',
             **repeated,
         ),
         Option(
             '--member-of',
-            metavar='<member_of>',
             since=since['member-of'],
             help='Aggregates, by UUID or by their name in Nova: a member of any of them, joined '
             'by commas. May be repeated from API version 1.24 on: a member of each',
@@ -80,7 +77,6 @@ def aggregate_uuid(*, since: str, **settings: Any) -> Option:
     """The spelling of ``--member-of`` that scripts of long ago have."""
     return Option(
         '--aggregate-uuid',
-        metavar='<aggregate_uuid>',
         since=since,
         instead='--member-of',
         help='UUID of an aggregate; with several, membership in one of them is needed',

@@ -14,7 +14,9 @@ from placementclient.model.providers import normalized
 class Option:
     """An option or a positional argument.
 
-    :param flags: as ``add_argument`` takes them, and its keyword arguments as ``settings``
+    :param flags: as ``add_argument`` takes them, and its keyword arguments as ``settings``; the
+        metavar of one with a value is its ``dest`` unless given, and the values of one that may be
+        repeated begin with ``[]``
     :param help: a sentence without its full stop; the microversions are appended to it
     :param since: the first microversion that has it, such as ``'1.14'``
     :param until: the last one, where a later version took it away
@@ -37,13 +39,20 @@ class Option:
         **settings: Any,
     ) -> None:
         self.flags, self.settings = flags, settings
+        self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
+        if settings.get('action') == 'append':
+            settings.setdefault('default', [])
+        if (
+            settings.get('action') not in ('store_true', 'store_const')
+            and 'choices' not in settings
+        ):
+            settings.setdefault('metavar', f'<{self.dest}>')
         self.since = Microversion.parse(since) if since else LOWEST
         self.until = Microversion.parse(until) if until else HIGHEST
         self.required_since = Microversion.parse(required_since) if required_since else None
         self.required_until = Microversion.parse(required_until) if required_until else None
         self.instead, self._missable = instead, missable
         self.help = f'{help}{_default(settings)}{self._versions()}.'
-        self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
 
     def add_to(self, parser: argparse._ActionsContainer) -> None:
         """Make a parser accept it."""
@@ -77,6 +86,13 @@ class Option:
         return f' ({", ".join(facts)})' if facts else ''
 
 
+class Flag(Option):
+    """An option without a value; the parameters are those of :class:`Option`."""
+
+    def __init__(self, *flags: str, **settings: Any) -> None:
+        super().__init__(*flags, action='store_true', **settings)
+
+
 def _default(settings: Mapping[str, Any]) -> str:
     """Return the default of an option for its help text, where that is a number or a word."""
     default = settings.get('default')
@@ -94,18 +110,15 @@ def positive(text: str) -> int:
     return int(text)
 
 
-PROVIDER = Option('provider', metavar='<provider>', help='Name or UUID of the resource provider')
-CONSUMER = Option('consumer', metavar='<consumer>', type=normalized, help='UUID of the consumer')
-RESOURCE_CLASS = Option(
-    'resource_class', metavar='<resource_class>', help='Name of the resource class'
-)
+PROVIDER = Option('provider', help='Name or UUID of the resource provider')
+CONSUMER = Option('consumer', type=normalized, help='UUID of the consumer')
+RESOURCE_CLASS = Option('resource_class', help='Name of the resource class')
 
 
 def generation(since: str | None = None) -> Option:
     """The option that turns a read-modify-write into a compare-and-swap."""
     return Option(
         '--generation',
-        metavar='<generation>',
         type=int,
         since=since,
         help='Write only if the provider still has this generation; default: read the generation '
@@ -141,7 +154,7 @@ def _number_of_workers(text: str) -> int:
     return 2 * (os.cpu_count() or 1) if text == 'auto' else positive(text)
 
 
-OVERWRITE = Option('--overwrite', action='store_true', help='Overwrite the file if it exists')
-DRY_RUN = Option('--dry-run', action='store_true', help='Print the changes and make none')
-YES = Option('--yes', action='store_true', help='Do not ask for confirmation')
-LONG = Option('--long', action='store_true', since='1.15', help='Print also last_modified')
+OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
+DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
+YES = Flag('--yes', help='Do not ask for confirmation')
+LONG = Flag('--long', since='1.15', help='Print also last_modified')

@@ -7,7 +7,7 @@ import os
 from placementclient.client import errors
 from placementclient.commands.framework.option import Option
 
-PLAN = Option('plan', metavar='<plan>', help='The file of the plan')
+PLAN = Option('plan', help='The file of the plan')
 
 
 def journal_of(path: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.selecting import ProviderSelector
 
 OPTIONS = (
-    Option('--all', action='store_true', help='All resource providers'),
+    Flag('--all', help='All resource providers'),
     Option(
         '--match',
         metavar='<pattern>',
@@ -22,10 +22,8 @@ OPTIONS = (
     Option('--with-class', metavar='<resource_class>', help='Those with inventory of this class'),
     Option(
         '--member-of',
-        metavar='<member_of>',
         since='1.3',
         action='append',
-        default=[],
         help='Those in one of these aggregates, joined by commas, by UUID or by their name in '
         'Nova. May be repeated from API version 1.24 on: those in each',
     ),

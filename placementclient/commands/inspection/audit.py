@@ -18,7 +18,7 @@ from placementclient.commands.framework import base, changing, option, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import lists
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
 
@@ -102,25 +102,16 @@ class AuditProvider(watching.Watching, Changing):
             '--ignore',
             metavar='<id>',
             action='append',
-            default=[],
             help='Leave out this check; may be repeated',
         ),
-        Option(
-            '--id',
-            metavar='<id>',
-            action='append',
-            default=[],
-            help='Make only this check; may be repeated',
-        ),
+        Option('--id', action='append', help='Make only this check; may be repeated'),
         Option(
             '--subject',
-            metavar='<subject>',
             action='append',
-            default=[],
             help='Show and fix only findings of this subject, as in the column subject; may be '
             'repeated',
         ),
-        Option('--fix', action='store_true', help='Carry out the fixes that are safe'),
+        Flag('--fix', help='Carry out the fixes that are safe'),
         changing.PLAN,
         option.OVERWRITE,
         option.YES,

@@ -59,7 +59,6 @@ class ShowCapacity(watching.WatchingLister):
             '--required',
             metavar='<trait>[,...]',
             action='append',
-            default=[],
             help='With --fits or --flavors: a trait that there must be; of several, joined by '
             'commas, one is enough; may be repeated',
         ),
@@ -67,14 +66,12 @@ class ShowCapacity(watching.WatchingLister):
             '--forbidden',
             metavar='<trait>',
             action='append',
-            default=[],
             help='With --fits or --flavors: a trait that must be absent; may be repeated',
         ),
         Option(
             '--member-of',
             metavar='<aggregate>[,...]',
             action='append',
-            default=[],
             help='With --fits or --flavors: aggregates, joined by commas: a member of any of '
             'them; may be repeated: a member of each',
         ),
@@ -82,7 +79,6 @@ class ShowCapacity(watching.WatchingLister):
             '--forbidden-member-of',
             metavar='<aggregate>[,...]',
             action='append',
-            default=[],
             help='With --fits or --flavors: aggregates, joined by commas: a member of none of '
             'them; may be repeated',
         ),
@@ -90,7 +86,6 @@ class ShowCapacity(watching.WatchingLister):
             '--root-required',
             metavar='<trait>',
             action='append',
-            default=[],
             help='With --fits or --flavors: a trait that the root of the tree must have; may be '
             'repeated',
         ),
@@ -98,7 +93,6 @@ class ShowCapacity(watching.WatchingLister):
             '--root-forbidden',
             metavar='<trait>',
             action='append',
-            default=[],
             help='With --fits or --flavors: a trait that the root of the tree must not have; may '
             'be repeated',
         ),
@@ -106,7 +100,6 @@ class ShowCapacity(watching.WatchingLister):
             '--tree',
             metavar='<provider>',
             action='append',
-            default=[],
             help='With --fits or --flavors: count servers that fit into the tree of this '
             "provider: a name, a UUID, or a pattern such as 'compute2*'. May be repeated: "
             'all these trees',

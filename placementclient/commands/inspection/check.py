@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors
 from placementclient.commands.framework import assuming, watching
 from placementclient.commands.framework.assuming import ASSUME
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ class CheckProvider(watching.WatchingLister):
     prints = ('rule', 'subject', 'expected', 'found')
     statuses = ((errors.ExitStatus.DIFFERS, 'a rule is broken'),)
     options = (
-        Option('file', metavar='<file>', help='The rules; - for stdin'),
+        Option('file', help='The rules; - for stdin'),
         SNAPSHOT,
         ASSUME,
         Option(
             '--plan',
-            metavar='<plan>',
             help='Check the cloud as it would be after this plan, of a reshape or of changes',
         ),
         Option(
@@ -49,9 +48,7 @@ class CheckProvider(watching.WatchingLister):
             help='The flavors that rules name: a file with the answer of GET /flavors/detail. '
             'Default: nova, ask Nova if a rule names a flavor',
         ),
-        Option(
-            '--strict', action='store_true', help='A rule that selects nothing counts as broken'
-        ),
+        Flag('--strict', help='A rule that selects nothing counts as broken'),
         Option(
             '--junit',
             metavar='<file>',

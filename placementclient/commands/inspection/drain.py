@@ -12,7 +12,7 @@ from placementclient.client.errors import ExitStatus
 from placementclient.commands.framework import base, compute, option
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.compute import NOVA
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ class PlanDrain(base.Lister):
     options = (
         Option(
             'host',
-            metavar='<host>',
             nargs='*',
             default=[],
             help="A host, by the name or UUID of its provider, or a pattern such as 'compute2*'",
@@ -80,15 +79,12 @@ class PlanDrain(base.Lister):
             ' have aggregates and server_groups of GET /os-aggregates and /os-server-groups '
             'beside it; nova: ask Nova',
         ),
-        Option(
+        Flag(
             '--strict',
-            action='store_true',
             help='Assume that each server needs all traits and aggregates of its old host: the '
             'answer is yes or no',
         ),
-        Option(
-            '--rolling', action='store_true', help='Empty the hosts in batches, one after the other'
-        ),
+        Flag('--rolling', help='Empty the hosts in batches, one after the other'),
         Option(
             '--batch',
             metavar='<number>',
@@ -112,9 +108,8 @@ class PlanDrain(base.Lister):
             default=0.0,
             help='Leave so many percent of the capacity of each class free on each host',
         ),
-        Option(
+        Flag(
             '--others-may-move',
-            action='store_true',
             help='Move servers of other hosts out of the way, where that makes room',
         ),
         Option(

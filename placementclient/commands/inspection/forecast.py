@@ -54,9 +54,7 @@ class ForecastCapacity(ReadingHistory):
         ),
         Option(
             '--flavor',
-            metavar='<flavor>',
             action='append',
-            default=[],
             help='Forecast only the flavor of this name; without --flavors Nova is asked. May be '
             'repeated',
         ),

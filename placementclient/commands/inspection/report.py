@@ -38,11 +38,7 @@ class ReportProvider(base.Command):
     options = (
         SNAPSHOT,
         ASSUME,
-        Option(
-            '--plan',
-            metavar='<plan>',
-            help='Show the effect of this plan file',
-        ),
+        Option('--plan', help='Show the effect of this plan file'),
         Option(
             '--drain',
             metavar='<file>',

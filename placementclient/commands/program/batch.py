@@ -17,7 +17,7 @@ from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.printable import printable
 from placementclient.commands.framework import base, option
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.program import command_lines
 from placementclient.commands.program.command_lines import CommandLine
 
@@ -65,11 +65,10 @@ class Batch(base.Command):
 
     auth_required = False
     options = (
-        Option('file', metavar='<file>', nargs='?', default='-', help='The commands; - for stdin'),
-        Option('--keep-going', action='store_true', help='Go on after a command that fails'),
-        Option(
+        Option('file', nargs='?', default='-', help='The commands; - for stdin'),
+        Flag('--keep-going', help='Go on after a command that fails'),
+        Flag(
             '--json-lines',
-            action='store_true',
             help='Print a JSON object for each command: line, command, status, stdout, stderr',
         ),
         option.workers('commands of a file that change nothing to run'),

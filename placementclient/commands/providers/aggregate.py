@@ -10,7 +10,7 @@ from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, editing, filters, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.editing import NamesEditing
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ class ListAggregate(base.Lister):
     endpoint = endpoints.LIST_AGGREGATES
     options = (
         option.PROVIDER,
-        Option(
-            '--long', action='store_true', help='Print also the names of the aggregates in Nova'
-        ),
+        Flag('--long', help='Print also the names of the aggregates in Nova'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
@@ -61,15 +59,12 @@ class SetAggregate(base.Lister):
         option.PROVIDER,
         Option(
             '--aggregate',
-            metavar='<aggregate>',
             action='append',
-            default=[],
             help='Aggregate, by UUID or by its name in Nova; may be repeated. Default: the '
             'provider is in no aggregate',
         ),
         Option(
             '--generation',
-            metavar='<generation>',
             type=int,
             since='1.19',
             help='Write only if the provider still has this generation; Placement requires it. '
@@ -106,11 +101,7 @@ class AddAggregate(NamesEditing):
 
     facet = 'aggregates'
     names = Option(
-        'aggregate',
-        metavar='<aggregate>',
-        nargs='+',
-        missable=True,
-        help='Aggregates, by UUID or by their name in Nova',
+        'aggregate', nargs='+', missable=True, help='Aggregates, by UUID or by their name in Nova'
     )
     column, prints_one = columns.UUID, columns.UUID.names
     prints = (*prints_one, *Changing.prints)

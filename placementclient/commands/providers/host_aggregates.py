@@ -10,7 +10,7 @@ from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.model.host_aggregates import HostAggregate
@@ -35,11 +35,7 @@ class SyncAggregate(Changing):
             metavar='<file>|nova',
             help='The list of all host aggregates, with UUIDs; default: nova, ask Nova',
         ),
-        Option(
-            '--remove',
-            action='store_true',
-            help='Also take hosts out of aggregates in which Nova does not have them',
-        ),
+        Flag('--remove', help='Also take hosts out of aggregates in which Nova does not have them'),
         *changing.OPTIONS,
     )
     nothing = 'All hosts are in the aggregates that Nova says'

@@ -13,7 +13,7 @@ from placementclient.commands.framework import base, changing, editing, filters,
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.editing import Editing
 from placementclient.commands.framework.filters import whole
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.providers.inventory import FIELDS, ratio
 from placementclient.render import columns
 
@@ -49,7 +49,6 @@ class ReplaceInventories(Editing):
     options = (
         Option(
             'provider',
-            metavar='<provider>',
             nargs='?',
             help='Name or UUID of the resource provider; UUID of the aggregate with --aggregate',
         ),
@@ -57,27 +56,17 @@ class ReplaceInventories(Editing):
             '--resource',
             metavar='<resource_class>[:<field>]=<value>',
             action='append',
-            default=[],
             help='Field of the inventory of a class, one of allocation_ratio, min_unit, max_unit,'
             ' reserved, step_size, total; may be repeated. Default: all inventories are '
             'deleted',
         ),
-        Option(
+        Flag(
             '--aggregate',
-            action='store_true',
             since='1.3',
             help='Set the inventories of every resource provider of the aggregate',
         ),
-        Option(
-            '--amend',
-            action='store_true',
-            help='Keep other classes, and other fields of the named classes',
-        ),
-        Option(
-            '--replace',
-            action='store_true',
-            help='With a selector: delete the inventories of other classes',
-        ),
+        Flag('--amend', help='Keep other classes, and other fields of the named classes'),
+        Flag('--replace', help='With a selector: delete the inventories of other classes'),
         option.generation(),
         *editing.OPTIONS,
     )

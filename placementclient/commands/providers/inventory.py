@@ -38,40 +38,34 @@ _FIELD_OPTIONS = (
     Option(
         '--allocation_ratio',
         '--allocation-ratio',
-        metavar='<allocation_ratio>',
         type=ratio,
         help='Overcommit: capacity is (total - reserved) times this ratio; default: 1.0',
     ),
     Option(
         '--min_unit',
         '--min-unit',
-        metavar='<min_unit>',
         type=int,
         help='Smallest amount of one allocation, in units of the class; default: 1',
     ),
     Option(
         '--max_unit',
         '--max-unit',
-        metavar='<max_unit>',
         type=int,
         help='Largest amount of one allocation, in units of the class; default: no limit',
     ),
     Option(
         '--reserved',
-        metavar='<reserved>',
         type=int,
         help='Amount that is never allocated, in units of the class; default: 0',
     ),
     Option(
         '--step_size',
         '--step-size',
-        metavar='<step_size>',
         type=int,
         help='Amounts of allocations are multiples of this step, in units of the class; default: 1',
     ),
     Option(
         '--total',
-        metavar='<total>',
         type=int,
         required=True,
         help='Physical amount, in units of the class: MiB for MEMORY_MB, GiB for DISK_GB; required',
@@ -220,12 +214,7 @@ class DeleteInventory(base.Command):
     endpoint = endpoints.DELETE_INVENTORY
     options = (
         option.PROVIDER,
-        Option(
-            '--resource-class',
-            metavar='<resource_class>',
-            required_until='1.4',
-            help='Only the inventory of this class',
-        ),
+        Option('--resource-class', required_until='1.4', help='Only the inventory of this class'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

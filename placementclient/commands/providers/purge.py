@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
 from placementclient.commands.framework import changing, migrations, option
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag
 
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
@@ -37,9 +37,8 @@ class PurgeProvider(Changing):
 
     options = (
         option.PROVIDER,
-        Option(
+        Flag(
             '--force',
-            action='store_true',
             help='Purge also if consumers are left without allocations, or go on to use freed '
             'resources',
         ),

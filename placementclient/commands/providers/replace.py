@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.commands.framework import changing
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
@@ -49,27 +49,17 @@ class ReplaceProvider(Changing):
     """
 
     options = (
-        Option('old', metavar='<old>', help='Name or UUID of the resource provider that goes'),
-        Option(
-            '--uuid',
-            metavar='<uuid>',
-            type=_uuid,
-            help='Create the new resource provider with this UUID',
-        ),
+        Option('old', help='Name or UUID of the resource provider that goes'),
+        Option('--uuid', type=_uuid, help='Create the new resource provider with this UUID'),
         Option(
             '--with',
             metavar='<provider>',
             dest='twin',
             help='Use this existing resource provider, by name or UUID',
         ),
-        Option(
-            '--name',
-            metavar='<name>',
-            help='Name of the new provider; default: the name of the old one',
-        ),
-        Option(
+        Option('--name', help='Name of the new provider; default: the name of the old one'),
+        Flag(
             '--merge',
-            action='store_true',
             help='Merge the two also if the new provider has another name and consumers of its own',
         ),
         *changing.OPTIONS,

@@ -16,7 +16,7 @@ from placementclient.render import columns
 if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
-_NAME = Option('name', metavar='<name>', help='Name of the resource class')
+_NAME = Option('name', help='Name of the resource class')
 _CREATE_OR_VALIDATE = Microversion(1, 7)
 
 

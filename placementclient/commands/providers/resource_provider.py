@@ -9,7 +9,7 @@ from placementclient import api
 from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, filters, option
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.model import patterns
 from placementclient.model.providers import normalized
 from placementclient.render import columns
@@ -28,12 +28,11 @@ class ListResourceProvider(base.Lister):
 
     endpoint = endpoints.LIST_PROVIDERS
     options = (
-        Option('--uuid', metavar='<uuid>', type=normalized, help='UUID of the resource provider'),
+        Option('--uuid', type=normalized, help='UUID of the resource provider'),
         Option(
             '--match',
             '--name',
             dest='name',
-            metavar='<name>',
             help='Name of the resource provider; or a pattern for names, such as compute2*',
         ),
         *filters.options(
@@ -74,7 +73,7 @@ class CreateResourceProvider(base.ShowOne):
     endpoint = endpoints.CREATE_PROVIDER
     prints = columns.PROVIDER.names
     options = (
-        Option('name', metavar='<name>', help='Name of the resource provider'),
+        Option('name', help='Name of the resource provider'),
         Option(
             '--parent-provider',
             metavar='<provider>',
@@ -83,15 +82,10 @@ class CreateResourceProvider(base.ShowOne):
         ),
         Option(
             '--uuid',
-            metavar='<uuid>',
             type=normalized,
             help='UUID of the new resource provider; default: Placement chooses one',
         ),
-        Option(
-            '--or-show',
-            action='store_true',
-            help='If a provider has that name, show it and change nothing',
-        ),
+        Flag('--or-show', help='If a provider has that name, show it and change nothing'),
     )
 
     def _is_made(self, name: str, uuid: str | None) -> bool:
@@ -132,11 +126,7 @@ class ShowResourceProvider(base.ShowOne):
     endpoint = endpoints.SHOW_PROVIDER
     options = (
         option.PROVIDER,
-        Option(
-            '--allocations',
-            action='store_true',
-            help='Show also the allocations of the resource provider',
-        ),
+        Flag('--allocations', help='Show also the allocations of the resource provider'),
         option.LONG,
     )
 
@@ -163,19 +153,14 @@ class SetResourceProvider(base.ShowOne):
     prints = columns.PROVIDER.names
     options = (
         option.PROVIDER,
-        Option('--name', metavar='<name>', help='New name'),
+        Option('--name', help='New name'),
         Option(
             '--parent-provider',
             metavar='<provider>',
             since='1.14',
             help='Name or UUID of the new parent; below API version 1.37 only for a root',
         ),
-        Option(
-            '--no-parent',
-            action='store_true',
-            since='1.37',
-            help='Remove the parent: the provider becomes a root',
-        ),
+        Flag('--no-parent', since='1.37', help='Remove the parent: the provider becomes a root'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

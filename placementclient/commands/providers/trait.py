@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from placementclient.model.freshness import Read
     from placementclient.render.columns import Output
 
-_NAME = Option('name', metavar='<name>', help='Name of the trait')
+_NAME = Option('name', help='Name of the trait')
 
 
 class ListTrait(base.Lister):
@@ -35,7 +35,6 @@ class ListTrait(base.Lister):
     options = (
         Option(
             '--name',
-            metavar='<name>',
             help='startswith:PREFIX, or in:NAME,NAME for those of the named ones that exist',
         ),
         Option(
@@ -143,9 +142,7 @@ class SetProviderTrait(base.Lister):
         option.PROVIDER,
         Option(
             '--trait',
-            metavar='<trait>',
             action='append',
-            default=[],
             help='Name of a trait; may be repeated. Default: the provider gets no traits',
         ),
         option.generation(),
@@ -180,9 +177,7 @@ class AddProviderTrait(NamesEditing):
     """
 
     facet = 'traits'
-    names = Option(
-        'trait', metavar='<trait>', nargs='+', missable=True, help='Names of traits that exist'
-    )
+    names = Option('trait', nargs='+', missable=True, help='Names of traits that exist')
     column, prints_one = columns.NAME, columns.NAME.names
     prints = (*prints_one, *Changing.prints)
     nothing = 'The resource provider has no traits'

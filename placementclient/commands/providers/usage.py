@@ -51,11 +51,10 @@ class ShowUsage(watching.WatchingLister):
 
     endpoint = endpoints.SHOW_USAGES
     options = (
-        Option('project', metavar='<project>', help='ID of the project'),
+        Option('project', help='ID of the project'),
         Option('--user-id', metavar='<user>', help='Count only the consumers of this user, by ID'),
         Option(
             '--consumer-type',
-            metavar='<consumer_type>',
             since='1.38',
             help='Only consumers of this type; all for the sum, unknown for those without a type',
         ),

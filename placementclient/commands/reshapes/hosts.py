@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors
 from placementclient.client.wording import counted
 from placementclient.commands.framework import base
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -92,19 +92,13 @@ class AssignmentsReshape(_Fitting):
             help='Output of the collector on hosts: tar archives, folders of that form, or folders '
             'with many of them; may be repeated',
         ),
-        Option(
-            '--numa', action='store_true', help='With --host-facts: write the NUMA cells of servers'
-        ),
+        Flag('--numa', help='With --host-facts: write the NUMA cells of servers'),
         Option(
             '--servers',
             metavar='<file>|nova',
             help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
         ),
-        Option(
-            '--pinned',
-            action='store_true',
-            help='With --servers: write the servers with CPUs of their own',
-        ),
+        Flag('--pinned', help='With --servers: write the servers with CPUs of their own'),
         Option(
             '--migrations',
             metavar='<file>|nova',
@@ -120,7 +114,6 @@ class AssignmentsReshape(_Fitting):
             dest='classes',
             metavar='<class>|<mdev type>=<class>',
             action='append',
-            default=[],
             help="Resource class of mediated devices, or of one type, as Nova's mdev_class says; "
             'may be repeated. Default: VGPU',
         ),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from placementclient.client import errors
 from placementclient.client.wording import counted, listed
 from placementclient.commands.framework import base, option, progress
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import journal_of
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from placementclient.reshape.engines import AnyPlan
 
 
-OTHER_SERVICE = Option(
+OTHER_SERVICE = Flag(
     '--other-service',
-    action='store_true',
     help='Go on although the plan was made for another service, or none of its trees is here',
 )
 MAX_LATENCY = Option(
@@ -35,9 +34,8 @@ MAX_LATENCY = Option(
     help='Slow down while the service takes longer to answer: fewer trees at the same time, then '
     'pauses between them; never more than --workers. Default: no limit',
 )
-JSON_LINES = Option(
+JSON_LINES = Flag(
     '--json-lines',
-    action='store_true',
     help='Print each event of the run as a JSON object on a line, as it happens, and no table; '
     'reshape schema events prints the schema',
 )

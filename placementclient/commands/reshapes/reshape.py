@@ -16,7 +16,7 @@ from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.commands.framework import base, migrations, option, progress
 from placementclient.commands.framework.document import DocumentCommand, Text
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import PLAN, check_free
 from placementclient.commands.snapshots.snapshot import TREE
 
@@ -99,20 +99,14 @@ class PlanReshape(base.ShowOne):
             '--assignments',
             metavar='<file>',
             action='append',
-            default=[],
             help='Assignments of consumers to providers, as CSV, JSON or YAML; may be repeated. '
             'They replace those of a plan that is given as --spec',
         ),
         TREE,
         migrations.option('to be warned of those under way'),
-        Option(
-            '--allow-inferred',
-            action='store_true',
-            help='Choose one if several assignments are possible',
-        ),
-        Option(
+        Flag('--allow-inferred', help='Choose one if several assignments are possible'),
+        Flag(
             '--skip-infeasible',
-            action='store_true',
             help='Leave out trees that cannot be planned, instead of planning none',
         ),
         Option(
@@ -128,10 +122,8 @@ class PlanReshape(base.ShowOne):
             metavar='<file>',
             help='Write a CSV file with the undecided rows, to fill in and hand back',
         ),
-        Option(
-            '--fail-on-warnings',
-            action='store_true',
-            help='Write no plan and exit with status 1 if there is a warning',
+        Flag(
+            '--fail-on-warnings', help='Write no plan and exit with status 1 if there is a warning'
         ),
         Option('-o', '--output', metavar='<plan>', required=True, help='The file of the plan'),
         option.OVERWRITE,
@@ -214,9 +206,7 @@ class ShowReshape(DocumentCommand):
     options = (
         PLAN,
         TREE,
-        Option(
-            '--summary', action='store_true', help='Totals and warnings only, without the trees'
-        ),
+        Flag('--summary', help='Totals and warnings only, without the trees'),
     )
 
     def text(self, parsed_args: argparse.Namespace) -> Text:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, option, progress, watching
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import PLAN
 from placementclient.commands.reshapes.plan_run import (
     JSON_LINES,
@@ -75,9 +75,8 @@ class ApplyReshape(PlanRunCommand):
             'go on',
         ),
         OTHER_SERVICE,
-        Option(
+        Flag(
             '--compute-is-up',
-            action='store_true',
             help='Go on although nova-compute may be up on hosts of the plan; Nova is not asked',
         ),
         JSON_LINES,
@@ -190,15 +189,13 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         TREE,
         option.workers('trees to read, or with an order: to change,', None),
         watching.WATCH,
-        Option(
+        Flag(
             '--pause',
-            action='store_true',
             help='Let the run begin no further tree, and wait until those under way have ended',
         ),
-        Option('--resume', action='store_true', help='Let the run go on'),
-        Option(
+        Flag('--resume', help='Let the run go on'),
+        Flag(
             '--stop',
-            action='store_true',
             help='Let the run end when the trees under way have ended; the same command goes on',
         ),
     )

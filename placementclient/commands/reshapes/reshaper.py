@@ -24,9 +24,7 @@ class SubmitReshape(base.Command):
     """
 
     endpoint = endpoints.RESHAPE
-    options = (
-        Option('--file', metavar='<file>', required=True, help='The file; - for standard input'),
-    )
+    options = (Option('--file', required=True, help='The file; - for standard input'),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
     from placementclient.snapshot.history import Entry
 
-FOLDER = Option(
-    'folder', metavar='<folder>', help='The folder in which snapshot save --history saves'
-)
+FOLDER = Option('folder', help='The folder in which snapshot save --history saves')
 _DAMAGED = (errors.ExitStatus.PARTIAL, 'snapshots of the history are damaged or missing')
 
 
@@ -75,15 +73,10 @@ class HistorySnapshot(ReadingHistory):
         FOLDER,
         Option(
             '--consumer',
-            metavar='<consumer>',
             type=normalized,
             help='Warn the story of the consumer (server) with this UUID',
         ),
-        Option(
-            '--provider',
-            metavar='<provider>',
-            help='Warn the story of the resource provider with this name or UUID',
-        ),
+        Option('--provider', help='Warn the story of the resource provider with this name or UUID'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:

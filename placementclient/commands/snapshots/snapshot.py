@@ -11,7 +11,7 @@ from placementclient.client.wording import counted
 from placementclient.commands.framework import base, changing, option, progress
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,6 @@ TREE = Option(
     '--tree',
     metavar='<provider>',
     action='append',
-    default=[],
     help='Only the tree of this resource provider, by name, UUID, or a pattern of names as of '
     "files, such as 'compute2*'; may be repeated",
 )
@@ -37,7 +36,6 @@ SNAPSHOT = Option(
 )
 _FILE = Option(
     'file',
-    metavar='<file>',
     help='The snapshot file; or folder@time of a history, such as daily@2026-11-22 or '
     'daily@2026-11-22T15:30+01:00: the last snapshot not later than that',
 )
@@ -103,7 +101,7 @@ class SaveSnapshot(base.ShowOne):
     auth_required = False
     prints = ('file', 'trees', 'providers', 'consumers')
     options = (
-        Option('file', metavar='<file>', nargs='?', help='The file to write'),
+        Option('file', nargs='?', help='The file to write'),
         TREE,
         Option(
             '--history',
@@ -201,16 +199,8 @@ class DiffSnapshot(base.Lister):
     statuses = ((errors.ExitStatus.DIFFERS, 'there are differences'),)
     nothing = 'No differences'
     options = (
-        Option(
-            'before',
-            metavar='<before>',
-            help='The first snapshot: a file, folder@time of a history, or live',
-        ),
-        Option(
-            'after',
-            metavar='<after>',
-            help='The second snapshot: a file, folder@time of a history, or live',
-        ),
+        Option('before', help='The first snapshot: a file, folder@time of a history, or live'),
+        Option('after', help='The second snapshot: a file, folder@time of a history, or live'),
         Option(
             '--kind',
             choices=('provider', 'consumer'),
@@ -249,9 +239,8 @@ class RestoreSnapshot(Changing):
 
     options = (
         _FILE,
-        Option(
+        Flag(
             '--missing',
-            action='store_true',
             help='Complete a restore: keep existing objects and create the missing ones',
         ),
         *changing.OPTIONS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.commands.framework import base, changing
 from placementclient.commands.framework.changing import Changing
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
@@ -37,10 +37,9 @@ class ApplyTree(Changing):
     """
 
     options = (
-        Option('file', metavar='<file>', help='The declaration; - for stdin'),
-        Option(
+        Option('file', help='The declaration; - for stdin'),
+        Flag(
             '--prune',
-            action='store_true',
             help='Delete the providers of the trees that the file does not name and that have no '
             'consumers',
         ),

@@ -11,7 +11,7 @@ from placementclient.client import errors
 from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.document import DocumentCommand, Text
-from placementclient.commands.framework.option import Option
+from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.snapshots.snapshot import TREE, taken
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from placementclient.render.style import Style
 
 _WITH = (
-    Option('--traits', action='store_true', help='Show the traits of each resource provider'),
-    Option('--allocations', action='store_true', help='Show the consumers and their allocations'),
+    Flag('--traits', help='Show the traits of each resource provider'),
+    Flag('--allocations', help='Show the consumers and their allocations'),
     Option(
         '--snapshot', metavar='<file>', help='Read this snapshot file in place of the live cloud'
     ),
