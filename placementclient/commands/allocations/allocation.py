@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.model.consumers import Consumer
     from placementclient.model.freshness import Read
-    from placementclient.render.columns import Output
 
 _OWNED = Microversion(1, 8)
 #: Below, what a consumer holds cannot be read with its owner, and so cannot be written back.
@@ -67,7 +66,7 @@ class ListAllocation(watching.WatchingLister):
     endpoint = endpoints.LIST_PROVIDER_ALLOCATIONS
     options = (option.PROVIDER, watching.WATCH)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         holdings = api.allocation.list_of_provider(self.client, uuid).value
         return columns.HOLDING.rows(holdings, self.version)
@@ -78,7 +77,7 @@ class ConsumerLister(base.Lister):
 
     prints = (*columns.ALLOCATION.names, 'last_modified', 'name')
 
-    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> Output:
+    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> columns.Output:
         consumer = shown.value
         output = columns.ALLOCATION.rows(
             ((uuid, resources, consumer) for uuid, resources in consumer.allocations.items()),
@@ -112,7 +111,7 @@ class ShowAllocation(ConsumerLister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
 
@@ -147,7 +146,7 @@ class SetAllocation(ConsumerLister):
         _GENERATION,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         self._warn(parsed_args)
         allocations = _parsed(self.client, parsed_args.allocation)
         mappings = _mappings(self.client, parsed_args.mapping)
@@ -165,15 +164,10 @@ class SetAllocation(ConsumerLister):
             )
             api.allocation.set(self.client, consumer, mappings=mappings)
 
-        given = parsed_args.generation
-        self.retried(
-            lambda: write(
-                api.allocation.show(self.client, parsed_args.consumer).value.generation
-                if given is None
-                else given
-            ),
-            given,
-        )
+        def read() -> int | None:
+            return api.allocation.show(self.client, parsed_args.consumer).value.generation
+
+        self.guarded(write, parsed_args.generation, read)
         return self.output(api.allocation.show(self.client, parsed_args.consumer), parsed_args)
 
     def _warn(self, parsed_args: argparse.Namespace) -> None:
@@ -203,6 +197,7 @@ class UnsetAllocation(ConsumerLister):
     """
 
     endpoint = endpoints.SET_ALLOCATIONS
+    first_version = _SHOWS_OWNER
     options = (
         option.CONSUMER,
         Option(
@@ -219,10 +214,7 @@ class UnsetAllocation(ConsumerLister):
         _GENERATION,
     )
 
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return _SHOWS_OWNER
-
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         providers = {
             api.resource_provider.find(self.client, provider) for provider in parsed_args.provider
         }

@@ -16,7 +16,6 @@ from placementclient.render import columns
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.model.requests import CandidateRequest, Filter
-    from placementclient.render.columns import Output
 
 _NAMED_GROUPS = Microversion(1, 33)
 _EMPTY_GROUPS = Microversion(1, 36)
@@ -140,7 +139,7 @@ class ListCandidate(base.Lister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         candidates, summaries = api.allocation_candidate.list(
             self.client, requested(self.client, parsed_args)
         )

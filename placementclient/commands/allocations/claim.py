@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from placementclient import api
-from placementclient.client import endpoints, errors
-from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.client import errors
+from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.client.wording import counted
 from placementclient.commands.allocations.allocation import OWNER
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
@@ -21,7 +21,6 @@ from placementclient.render import columns
 if TYPE_CHECKING:
     from placementclient.model.consumers import Candidate, Consumer, ProviderSummary
     from placementclient.model.requests import CandidateRequest
-    from placementclient.render.columns import Output
 
 
 class Unclaimed(errors.PlacementError):
@@ -67,6 +66,7 @@ class ClaimAllocation(base.Lister):
         --project-id 2ee2a1b5ad0c4ae8a1fe14ae25f4b0d5 --user-id a30a1b5f2ee24ac8b1fe14ae25f4b0d5
     """
 
+    first_version = GUARDS_CONSUMERS
     prints = columns.CLAIMED
     statuses = ((errors.ExitStatus.INFEASIBLE, 'there are no candidates'),)
     options = (
@@ -83,10 +83,7 @@ class ClaimAllocation(base.Lister):
         *OWNER,
     )
 
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return max(GUARDS_CONSUMERS, endpoints.LIST_CANDIDATES.since)
-
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         request = requested(self.client, parsed_args)
         candidates, summaries = api.allocation_candidate.list(self.client, request)
         pending = iter(candidates)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NEUTRON, NOVA
@@ -42,6 +42,7 @@ class HealAllocation(Changing):
       openstack resource provider allocation heal --dry-run
     """
 
+    first_version = GUARDS_CONSUMERS
     options = (
         Option(
             '--server',
@@ -76,9 +77,6 @@ class HealAllocation(Changing):
         *changing.OPTIONS,
     )
     nothing = 'No server has to be healed'
-
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return GUARDS_CONSUMERS
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.workflows.heal import Healing

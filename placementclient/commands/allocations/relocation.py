@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.client import errors
-from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE, Microversion
+from placementclient.client.microversion import GUARDS_CONSUMERS, KEEPS_CONSUMER_TYPE
 from placementclient.commands.allocations.allocation import ConsumerLister
 from placementclient.commands.framework import option
 from placementclient.commands.framework.option import Flag, Option
@@ -19,20 +19,17 @@ from placementclient.render import columns
 if TYPE_CHECKING:
     from placementclient.model.consumers import Consumer
     from placementclient.model.freshness import Read
-    from placementclient.render.columns import Output
 
 
 class _Relocation(ConsumerLister):
     """A command that reads what a consumer holds and writes it elsewhere."""
 
+    first_version = GUARDS_CONSUMERS
     prints = columns.RELOCATED.names
     #: Whether this run has sent a write, which is then what has reached the goal.
     is_sent = False
 
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return GUARDS_CONSUMERS
-
-    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> Output:
+    def output(self, shown: Read[Consumer], parsed_args: argparse.Namespace) -> columns.Output:
         consumer = shown.value
         names = api.resource_provider.names(self.client, consumer.allocations)
         return columns.relocated(consumer, names, self.version)
@@ -89,7 +86,7 @@ class MoveAllocation(_Relocation):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         source = api.resource_provider.find(self.client, parsed_args.source)
         target = api.resource_provider.find(self.client, parsed_args.target)
         if source == target:
@@ -166,7 +163,7 @@ class TransferAllocation(_Relocation):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         if parsed_args.consumer == parsed_args.to_consumer:
             raise errors.UsageError('--to-consumer is the consumer itself')
         self.retried(lambda: self._transfer(parsed_args))

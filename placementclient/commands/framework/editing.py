@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.api import resource_provider
 from placementclient.api.conflict import edited
 from placementclient.client import errors
+from placementclient.client.wording import meant
 from placementclient.commands.framework import changing, option, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Option
+from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan
+    from placementclient.client.http import Client
     from placementclient.model.freshness import Read
     from placementclient.producers.edited import Edit
     from placementclient.render.columns import Columns, Output
@@ -108,6 +110,13 @@ class NamesEditing(Editing):
 
     #: The field of a provider's state.
     facet = ''
+    #: The functions of the API that read the names of a resource provider, and replace them.
+    functions: tuple[
+        Callable[[Client, str], Read[list[str]]],
+        Callable[[Client, str, list[str], int], Read[list[str]]],
+    ]
+    #: Says that a resource provider lacks the name that follows, which is to be removed.
+    lacks = ''
     #: The argument with the names, and the column of those of one provider.
     names: Option
     column: Columns
@@ -153,10 +162,11 @@ class NamesEditing(Editing):
         :param given: the names
         """
         uuid = resource_provider.find(self.client, parsed_args.provider)
+        read, write = self.functions
         there = edited(
-            lambda: self.read_names(uuid),
+            lambda: read(self.client, uuid),
             lambda names: self._changed(names, given),
-            lambda names, generation: self.write_names(uuid, names, generation),
+            lambda names, generation: write(self.client, uuid, names, generation),
             parsed_args.generation,
             max_retries=self.client.max_retries,
         )
@@ -169,18 +179,7 @@ class NamesEditing(Editing):
             return [*there, *lacking]
         # Where it is read again, what it had may be gone by what was sent.
         for name in [] if self._is_told else lacking:
-            self.log.warning(self.lacks(name, there))
+            near = '' if is_uuid(name) else meant(name, there)
+            self.log.warning(f'{self.lacks} {name}{near}')
         self._is_told = True
         return [name for name in there if name not in given]
-
-    @abstractmethod
-    def read_names(self, uuid: str) -> Read[list[str]]:
-        """Read the names that a resource provider has."""
-
-    @abstractmethod
-    def write_names(self, uuid: str, names: list[str], generation: int) -> Read[list[str]]:
-        """Replace the names that a resource provider has."""
-
-    @abstractmethod
-    def lacks(self, name: str, there: list[str]) -> str:
-        """Return the sentence that a resource provider lacks a name that is to be removed."""

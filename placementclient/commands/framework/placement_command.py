@@ -20,9 +20,7 @@ from placementclient import plugin
 from placementclient.api import conflict
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
-from placementclient.client.printable import (
-    printable,
-)
+from placementclient.client.printable import printable
 from placementclient.client.wording import without_credentials
 from placementclient.commands.framework.option import Option
 from placementclient.loading import coexistence
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from placementclient.client.http import Change, Client
 
 T = TypeVar('T')
+G = TypeVar('G')
 
 #: What cliff says of a command that another package than the program's has.
 _ORIGIN = '\n\nThis command is provided by the python-placementclient plugin.'
@@ -66,6 +65,8 @@ class PlacementCommand(command.Command):
     app: Any
     #: The route of the service that the command stands for; None for what combines several.
     endpoint: ClassVar[Endpoint | None] = None
+    #: The first microversion with which the command can do its work; None: the endpoint's.
+    first_version: ClassVar[Microversion | None] = None
     options: ClassVar[Sequence[Option]] = ()
     #: The exit statuses beside 0 (done), 1 (error) and 2 (wrong usage), and what each says.
     statuses: ClassVar[Sequence[tuple[errors.ExitStatus, str]]] = ()
@@ -284,7 +285,7 @@ class PlacementCommand(command.Command):
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:
         """The first microversion with which the command can do what is asked."""
-        return self.endpoint.since if self.endpoint else LOWEST
+        return self.first_version or (self.endpoint.since if self.endpoint else LOWEST)
 
     def retried(self, attempt: Callable[[], T], given: object = None) -> T:
         """Read and write, and again, as :func:`placementclient.api.conflict.retried` does.
@@ -294,7 +295,7 @@ class PlacementCommand(command.Command):
         """
         return conflict.retried(attempt, **self._limits(given))
 
-    def guarded(self, write: Callable[[int], T], given: int | None, read: Callable[[], int]) -> T:
+    def guarded(self, write: Callable[[G], T], given: G | None, read: Callable[[], G]) -> T:
         """Replace something that a generation guards.
 
         :param write: sends the replacement with a generation

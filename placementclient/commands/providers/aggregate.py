@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.commands.framework import base, editing, filters, option
-from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.editing import NamesEditing
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.client.microversion import Microversion
-    from placementclient.model.freshness import Read
-    from placementclient.render.columns import Output
 
 
 class ListAggregate(base.Lister):
@@ -33,7 +26,7 @@ class ListAggregate(base.Lister):
         Flag('--long', help='Print also the names of the aggregates in Nova'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         output = columns.UUID.rows(api.aggregate.list(self.client, uuid).value)
         if not base.is_wanted(parsed_args, 'name'):
@@ -72,7 +65,7 @@ class SetAggregate(base.Lister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         generation = parsed_args.generation
         if generation is None and self.client.microversion >= api.aggregate.GUARDED:
             raise errors.BadArgument('A generation must be specified.')
@@ -99,30 +92,19 @@ class AddAggregate(NamesEditing):
         42896e0d-205d-4fe3-bd1e-100924931787 --dry-run
     """
 
-    facet = 'aggregates'
+    # Below, no generation shows a change between the reading and the writing.
+    first_version = api.aggregate.GUARDED
+    facet, functions = 'aggregates', (api.aggregate.list, api.aggregate.set)
+    lacks = 'The resource provider is not in the aggregate'
     names = Option(
         'aggregate', nargs='+', missable=True, help='Aggregates, by UUID or by their name in Nova'
     )
     column, prints_one = columns.UUID, columns.UUID.names
-    prints = (*prints_one, *Changing.prints)
     nothing = 'The resource provider is in no aggregate'
     options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
 
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        # Below, no generation shows a change between the reading and the writing.
-        return api.aggregate.GUARDED
-
     def known(self, given: list[str]) -> list[str]:
         return filters.aggregates(self.client, given)
-
-    def read_names(self, uuid: str) -> Read[list[str]]:
-        return api.aggregate.list(self.client, uuid)
-
-    def write_names(self, uuid: str, names: list[str], generation: int) -> Read[list[str]]:
-        return api.aggregate.set(self.client, uuid, names, generation)
-
-    def lacks(self, name: str, there: list[str]) -> str:
-        return f'The resource provider is not in the aggregate {name}'
 
 
 class RemoveAggregate(AddAggregate):

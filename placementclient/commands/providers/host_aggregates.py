@@ -29,6 +29,8 @@ class SyncAggregate(Changing):
       openstack resource provider aggregate sync --remove --dry-run
     """
 
+    # From here on the trait distinguishes sharing providers from hosts.
+    first_version = Microversion(1, 22)
     options = (
         Option(
             '--aggregates',
@@ -39,10 +41,6 @@ class SyncAggregate(Changing):
         *changing.OPTIONS,
     )
     nothing = 'All hosts are in the aggregates that Nova says'
-
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        # From here on the trait distinguishes sharing providers from hosts.
-        return Microversion(1, 22)
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.workflows.host_aggregates import Sync

@@ -10,7 +10,6 @@ from placementclient import api
 from placementclient.client import endpoints, errors
 from placementclient.client.wording import meant
 from placementclient.commands.framework import base, changing, editing, filters, option, selectors
-from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.editing import Editing
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Flag, Option
@@ -19,7 +18,6 @@ from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.model.inventories import Inventory
-    from placementclient.render.columns import Output
 
 Fields = Mapping[str, int | float]
 
@@ -44,7 +42,6 @@ class ReplaceInventories(Editing):
 
     endpoint = endpoints.SET_INVENTORIES
     prints_one = (*columns.INVENTORY_OF_PROVIDER.names, 'name')
-    prints = (*prints_one, *Changing.prints)
     only_many = (changing.PLAN,)
     options = (
         Option(
@@ -71,7 +68,7 @@ class ReplaceInventories(Editing):
         *editing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         selected = selectors.are_given(parsed_args)
         _check(parsed_args, selected)
         given = _parsed(parsed_args.resource)
@@ -89,7 +86,9 @@ class ReplaceInventories(Editing):
             raise errors.UsageError("--generation is one provider's, and --aggregate has several")
         return self._set_members(given, parsed_args)
 
-    def _set_members(self, given: Mapping[str, Fields], parsed_args: argparse.Namespace) -> Output:
+    def _set_members(
+        self, given: Mapping[str, Fields], parsed_args: argparse.Namespace
+    ) -> columns.Output:
         """Set every member of the aggregate; log each failure, and report them at the end."""
         from placementclient.model.requests import Filter
 

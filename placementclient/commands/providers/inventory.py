@@ -17,7 +17,6 @@ from placementclient.render import columns
 if TYPE_CHECKING:
     from placementclient.model.freshness import Read
     from placementclient.model.inventories import Inventory
-    from placementclient.render.columns import Output
 
 
 def ratio(text: str) -> float:
@@ -84,7 +83,7 @@ class ListInventory(watching.WatchingLister):
     endpoint = endpoints.LIST_INVENTORIES
     options = (option.PROVIDER, watching.WATCH)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         inventories = api.inventory.list(self.client, uuid).value
         used = api.usage.of_provider(self.client, uuid).value
@@ -105,7 +104,7 @@ class ShowInventory(base.ShowOne):
     endpoint = endpoints.SHOW_INVENTORY
     options = (option.PROVIDER, option.RESOURCE_CLASS, option.LONG)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         name = parsed_args.resource_class
         shown = api.inventory.show(self.client, uuid, name)
@@ -144,7 +143,7 @@ class CreateInventory(base.ShowOne):
             )
         return read.generation or 0
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         fields = {
             name: value for name in FIELDS if (value := getattr(parsed_args, name)) is not None

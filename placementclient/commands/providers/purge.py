@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient.client.microversion import GUARDS_CONSUMERS, Microversion
+from placementclient.client.microversion import GUARDS_CONSUMERS
 from placementclient.commands.framework import changing, migrations, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag
@@ -35,6 +35,7 @@ class PurgeProvider(Changing):
       openstack resource provider purge compute1 --dry-run
     """
 
+    first_version = GUARDS_CONSUMERS
     options = (
         option.PROVIDER,
         Flag(
@@ -45,9 +46,6 @@ class PurgeProvider(Changing):
         migrations.option('to find them, as Nova gives them no type'),
         *changing.OPTIONS,
     )
-
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return GUARDS_CONSUMERS
 
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
         from placementclient.render import changes

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from placementclient.client import endpoints, errors
 from placementclient.commands.framework import changing
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import is_uuid
 
 if TYPE_CHECKING:
-    from placementclient.client.microversion import Microversion
     from placementclient.render.columns import Output
 
 
@@ -48,6 +48,7 @@ class ReplaceProvider(Changing):
       openstack resource provider replace compute1 --uuid 7d8fd7d2-43c6-4a93-9b62-0a4c0b6b1e6f
     """
 
+    first_version = endpoints.RESHAPE.since
     options = (
         Option('old', help='Name or UUID of the resource provider that goes'),
         Option('--uuid', type=_uuid, help='Create the new resource provider with this UUID'),
@@ -65,13 +66,7 @@ class ReplaceProvider(Changing):
         *changing.OPTIONS,
     )
 
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        from placementclient.api import reshaper
-
-        return reshaper.SINCE
-
     def take_action(self, parsed_args: argparse.Namespace) -> Output:
-        from placementclient.client import errors
         from placementclient.workflows.replace import Replacement, Replacing
 
         if (parsed_args.uuid is None) == (parsed_args.twin is None):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.api.conflict import is_gone
@@ -12,9 +11,6 @@ from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.render.columns import Output
 
 _NAME = Option('name', help='Name of the resource class')
 _CREATE_OR_VALIDATE = Microversion(1, 7)
@@ -30,7 +26,7 @@ class ListClass(base.Lister):
 
     endpoint = endpoints.LIST_CLASSES
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         return columns.NAME.rows(api.resource_class.list(self.client))
 
 
@@ -71,7 +67,7 @@ class ShowClass(base.ShowOne):
     endpoint = endpoints.SHOW_CLASS
     options = (_NAME, option.LONG)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         shown = api.resource_class.show(self.client, parsed_args.name)
         output = columns.NAME.fields(shown.value)
         return base.with_last_modified(output, shown) if parsed_args.long else output

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.api.conflict import is_gone
@@ -13,9 +12,6 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.model import patterns
 from placementclient.model.providers import normalized
 from placementclient.render import columns
-
-if TYPE_CHECKING:
-    from placementclient.render.columns import Output
 
 
 class ListResourceProvider(base.Lister):
@@ -41,7 +37,7 @@ class ListResourceProvider(base.Lister):
         filters.aggregate_uuid(since='1.3'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         # Scripts also have VCPU:4 here, as the service itself, and several with commas between.
         parsed_args.resource = [
             part.replace(':', '=') for given in parsed_args.resource for part in given.split(',')
@@ -93,7 +89,7 @@ class CreateResourceProvider(base.ShowOne):
         found = api.resource_provider.list(self.client, name=name)
         return any(uuid in (None, provider.uuid) for provider in found)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         name, parent = parsed_args.name, parsed_args.parent_provider
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
         try:
@@ -130,7 +126,7 @@ class ShowResourceProvider(base.ShowOne):
         option.LONG,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         shown = api.resource_provider.show(self.client, uuid)
         output = columns.PROVIDER.fields(shown.value, self.version)
@@ -163,7 +159,7 @@ class SetResourceProvider(base.ShowOne):
         Flag('--no-parent', since='1.37', help='Remove the parent: the provider becomes a root'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         parent = parsed_args.parent_provider
         if parent and parsed_args.no_parent:
             raise errors.UsageError('--parent-provider and --no-parent contradict each other')

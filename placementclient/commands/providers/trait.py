@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 from placementclient import api
 from placementclient.api.conflict import is_gone
 from placementclient.client import endpoints
-from placementclient.client.wording import meant
 from placementclient.commands.framework import base, editing, option
-from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.editing import NamesEditing
 from placementclient.commands.framework.option import Option
 from placementclient.render import columns
 
 if TYPE_CHECKING:
-    from placementclient.client.microversion import Microversion
     from placementclient.model.freshness import Read
-    from placementclient.render.columns import Output
 
 _NAME = Option('name', help='Name of the trait')
 
@@ -52,7 +48,7 @@ class ListTrait(base.Lister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         traits = api.trait.list(
             self.client, name=parsed_args.name or None, associated=parsed_args.associated
         )
@@ -70,7 +66,7 @@ class ShowTrait(base.ShowOne):
     endpoint = endpoints.SHOW_TRAIT
     options = (_NAME, option.LONG)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         shown = api.trait.show(self.client, parsed_args.name)
         output = columns.NAME.fields(shown.value)
         return base.with_last_modified(output, shown) if parsed_args.long else output
@@ -123,7 +119,7 @@ class ListProviderTrait(base.Lister):
     endpoint = endpoints.LIST_PROVIDER_TRAITS
     options = (option.PROVIDER,)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         return columns.NAME.rows(api.trait.list_of_provider(self.client, uuid).value)
 
@@ -148,7 +144,7 @@ class SetProviderTrait(base.Lister):
         option.generation(),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
 
         def write(generation: int) -> Read[list[str]]:
@@ -176,24 +172,13 @@ class AddProviderTrait(NamesEditing):
       openstack resource provider trait add --match 'compute7*' CUSTOM_RACK_7 --dry-run
     """
 
-    facet = 'traits'
+    first_version = endpoints.SET_PROVIDER_TRAITS.since
+    facet, functions = 'traits', (api.trait.list_of_provider, api.trait.set_on_provider)
+    lacks = 'The resource provider has no trait'
     names = Option('trait', nargs='+', missable=True, help='Names of traits that exist')
     column, prints_one = columns.NAME, columns.NAME.names
-    prints = (*prints_one, *Changing.prints)
     nothing = 'The resource provider has no traits'
     options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
-
-    def since(self, parsed_args: argparse.Namespace) -> Microversion:
-        return endpoints.SET_PROVIDER_TRAITS.since
-
-    def read_names(self, uuid: str) -> Read[list[str]]:
-        return api.trait.list_of_provider(self.client, uuid)
-
-    def write_names(self, uuid: str, names: list[str], generation: int) -> Read[list[str]]:
-        return api.trait.set_on_provider(self.client, uuid, names, generation)
-
-    def lacks(self, name: str, there: list[str]) -> str:
-        return f'The resource provider has no trait {name}{meant(name, there)}'
 
 
 class RemoveProviderTrait(AddProviderTrait):

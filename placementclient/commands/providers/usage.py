@@ -15,7 +15,6 @@ from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.model.consumers import Usage
-    from placementclient.render.columns import Output
 
 _BY_TYPE = Microversion(1, 38)
 
@@ -31,7 +30,7 @@ class ShowProviderUsage(watching.WatchingLister):
     endpoint = endpoints.SHOW_PROVIDER_USAGES
     options = (option.PROVIDER, option.LONG, watching.WATCH)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         uuid = api.resource_provider.find(self.client, parsed_args.provider)
         used = api.usage.of_provider(self.client, uuid)
         output = columns.USAGE.rows(used.value.items())
@@ -62,7 +61,7 @@ class ShowUsage(watching.WatchingLister):
         watching.WATCH,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         typed = parsed_args.consumer_type is not None
         version = self.client.microversion if typed else self.version
         used = api.usage.of_project(
