@@ -35,17 +35,24 @@ def list(
     return [_provider(record) for record in body['resource_providers']]
 
 
-def named(client: Client, name: str) -> Provider:
-    """The provider that has a name.
-
-    :raises errors.NoSuchProvider: if none has it
-    """
+def with_name(client: Client, name: str) -> Provider | None:
+    """The provider that has a name, if there is one."""
     # The service takes an empty name for none, and lists all providers.
     for provider in list(client, name=name):
         if provider.name == name:
             client.names[provider.uuid] = name
             return provider
-    raise errors.NoSuchProvider(f'No resource provider has the name {name!r}', name)
+    return None
+
+
+def named(client: Client, name: str) -> Provider:
+    """The provider that has a name.
+
+    :raises errors.NoSuchProvider: if none has it
+    """
+    if (provider := with_name(client, name)) is None:
+        raise errors.NoSuchProvider(f'No resource provider has the name {name!r}', name)
+    return provider
 
 
 def find(client: Client, name_or_uuid: str) -> str:

@@ -138,7 +138,7 @@ class Replacing:
                 raise errors.BadArgument(
                     f'{state.name!r} is longer than {LONGEST_NAME} characters: give another --name'
                 )
-            holder = _by_name(self._client, state.name)
+            holder = resource_provider.with_name(self._client, state.name)
             if holder and holder.uuid not in there.providers:
                 raise errors.BadArgument(
                     f'The resource provider {holder.uuid} is called {state.name}: '
@@ -184,7 +184,7 @@ class _FoundProviders:
     def _renamed(self, twin: str) -> Provider:
         """Return the provider that was called by a name before it got that of the old one."""
         if self.old and self.old.name != original(self.old.name, self.old.uuid):
-            found = _by_name(self._client, self._final(self.old))
+            found = resource_provider.with_name(self._client, self._final(self.old))
             if found:
                 return found
         raise errors.NoSuchProvider(
@@ -260,18 +260,11 @@ def _written(operations: Iterable[Operation]) -> Iterator[tuple[str, Mapping[str
 def _reference(client: Client, name_or_uuid: str) -> Provider | None:
     if is_uuid(name_or_uuid):
         return _by_uuid(client, normalized(name_or_uuid))
-    return _by_name(client, name_or_uuid)
+    return resource_provider.with_name(client, name_or_uuid)
 
 
 def _by_uuid(client: Client, uuid: str) -> Provider | None:
     return next(iter(resource_provider.list(client, uuid=uuid)), None)
-
-
-def _by_name(client: Client, name: str) -> Provider | None:
-    try:
-        return resource_provider.named(client, name)
-    except errors.NoSuchProvider:
-        return None
 
 
 def _made_way(client: Client, name: str) -> Provider | None:

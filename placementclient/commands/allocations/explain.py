@@ -14,7 +14,7 @@ from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
-from placementclient.commands.snapshots.snapshot import taken
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.insight.candidates.explanation import Explanation
@@ -58,11 +58,7 @@ class ExplainCandidate(DocumentCommand):
             default=5,
             help='Show so many of the nearest trees',
         ),
-        Option(
-            '--snapshot',
-            metavar='<file>',
-            help='Read this snapshot file in place of the live cloud',
-        ),
+        SNAPSHOT,
         ASSUME,
         Option(
             '--flavor',

@@ -93,8 +93,8 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
 class Lister(_Table, command.Lister):
     """A command that prints rows."""
 
-    #: What is said to people, on stderr, where there is no row. The commands of the endpoints print
-    #: an empty line instead, as those of osc-placement do.
+    #: What is said to people, on stderr, where there is no row; empty: nothing. The commands of the
+    #: endpoints print an empty line instead, as those of osc-placement do.
     nothing: str = 'Nothing found'
 
     def produce_output(
@@ -106,7 +106,8 @@ class Lister(_Table, command.Lister):
         is_empty = not found and is_for_people and not parsed_args.print_empty
         if is_empty and self.says_nothing(parsed_args):
             self._check_columns(parsed_args.columns, self.printed(parsed_args) or names)
-            self.log.warning(self.nothing)
+            if self.nothing:
+                self.log.warning(self.nothing)
             return 0
         return super().produce_output(parsed_args, names, found)
 

@@ -155,6 +155,13 @@ def _number_of_workers(text: str) -> int:
 
 
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
+OUTPUT = Option(
+    '-o',
+    '--output',
+    metavar='<file>',
+    default='-',
+    help='Write to this file; default: standard output',
+)
 DRY_RUN = Flag('--dry-run', help='Print the changes and make none')
 YES = Flag('--yes', help='Do not ask for confirmation')
 LONG = Flag('--long', since='1.15', help='Print also last_modified')

@@ -18,6 +18,45 @@ if TYPE_CHECKING:
     from placementclient.render.columns import Output
 
 
+def _restriction(name: str, metavar: str, help: str) -> Option:
+    help = f'With --fits or --flavors: {help}'
+    return Option(f'--{name}', metavar=metavar, action='append', help=help)
+
+
+_RESTRICTIONS = (
+    _restriction(
+        'required',
+        '<trait>[,...]',
+        'a trait that there must be; of several, joined by commas, one is enough; may be repeated',
+    ),
+    _restriction('forbidden', '<trait>', 'a trait that must be absent; may be repeated'),
+    _restriction(
+        'member-of',
+        '<aggregate>[,...]',
+        'aggregates, joined by commas: a member of any of them; may be repeated: a member of each',
+    ),
+    _restriction(
+        'forbidden-member-of',
+        '<aggregate>[,...]',
+        'aggregates, joined by commas: a member of none of them; may be repeated',
+    ),
+    _restriction(
+        'root-required', '<trait>', 'a trait that the root of the tree must have; may be repeated'
+    ),
+    _restriction(
+        'root-forbidden',
+        '<trait>',
+        'a trait that the root of the tree must not have; may be repeated',
+    ),
+    _restriction(
+        'tree',
+        '<provider>',
+        'count servers that fit into the tree of this provider: a name, a UUID, or a pattern such '
+        "as 'compute2*'. May be repeated: all these trees",
+    ),
+)
+
+
 class ShowCapacity(watching.WatchingLister):
     """Show how much there is, what is used, what is free, and the largest amount that still fits.
 
@@ -55,55 +94,7 @@ class ShowCapacity(watching.WatchingLister):
             help='Show how many servers of this shape still fit',
         ),
         flavors.FLAVORS,
-        Option(
-            '--required',
-            metavar='<trait>[,...]',
-            action='append',
-            help='With --fits or --flavors: a trait that there must be; of several, joined by '
-            'commas, one is enough; may be repeated',
-        ),
-        Option(
-            '--forbidden',
-            metavar='<trait>',
-            action='append',
-            help='With --fits or --flavors: a trait that must be absent; may be repeated',
-        ),
-        Option(
-            '--member-of',
-            metavar='<aggregate>[,...]',
-            action='append',
-            help='With --fits or --flavors: aggregates, joined by commas: a member of any of '
-            'them; may be repeated: a member of each',
-        ),
-        Option(
-            '--forbidden-member-of',
-            metavar='<aggregate>[,...]',
-            action='append',
-            help='With --fits or --flavors: aggregates, joined by commas: a member of none of '
-            'them; may be repeated',
-        ),
-        Option(
-            '--root-required',
-            metavar='<trait>',
-            action='append',
-            help='With --fits or --flavors: a trait that the root of the tree must have; may be '
-            'repeated',
-        ),
-        Option(
-            '--root-forbidden',
-            metavar='<trait>',
-            action='append',
-            help='With --fits or --flavors: a trait that the root of the tree must not have; may '
-            'be repeated',
-        ),
-        Option(
-            '--tree',
-            metavar='<provider>',
-            action='append',
-            help='With --fits or --flavors: count servers that fit into the tree of this '
-            "provider: a name, a UUID, or a pattern such as 'compute2*'. May be repeated: "
-            'all these trees',
-        ),
+        *_RESTRICTIONS,
         SNAPSHOT,
         ASSUME,
         watching.WATCH,
@@ -114,6 +105,7 @@ class ShowCapacity(watching.WatchingLister):
         from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits, totals
         from placementclient.insight.topology import Topology
+        from placementclient.model.requests import CandidateRequest, Filter
         from placementclient.render import capacity as tables
 
         by = parsed_args.by
@@ -125,7 +117,7 @@ class ShowCapacity(watching.WatchingLister):
             return tables.lines(totals.GROUPED[by](snapshot), by)
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(parsed_args.tree) or None
-        request = self._restricted(_plain(shape or {}), parsed_args)
+        request = self._restricted(CandidateRequest(Filter(shape or {})), parsed_args)
         self._warn_absent(unknown_names.absent(unknown_names.Names.of(snapshot), request))
         if shape is not None:
             return tables.fits(fits.GROUPED[by](topology, request, trees), by)
@@ -171,20 +163,10 @@ class ShowCapacity(watching.WatchingLister):
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         if parsed_args.fits is not None and parsed_args.flavors:
             raise errors.UsageError('--fits and --flavors contradict each other')
-        filters = (
-            'required', 'forbidden', 'member_of', 'forbidden_member_of', 'root_required',
-            'root_forbidden', 'tree',
-        )  # fmt: skip
-        given = [name for name in filters if getattr(parsed_args, name)]
-        if given and parsed_args.fits is None and not parsed_args.flavors:
-            name = given[0].replace('_', '-')
-            raise errors.UsageError(f'--{name} is for --fits and --flavors')
-
-
-def _plain(shape: dict[str, int]) -> CandidateRequest:
-    from placementclient.model.requests import CandidateRequest, Filter
-
-    return CandidateRequest(Filter(shape))
+        if parsed_args.fits is None and not parsed_args.flavors:
+            for option in _RESTRICTIONS:
+                if option.is_given(parsed_args):
+                    raise errors.UsageError(f'{option.flags[0]} is for --fits and --flavors')
 
 
 def _shape(text: str) -> dict[str, int]:

@@ -68,13 +68,7 @@ class ExportCapacity(base.Command):
         ),
         SNAPSHOT,
         ASSUME,
-        Option(
-            '-o',
-            '--output',
-            metavar='<file>',
-            default='-',
-            help='Write to this file; default: standard output',
-        ),
+        option.OUTPUT,
         Option(
             '--serve',
             metavar='<address>:<port>',

@@ -51,6 +51,8 @@ class PlanDrain(base.Lister):
     """
 
     auth_required = False
+    # Standard error has the answer.
+    nothing = ''
     statuses = (
         (ExitStatus.INFEASIBLE, 'impossible: not every server can have a place, which is proved'),
         (
@@ -323,10 +325,3 @@ class PlanDrain(base.Lister):
         """Write sentences to standard error."""
         for line in said:
             self.log.warning(line)
-
-    def produce_output(
-        self, parsed_args: argparse.Namespace, names: Sequence[str], rows: Any
-    ) -> int:
-        """Print rows; no empty table, as standard error has the answer."""
-        is_table = parsed_args.formatter == 'table' and not parsed_args.print_empty
-        return 0 if is_table and not rows else super().produce_output(parsed_args, names, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 
 from placementclient import api
 from placementclient.api.conflict import is_gone
@@ -84,29 +85,27 @@ class CreateResourceProvider(base.ShowOne):
         Flag('--or-show', help='If a provider has that name, show it and change nothing'),
     )
 
-    def _is_made(self, name: str, uuid: str | None) -> bool:
-        """Return whether a provider of the name is there, and not that of another client."""
-        found = api.resource_provider.list(self.client, name=name)
-        return any(uuid in (None, provider.uuid) for provider in found)
-
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
         name, parent = parsed_args.name, parsed_args.parent_provider
         parent_uuid = parent and api.resource_provider.find(self.client, parent)
+        there = functools.partial(api.resource_provider.with_name, self.client, name)
+
+        def is_made() -> bool:
+            found = there()
+            # Another client may have made one of the name.
+            return found is not None and parsed_args.uuid in (None, found.uuid)
+
         try:
             provider = self.confirmed(
                 lambda: api.resource_provider.create(
                     self.client, name, uuid=parsed_args.uuid, parent_provider_uuid=parent_uuid
                 ),
-                lambda: self._is_made(name, parsed_args.uuid),
+                is_made,
             )
-        except errors.Conflict as conflict:
-            if not parsed_args.or_show:
+        except errors.Conflict:
+            provider = there() if parsed_args.or_show else None
+            if provider is None:  # it is the UUID that is taken
                 raise
-            try:
-                provider = api.resource_provider.named(self.client, name)
-            except errors.NoSuchProvider:
-                # It is the UUID that is taken.
-                raise conflict from None
         provider = provider or api.resource_provider.named(self.client, name)
         return columns.PROVIDER.fields(provider, self.version)
 

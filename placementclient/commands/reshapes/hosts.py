@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import counted
-from placementclient.commands.framework import base
+from placementclient.commands.framework import base, compute, migrations
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from placementclient.hosts.assignments import Assigned, Assignments, Misfit
-    from placementclient.model.servers import ServerMigration
     from placementclient.model.snapshots import Snapshot
     from placementclient.planner.spec.assignments import AssignmentRow
     from placementclient.render.columns import Output
-
-#: Stands for the compute service, where a file is expected.
-NOVA = 'nova'
 
 
 class CollectorReshape(base.Command):
@@ -161,29 +157,15 @@ class AssignmentsReshape(_Fitting):
         return assignments.of_mediated_devices(hosts, snapshot, by_type, default)
 
     def _pinned(self, parsed_args: argparse.Namespace, snapshot: Snapshot | None) -> Assignments:
-        from placementclient import files
         from placementclient.hosts import pinned
         from placementclient.nova import service
 
         if snapshot is None:
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
-        if parsed_args.servers == NOVA:
-            document = service.servers(self.client)
-        else:
-            document = files.read_document(parsed_args.servers)
-        return pinned.of_servers(
-            document, parsed_args.servers, snapshot, self._migrations(parsed_args.migrations)
-        )
-
-    def _migrations(self, path: str | None) -> list[ServerMigration]:
-        from placementclient import files
-        from placementclient.nova import records, service
-
-        if path is None:
-            return []
-        if path == NOVA:
-            return records.migrations(service.migrations(self.client), path)
-        return records.migrations(files.read_document(path), path)
+        source = parsed_args.servers
+        document, _ = compute.document(self, source, service.servers)
+        under_way = migrations.given(self, parsed_args.migrations) or ()
+        return pinned.of_servers(document, source, snapshot, under_way)
 
 
 class DevicesReshape(_Fitting):

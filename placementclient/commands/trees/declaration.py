@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient.commands.framework import base, changing
+from placementclient.commands.framework import base, changing, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
@@ -75,13 +75,7 @@ class ExportTree(base.Command):
     options = (
         TREE,
         SNAPSHOT,
-        Option(
-            '-o',
-            '--output',
-            metavar='<file>',
-            default='-',
-            help='Write to this file; default: standard output',
-        ),
+        option.OUTPUT,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.snapshots.snapshot import TREE, taken
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 _WITH = (
     Flag('--traits', help='Show the traits of each resource provider'),
     Flag('--allocations', help='Show the consumers and their allocations'),
-    Option(
-        '--snapshot', metavar='<file>', help='Read this snapshot file in place of the live cloud'
-    ),
+    SNAPSHOT,
     ASSUME,
     option.workers('trees to read'),
 )
@@ -138,13 +136,7 @@ class GraphTree(base.Command):
             'or .svg, or svg on standard output unless that is a terminal',
         ),
         *_WITH,
-        Option(
-            '-o',
-            '--output',
-            metavar='<file>',
-            default='-',
-            help='Write to this file; default: standard output',
-        ),
+        option.OUTPUT,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
