@@ -73,6 +73,7 @@ class Client:
         #: How long the service took for its last answers, in seconds; whoever reads a time takes it
         #: away.
         self.answer_times: deque[float] = deque(maxlen=1000)
+        self._is_warned = False
         self._settled = version
         self._supported: tuple[Microversion, Microversion] | None = None
         self._requirements: list[tuple[str, Microversion, Microversion | None]] = []
@@ -249,7 +250,7 @@ class Client:
             )
 
         if endpoint.is_read:
-            return retries.repeated(once, self.max_retries)
+            return retries.repeated(once, self.max_retries, self._warn_once)
         self._have_token()
         # Before it is sent: a signal may come at any time from here on.
         before, self.last_change = self.last_change, Change(request, is_done=False)
@@ -263,6 +264,11 @@ class Client:
             raise
         self.last_change = Change(request, is_done=True)
         return answer
+
+    def _warn_once(self, sentence: str) -> None:
+        if not self._is_warned:
+            retries.LOG.warning(sentence)
+        self._is_warned = True
 
     def _have_token(self) -> None:
         """Be authenticated, so that what fails from here on may have reached the service."""

@@ -18,9 +18,10 @@ LOG = logging.getLogger(__name__)
 BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
 
 
-def repeated(read: Callable[[], T], max_retries: int) -> T:
+def repeated(read: Callable[[], T], max_retries: int, warn: Callable[[str], None]) -> T:
     """Read, and again after a pause that grows, where there may be an answer the next time.
 
+    :param warn: is called with a sentence before each pause; there is none before the first retry
     :raises errors.Transient: what the last attempt raised
     """
     from urllib3 import exceptions
@@ -37,6 +38,10 @@ def repeated(read: Callable[[], T], max_retries: int) -> T:
                 raise lost from None
             pause = max(retries.get_backoff_time(), asked_pause(lost))
             LOG.info('%s; asked again in %.1f s', lost, pause)
+            if pause:
+                every = [min(BACKOFF * 2**n, Retry.DEFAULT_BACKOFF_MAX) for n in range(max_retries)]
+                seconds = max(pause, sum(every[1:]))
+                warn(f'{lost}. Trying again, with pauses of about {seconds:.0f} s in all')
             time.sleep(pause)
 
 

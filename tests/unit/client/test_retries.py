@@ -77,3 +77,17 @@ def test_pauses_grow_with_jitter(
     client.send(endpoints.LIST_TRAITS)
     for pause, shortest in zip(pauses, (0, 0.5, 1, 2, 4), strict=True):
         assert shortest <= pause <= shortest + 0.25
+
+
+def test_the_first_pause_is_announced_once(
+    client: Client, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.answer(fault(503, 'Busy'), LIST)
+    client.send(endpoints.LIST_TRAITS)
+    assert caplog.messages == []
+    for _ in range(2):
+        service.answer(*[fault(503, 'Busy')] * 5, LIST)
+        client.send(endpoints.LIST_TRAITS)
+    assert caplog.messages == [
+        'Busy (HTTP 503) [req-1]. Trying again, with pauses of about 8 s in all'
+    ]
