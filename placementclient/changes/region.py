@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
 from placementclient.changes.plan import ChangeSet
@@ -11,6 +12,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
 from placementclient.model.consumers import Consumer
+from placementclient.model.freshness import Read
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -42,6 +44,30 @@ def read(client: Client, change_set: ChangeSet) -> Snapshot:
     states = [reader.state(provider) for provider in listed]
     consumers = {consumer.uuid: consumer for consumer in reader.consumers(states)}
     return Snapshot(filter(None, states), consumers.values())
+
+
+class Facets(NamedTuple):
+    """A provider with some facets read, and the generation of each."""
+
+    state: ProviderState
+    generations: Mapping[str, int | None]
+
+
+def with_facets(client: Client, state: ProviderState, facets: Collection[str]) -> Facets:
+    """Read some facets of a provider: its inventories, usages, traits, aggregates."""
+    readers: tuple[tuple[str, Callable[[Client, str], Read[Any]], Callable[[Any], Any]], ...] = (
+        ('inventories', inventory.list, dict),
+        ('usages', usage.of_provider, dict),
+        ('traits', trait.list_of_provider, frozenset),
+        ('aggregates', aggregate.list, frozenset),
+    )
+    generations = {}
+    for facet, read, made in readers:
+        if facet in facets:
+            found = read(client, state.uuid)
+            state = replace(state, **{facet: made(found.value)})
+            generations[facet] = found.generation
+    return Facets(state, generations)
 
 
 def _with_consumers(client: Client, there: Snapshot, change_set: ChangeSet) -> Snapshot:
@@ -87,25 +113,11 @@ class _RegionReader:
     def _read(
         self, state: ProviderState, before: ProviderState | None, after: ProviderState | None
     ) -> ProviderState:
-        client, uuid = self._client, state.uuid
         wanted = _differing(before, after)
-        generations: set[int | None] = {state.provider.generation}
-        if 'inventories' in wanted or uuid in self._used:
-            inventories = inventory.list(client, uuid)
-            state = replace(state, inventories=inventories.value)
-            generations.add(inventories.generation)
-            used = usage.of_provider(client, uuid)
-            state = replace(state, usages=used.value)
-            generations.add(used.generation)
-        if 'traits' in wanted:
-            traits = trait.list_of_provider(client, uuid)
-            state = replace(state, traits=frozenset(traits.value))
-            generations.add(traits.generation)
-        if 'aggregates' in wanted:
-            aggregates = aggregate.list(client, uuid)
-            state = replace(state, aggregates=frozenset(aggregates.value))
-            generations.add(aggregates.generation)
-        if len(generations - {None}) > 1:
+        if 'inventories' in wanted or state.uuid in self._used:
+            wanted |= {'inventories', 'usages'}
+        state, generations = with_facets(self._client, state, wanted)
+        if len({state.provider.generation, *generations.values()} - {None}) > 1:
             raise errors.ConcurrentUpdate(409, f'{state.name} changed while it was read')
         return state
 

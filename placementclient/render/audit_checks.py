@@ -1,10 +1,10 @@
-"""The texts about checks of an audit, for a terminal and for the page of the documentation."""
+"""The texts about checks of an audit."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,8 +15,6 @@ from placementclient.render.columns import Column, Columns, Output
 #: What begins the paragraph of a field.
 _LABELS = {field: f'{label}: ' for label, field in LABELS.items()}
 _LITERAL = re.compile('``(.+?)``')
-#: The longest line of the page, in characters.
-_WIDTH = 100
 
 
 def _plain(text: str) -> str:
@@ -60,29 +58,3 @@ def lines(row: Mapping[str, Any], width: int) -> Iterator[str]:
             yield ''
             text = f'{_LABELS.get(name, "")}{row[name]}'
             yield from textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def sections(checks: Sequence[Check]) -> Iterator[str]:
-    """The part of the documentation about checks, as reStructuredText: a table, and the texts."""
-    cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.text.summary) for c in checks)
-    rows = (('id', 'severity', 'finds'), *cells)
-    lines = (f'   {"- " if n else "* - "}{cell}' for row in rows for n, cell in enumerate(row))
-    table = '\n'.join(line.replace('   - ', '     - ', 1) for line in lines)
-    yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
-    for check in checks:
-        needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
-        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.text.summary}']
-        for name, text in zip(CheckText._fields[1:], check.text[1:], strict=True):
-            if text:
-                label = _LABELS.get(name, '').strip()
-                paragraphs.append(f'**{label}** {text}' if label else text)
-        heading = f'.. _audit-{check.id}:\n\n{check.id}\n{"-" * len(check.id)}'
-        yield '\n\n'.join((heading, *map(_filled, paragraphs)))
-
-
-def _literal(names: Iterable[str]) -> str:
-    return ', '.join(f'``--{name}``' for name in names)
-
-
-def _filled(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -7,16 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placementclient import program
-from placementclient.api import (
-    aggregate,
-    inventory,
-    resource_class,
-    resource_provider,
-    trait,
-    usage,
-)
+from placementclient.api import resource_class, resource_provider, trait
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.region import with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import meant, suggestion
@@ -134,23 +128,7 @@ class Edits:
 
     def _state(self, provider: Provider, facets: Collection[str]) -> ProviderState:
         """Read some facets of a provider, with the generation of the one that changes."""
-        client, uuid = self._client, provider.uuid
-        state = ProviderState(provider)
-        generations = {}
-        if 'inventories' in facets:
-            inventories = inventory.list(client, uuid)
-            state = replace(state, inventories=inventories.value)
-            generations['inventories'] = inventories.generation
-        if 'usages' in facets:
-            state = replace(state, usages=usage.of_provider(client, uuid).value)
-        if 'traits' in facets:
-            traits = trait.list_of_provider(client, uuid)
-            state = replace(state, traits=frozenset(traits.value))
-            generations['traits'] = traits.generation
-        if 'aggregates' in facets:
-            aggregates = aggregate.list(client, uuid)
-            state = replace(state, aggregates=frozenset(aggregates.value))
-            generations['aggregates'] = aggregates.generation
+        state, generations = with_facets(self._client, ProviderState(provider), facets)
         generation = generations[self._edit.facet]
         if generation is None:
             return state

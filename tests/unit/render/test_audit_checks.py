@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from placementclient.insight.audit.checks import CHECKS
 from placementclient.insight.audit.findings import Check, Severity
+from placementclient.insight.audit.texts import LABELS, CheckText
 from placementclient.render import audit_checks
 
 PAGE = Path(__file__).parents[3] / 'doc' / 'source' / 'audit-checks.rst'
 #: What stands before the texts in the page.
 _HEADING = '\nThe checks\n==========\n\n'
+#: The longest line of the page, in characters.
+_WIDTH = 100
+_LABELS = {field: f'{label}:' for label, field in LABELS.items()}
 
 
 def example() -> None:
@@ -60,7 +66,7 @@ def test_a_text_as_data() -> None:
 
 
 def test_a_text_in_the_page() -> None:
-    table, section = audit_checks.sections([CHECK])
+    table, section = sections([CHECK])
     assert table == (
         '.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n'
         '   * - id\n     - severity\n     - finds\n'
@@ -84,10 +90,36 @@ def test_a_text_fits_a_terminal(check: Check) -> None:
     assert max(map(len, lines)) <= 80
 
 
+def sections(checks: Sequence[Check]) -> Iterator[str]:
+    """Return the part of the documentation about checks: a table, and the texts."""
+    cells = ((f':ref:`audit-{c.id}`', c.severity.value, c.text.summary) for c in checks)
+    rows = (('id', 'severity', 'finds'), *cells)
+    lines = (f'   {"- " if n else "* - "}{cell}' for row in rows for n, cell in enumerate(row))
+    table = '\n'.join(line.replace('   - ', '     - ', 1) for line in lines)
+    yield f'.. list-table::\n   :header-rows: 1\n   :widths: 20 10 70\n\n{table}'
+    for check in checks:
+        needs = f' Needs {_literal(check.needs)}.' if check.needs else ''
+        paragraphs = [f'*{check.severity.value.capitalize()}.*{needs} {check.text.summary}']
+        for name, text in zip(CheckText._fields[1:], check.text[1:], strict=True):
+            if text:
+                label = _LABELS.get(name, '')
+                paragraphs.append(f'**{label}** {text}' if label else text)
+        heading = f'.. _audit-{check.id}:\n\n{check.id}\n{"-" * len(check.id)}'
+        yield '\n\n'.join((heading, *map(_filled, paragraphs)))
+
+
+def _literal(names: Iterable[str]) -> str:
+    return ', '.join(f'``--{name}``' for name in names)
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
 def written(page: str) -> str:
     """Return the page with the texts that there are."""
     before, heading, _ = page.partition(_HEADING)
-    return before + heading + '\n\n'.join(audit_checks.sections(CHECKS)) + '\n'
+    return before + heading + '\n\n'.join(sections(CHECKS)) + '\n'
 
 
 def test_the_page_has_the_same_texts() -> None:
