@@ -42,6 +42,19 @@ class Names(NamedTuple):
             {aggregate for state in states for aggregate in state.aggregates},
         )
 
+    def impossible(self, classes: Iterable[str], traits: Iterable[str]) -> Iterator[str]:
+        """Return a sentence for each class and each trait that no service can have."""
+        for kind, names, there, standard in (
+            ('resource class', classes, self.classes, lambda: STANDARDS),
+            ('trait', traits, self.traits, os_traits.get_traits),
+        ):
+            for name in sorted(names):
+                if name not in there and not name.startswith('CUSTOM_'):
+                    known = {*there, *standard()}
+                    if name not in known:
+                        hint = meant(name, known)
+                        yield f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}'
+
 
 def absent(there: Names, request: CandidateRequest) -> Iterator[Absent]:
     """Each class, trait and aggregate that is asked for and that no provider has."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import os_traits
-from os_resource_classes import STANDARDS
-
 from placementclient.client import errors
-from placementclient.client.wording import first, meant
+from placementclient.client.wording import first
+from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -124,20 +122,10 @@ def _check_names(wanted: Sequence[Declared], snapshot: Snapshot) -> None:
 
     :raises errors.BadArgument: for the first of them
     """
-    states = snapshot.providers.values()
-    classes = {*STANDARDS, *(name for state in states for name in state.inventories)}
-    traits = {*os_traits.get_traits(), *(name for state in states for name in state.traits)}
+    there = Names.of(snapshot)
     for each in (each for root in wanted for each in root.all()):
-        for kind, names, known in (
-            ('resource class', each.inventories or (), classes),
-            ('trait', each.traits or (), traits),
-        ):
-            for name in sorted(names):
-                if name not in known and not name.startswith('CUSTOM_'):
-                    raise errors.BadArgument(
-                        f'{each.name or each.uuid}: {name} is no standard {kind}, and does not '
-                        f'begin with CUSTOM_{meant(name, known)}'
-                    )
+        for sentence in there.impossible(each.inventories or (), each.traits or ()):
+            raise errors.BadArgument(f'{each.name or each.uuid}: {sentence}')
 
 
 def _check_identities(wanted: Sequence[Declared], snapshot: Snapshot) -> None:

@@ -8,15 +8,13 @@ from functools import singledispatchmethod
 from typing import Any
 from uuid import UUID, uuid5
 
-import os_traits
-from os_resource_classes import STANDARDS
-
 from placementclient.changes.rebase import rebase
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import obstacle_sentence
 from placementclient.client import errors
 from placementclient.client.wording import counted, first, listed, meant
 from placementclient.codec.cursors import Cursor
+from placementclient.insight.unknown_names import Names
 from placementclient.model import patterns
 from placementclient.model.consumers import Consumer
 from placementclient.model.nova import INSTANCE
@@ -186,19 +184,17 @@ class _Overlay:
         self._is_current = False
 
     def _edits(self, assumption: ProviderEdit) -> Iterator[tuple[Edit, Cursor]]:
-        states = self._states.values()
         if given := assumption.inventories:
             at = assumption.at.inside('inventories')
-            known = {name for state in states for name in state.inventories} | set(STANDARDS)
-            _check_names(given, known, 'resource class', at)
+            for sentence in Names.of(self.snapshot).impossible(given, ()):
+                raise at.error(sentence)
             yield InventoryEdit(given, amend=True), at
         for facet in ('traits', 'aggregates'):
             if changes := getattr(assumption, facet):
                 at = assumption.at.inside(facet)
-                if facet == 'traits':
-                    known = {name for state in states for name in state.traits}
-                    known |= set(os_traits.get_traits())
-                    _check_names(changes.get('add', ()), known, 'trait', at.inside('add'))
+                new = changes.get('add', ()) if facet == 'traits' else ()
+                for sentence in Names.of(self.snapshot).impossible((), new):
+                    raise at.inside('add').error(sentence)
                 added, removed = (changes.get(key, frozenset()) for key in ('add', 'remove'))
                 yield NamesEdit(facet, added, removed), at
 
@@ -274,14 +270,3 @@ def _copies(snapshot: Snapshot, root_uuid: str, name: str) -> Iterator[ProviderS
         parent = copied.get(state.provider.parent_provider_uuid)
         provider = Provider(copied[state.uuid], own, 0, parent, new_root)
         yield replace(state, provider=provider, usages={})
-
-
-def _check_names(names: Iterable[str], known: set[str], kind: str, at: Cursor) -> None:
-    """Refuse a class or a trait that no service can have.
-
-    :raises errors.BadFile: for the first of them
-    """
-    for name in sorted(names):
-        if name not in known and not name.startswith('CUSTOM_'):
-            hint = meant(name, known)
-            raise at.error(f'{name} is no standard {kind}, and does not begin with CUSTOM_{hint}')
