@@ -14,7 +14,6 @@ from placementclient.planner.solve.problem import (
     Part,
     Problem,
 )
-from placementclient.planner.solve.symmetry import Symmetry
 
 #: How much work a preference is worth, in the solver's deterministic unit (about a second).
 EFFORT = 0.3
@@ -63,7 +62,7 @@ def place(problem: Problem, budget: Budget) -> list[list[ItemPlacement]] | None:
     return _Model(problem, budget).best()
 
 
-def complete(problem: Problem, decision: Decision, symmetry: Symmetry, budget: Budget) -> None:
+def complete(problem: Problem, decision: Decision, budget: Budget) -> None:
     """Find every option that is possible, and prove that the others are not.
 
     :param decision: a solution and what is known to be possible; both facts are extended
@@ -72,7 +71,6 @@ def complete(problem: Problem, decision: Decision, symmetry: Symmetry, budget: B
     model = _Model(problem, budget)
     while (found := model.other(decision)) is not None:
         decision.note(found)
-        symmetry.spread(decision)
 
 
 def core(problem: Problem, budget: Budget) -> tuple[Problem, bool]:

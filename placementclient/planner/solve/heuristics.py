@@ -6,7 +6,8 @@ Everything that it says is checked against the rooms; what it does not say is st
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 
 from placementclient.planner.solve.problem import (
     Decision,
@@ -17,39 +18,33 @@ from placementclient.planner.solve.problem import (
     Problem,
 )
 
-#: How many exchanges of two items are tried for each option before it is left to the solver.
-EXCHANGES = 8
+#: How many items of a place are looked at for one that can make room, and how many may move on.
+MOST_TRIED = 8
+#: How often items of a solution move before what is still open is left to the solver.
+MOST_MOVES = 20_000
 
 
 def place(problem: Problem) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions; ``None``: none was found, there may be one."""
     if any(group.item.owner >= 0 for group in problem.groups):
         return None
-    return _first_fit(problem) or _balanced(problem)
+    return _fitted(problem) or _fitted(problem, is_even=True)
 
 
-def exchange(problem: Problem, decision: Decision) -> None:
-    """Learn what is possible from small changes of a solution.
-
-    An item may go where there is room for it, or change places with another.
-    """
+def explore(problem: Problem, decision: Decision) -> None:
+    """Learn what is possible: items go where none is known to go, and others make room for them."""
     if any(group.item.owner >= 0 for group in problem.groups):
         return
-    _exchange(problem, decision, decision.placements)
-    if decision.is_open(problem) and (balanced := _balanced(problem)) is not None:
-        decision.note(balanced)
-        _exchange(problem, decision, balanced)
-
-
-def _exchange(
-    problem: Problem, decision: Decision, placements: Sequence[Sequence[ItemPlacement]]
-) -> None:
-    state = _PartialSolution(problem, placements)
-    for index, group in enumerate(problem.groups):
-        for option in range(len(group.item.options)):
-            if option not in decision.possible[index] and state.can_change(index, option):
-                decision.possible[index].add(option)
-                decision.fixed[index] = False
+    for placements in (decision.placements, _fitted(problem, is_even=True)):
+        if placements is None or not decision.is_open(problem):
+            continue
+        decision.note(placements)
+        solution = _Solution(problem, placements)
+        for index, group in enumerate(problem.groups):
+            for option in range(len(group.item.options)):
+                if option not in decision.possible[index] and solution.makes_room(index, option):
+                    decision.possible[index].add(option)
+                    decision.fixed[index] = False
 
 
 def _by_weight(problem: Problem) -> list[int]:
@@ -65,56 +60,49 @@ def _weight(problem: Problem, group: int) -> float:
     )
 
 
-def _first_fit(problem: Problem) -> list[list[ItemPlacement]] | None:
+def _fitted(problem: Problem, *, is_even: bool = False) -> list[list[ItemPlacement]] | None:
+    """A solution, the largest items first; ``None``: none was found.
+
+    :param is_even: whether to leave some room everywhere and to divide nothing; else each item
+        takes the first of its options that has room
+    """
     free = [bin_.free for bin_ in problem.bins]
     placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
     for index in _by_weight(problem):
-        group = problem.groups[index]
-        placed = placements[index]
-        for option, demands in enumerate(group.item.options):
-            if len(placed) < group.count and _admits(problem, demands):
-                fitting = min(free[where] // amount for where, amount, _, _ in demands)
-                number = min(fitting, group.count - len(placed))
-                placed += [(Part(option, _size(demands)),)] * number
-                for where, amount, _, _ in demands:
-                    free[where] -= amount * number
-        while len(placed) < group.count:
-            parts = _divide(problem, group.item, free)
-            if parts is None:
-                return None
-            placed.append(parts)
-    return placements
-
-
-def _balanced(problem: Problem) -> list[list[ItemPlacement]] | None:
-    """A solution that leaves some room everywhere and divides nothing; ``None``: none was found."""
-    free = [bin_.free for bin_ in problem.bins]
-    sizes = [max(bin_.free, 1) for bin_ in problem.bins]
-    placements: list[list[ItemPlacement]] = [[] for _ in problem.groups]
-    for index in _by_weight(problem):
-        group = problem.groups[index]
+        group, placed = problem.groups[index], placements[index]
         options = [
             (option, demands)
             for option, demands in enumerate(group.item.options)
             if _admits(problem, demands)
         ]
-        for _ in range(group.count if options else 0):
-            left, option, demands = max(
-                (
-                    min((free[where] - amount) / sizes[where] for where, amount, _, _ in demands),
-                    -option,
-                    demands,
-                )
-                for option, demands in options
-            )
-            if left < 0:
-                return None
-            for where, amount, _, _ in demands:
-                free[where] -= amount
-            placements[index].append((Part(-option, _size(demands)),))
-        if len(placements[index]) < group.count:
-            return None
+        while left := group.count - len(placed):
+            if is_even:
+                options.sort(key=lambda each: _left(problem, free, each[1]), reverse=True)
+            for option, demands in options:
+                if taken := _take(free, demands, 1 if is_even else left):
+                    placed += [(Part(option, _size(demands)),)] * taken
+                    break
+            else:
+                parts = None if is_even else _divide(problem, group.item, free)
+                if parts is None:
+                    return None
+                placed.append(parts)
     return placements
+
+
+def _take(free: list[int], demands: Sequence[Demand], most: int) -> int:
+    """Take the room for as many items as have it, up to ``most``, and return how many these are."""
+    number = min(most, *(max(free[where], 0) // amount for where, amount, _, _ in demands))
+    for where, amount, _, _ in demands:
+        free[where] -= amount * number
+    return number
+
+
+def _left(problem: Problem, free: Sequence[int], demands: Sequence[Demand]) -> float:
+    """Return the share of its places that an option would leave free."""
+    return min(
+        (free[where] - amount) / max(problem.bins[where].free, 1) for where, amount, _, _ in demands
+    )
 
 
 def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | None:
@@ -145,82 +133,85 @@ def _size(demands: Sequence[Demand]) -> int:
     return sum(demand.amount for demand in demands)
 
 
-class _PartialSolution:
-    """A solution, and the changes that it leaves room for."""
+class _Solution:
+    """A solution, of which items can change their places for others."""
 
     def __init__(self, problem: Problem, placements: Sequence[Sequence[ItemPlacement]]) -> None:
-        self._problem = problem
-        self._free = [bin_.free for bin_ in problem.bins]
-        #: of each group the options that whole items of it go; divided ones stay where they are
-        self._used: list[list[int]] = []
-        #: of each bin, who of those uses it, the smallest first: (amount, group, option)
+        self._free, self._left = [bin_.free for bin_ in problem.bins], MOST_MOVES
+        #: of each group, the options that the units admit
+        self._options = [
+            {
+                option: demands
+                for option, demands in enumerate(group.item.options)
+                if _admits(problem, demands)
+            }
+            for group in problem.groups
+        ]
+        #: of each bin, the whole items that use it, the smallest first: (amount, group, option)
         self._users: list[list[tuple[int, int, int]]] = [[] for _ in problem.bins]
+        #: of each group, the options that whole items of it use
+        self._used = [
+            sorted({item[0].option for item in placed if len(item) == 1}) for placed in placements
+        ]
         for index, placed in enumerate(placements):
-            self._used.append(sorted({item[0][0] for item in placed if len(item) == 1}))
-            for option in self._used[index]:
-                for where, amount, _, _ in self._options(index)[option]:
-                    self._users[where].append((amount, index, option))
             for item in placed:
-                self._occupy(index, item)
-        for users in self._users:
-            users.sort()
+                for option, amount in item if len(item) > 1 else ():
+                    self._free[problem.groups[index].item.options[option][0].bin] -= amount
+                if len(item) == 1:
+                    self._put(index, item[0].option)
 
-    def can_change(self, index: int, option: int) -> bool:
-        """Return whether some item of a group that goes elsewhere could take this option."""
-        return any(self._fits_after(index, option, used) for used in self._used[index])
-
-    def _occupy(self, index: int, item: ItemPlacement) -> None:
-        if len(item) == 1:
-            self._add(self._options(index)[item[0][0]], -1)
-            return
-        for option, amount in item:
-            ((where, _, _, _),) = self._options(index)[option]
-            self._free[where] -= amount
-
-    def _fits_after(self, index: int, option: int, used: int) -> bool:
-        demands = self._options(index)[option]
-        if not _admits(self._problem, demands):
+    def makes_room(self, index: int, option: int) -> bool:
+        """Return whether a whole item of a group can take an option if a few others move on."""
+        if option not in self._options[index] or self._left <= 0:
             return False
-        self._add(self._options(index)[used], 1)
-        self._add(demands, -1)
-        fits = self._holds(demands) or any(
-            self._moves_away(*other, demands) for other in self._others(index, demands)
-        )
-        self._add(demands, 1)
-        self._add(self._options(index)[used], -1)
-        return fits
+        return any(self._moves(index, used, option) for used in self._used[index])
 
-    def _others(self, index: int, demands: Sequence[Demand]) -> Iterator[tuple[int, int]]:
-        """Whoever could make room where it is missing, the smallest that is large enough first."""
-        for where, _, _, _ in demands:
-            missing = -self._free[where]
-            if missing <= 0:
-                continue
-            users = self._users[where]
-            first = bisect.bisect_left(users, (missing, -1, -1))
-            for _, other, used in users[first : first + EXCHANGES]:
-                if other != index:
-                    yield other, used
+    def _moves(self, index: int, used: int, option: int) -> bool:
+        moves = [(index, used, option)]
+        self._move(index, used, option)
+        while (short := self._short(moves)) is not None and len(moves) <= MOST_TRIED:
+            move = self._next(short, {(index, option) for index, _, option in moves})
+            if move is None:
+                break
+            self._move(*move)
+            moves.append(move)
+        for index, used, option in reversed(moves):
+            self._move(index, option, used)
+        self._left -= len(moves)
+        return short is None
 
-    def _moves_away(self, index: int, used: int, wanted: Sequence[Demand]) -> bool:
-        """Return whether a whole item can take another option, and what is wanted then has room."""
-        options = self._options(index)
-        self._add(options[used], 1)
-        moves = False
-        for option, demands in enumerate(options):
-            if not moves and option != used and _admits(self._problem, demands):
-                self._add(demands, -1)
-                moves = self._holds(wanted) and self._holds(demands) and self._holds(options[used])
-                self._add(demands, 1)
-        self._add(options[used], -1)
-        return moves
+    def _short(self, moves: Sequence[tuple[int, int, int]]) -> int | None:
+        """A bin to which items have moved, and that has too little room for them."""
+        for index, _, option in moves:
+            for where, _, _, _ in self._options[index][option]:
+                if self._free[where] < 0:
+                    return where
+        return None
 
-    def _options(self, index: int) -> Sequence[Sequence[Demand]]:
-        return self._problem.groups[index].item.options
+    def _next(self, short: int, moved: set[tuple[int, int]]) -> tuple[int, int, int] | None:
+        """Let an item leave a bin: for where it fits, else for where the least room is missing.
 
-    def _add(self, demands: Sequence[Demand], sign: int) -> None:
-        for where, amount, _, _ in demands:
-            self._free[where] += sign * amount
+        :param moved: the groups and options of those that stay there
+        """
+        users = [each for each in self._users[short] if each[1:] not in moved]
+        first = bisect.bisect_left(users, (-self._free[short], -1, -1))
+        best, least = None, -math.inf
+        for _, index, used in users[first : first + MOST_TRIED] or users[-1:]:
+            for option, demands in self._options[index].items():
+                if any(demand.bin == short for demand in demands):
+                    continue
+                left = min(0, *(self._free[where] - amount for where, amount, _, _ in demands))
+                if left > least:
+                    best, least = (index, used, option), left
+        return best
 
-    def _holds(self, demands: Sequence[Demand]) -> bool:
-        return all(self._free[where] >= 0 for where, _, _, _ in demands)
+    def _move(self, index: int, used: int, option: int) -> None:
+        for where, amount, _, _ in self._options[index][used]:
+            self._free[where] += amount
+            self._users[where].remove((amount, index, used))
+        self._put(index, option)
+
+    def _put(self, index: int, option: int) -> None:
+        for where, amount, _, _ in self._options[index][option]:
+            self._free[where] -= amount
+            bisect.insort(self._users[where], (amount, index, option))

@@ -24,10 +24,11 @@ from placementclient.planner.solve.problem import (
     Part,
     Problem,
 )
-from placementclient.planner.solve.symmetry import Symmetry
 
 #: How long a search may take, in the solver's deterministic unit (about a second).
 TIMEOUT = 60.0
+#: What part of that finding out what else is possible may take, once there is a solution.
+PROOF = 1 / 12
 #: How long finding the smallest reason may take: it is to cost no more than the answer.
 CORE_TIMEOUT = 5.0
 
@@ -289,7 +290,7 @@ def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdi
         return SearchVerdict.IMPOSSIBLE
     decision = Decision(placements, [set() for _ in placements], [True] * len(placements))
     decision.note(placements)
-    _complete(problem, decision, budget)
+    _complete(problem, decision, cpsat.Budget(timeout * PROOF))
     for index, group in enumerate(problem.groups):
         if not group.item.divisible:
             decision.fixed[index] = len(decision.possible[index]) == 1
@@ -309,14 +310,11 @@ def _place(problem: Problem, budget: cpsat.Budget) -> list[list[ItemPlacement]] 
 
 def _complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> None:
     """Find all that is possible, the cheapest first; what is proved to be all, if time allows."""
-    symmetry = Symmetry(problem)
-    symmetry.spread(decision)
     if decision.is_open(problem):
-        heuristics.exchange(problem, decision)
-        symmetry.spread(decision)
+        heuristics.explore(problem, decision)
     if decision.is_open(problem):
         try:
-            cpsat.complete(problem, decision, symmetry, budget)
+            cpsat.complete(problem, decision, budget)
         except cpsat.OutOfBudget:
             decision.proved = False
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from placementclient.planner.solve import heuristics, max_flow
 from placementclient.planner.solve.problem import Bin, Demand, Item, ItemGroup, Part, Problem
-from placementclient.planner.solve.symmetry import Symmetry
 from tests.unit.planner.solve.problems import (
     decision,
     holds,
@@ -48,11 +47,9 @@ def test_what_is_learnt_is_possible(packing: Problem) -> None:
     every = list(solutions(packing))
     if not every:
         return
-    truth, symmetry = possible(packing), Symmetry(packing)
     known = decision(every[0])
-    symmetry.spread(known)
-    assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
-    heuristics.exchange(packing, known)
+    heuristics.explore(packing, known)
+    truth = possible(packing)
     assert all(options <= true for options, true in zip(known.possible, truth, strict=True))
 
 
@@ -101,21 +98,19 @@ def test_fewest_parts() -> None:
 def test_an_exchange_makes_room() -> None:
     packing = problem([3, 2], (whole((0, 2), (1, 2)), 1), (whole((0, 1), (1, 1)), 2))
     known = decision([[(Part(0, 2),)], [(Part(0, 1),), (Part(1, 1),)]])
-    heuristics.exchange(packing, known)
+    heuristics.explore(packing, known)
     assert known.possible == possible(packing) == [{0, 1}, {0, 1}]
 
 
-def test_places_that_are_alike() -> None:
-    packing = problem([3, 3, 4], (whole((0, 2), (1, 2), (2, 2)), 1))
-    known = decision(next(solutions(packing)))
-    Symmetry(packing).spread(known)
-    assert known.possible == [{0, 1}]
-    assert known.fixed == [False]
-
-
-def test_places_are_not_alike_for_one_who_keeps_what_is_refused_there() -> None:
-    item = Item(((Demand(0, 1, 1),), (Demand(1, 1, 1),)), owner=0, refused=(Demand(0, 0, 1),))
-    packing = Problem((Bin(3, 2, 9, 1), Bin(3, 2, 9, 1)), (ItemGroup(item, 1),))
-    known = decision(next(solutions(packing)))
-    Symmetry(packing).spread(known)
-    assert known.possible == [{0}]
+def test_items_make_room_for_each_other() -> None:
+    """Each place is full, and has items of another size."""
+    everywhere = (0, 1, 2)
+    fours, twos, ones = (
+        (whole(*((where, size) for where in everywhere)), count)
+        for size, count in ((4, 1), (2, 2), (1, 4))
+    )
+    packing = problem([4, 4, 4], fours, twos, ones)
+    known = decision([[(Part(0, 4),)], [(Part(1, 2),)] * 2, [(Part(2, 1),)] * 4])
+    heuristics.explore(packing, known)
+    assert known.possible == [{0, 1, 2}] * 3
+    assert known.fixed == [False] * 3
