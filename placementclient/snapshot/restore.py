@@ -24,60 +24,8 @@ WORKERS = 4
 _NOTHING = Snapshot((), ())
 
 
-class Occupied(errors.PlacementError):
-    """Something of the snapshot exists already.
-
-    :param providers: those that have a name or a UUID that the snapshot has too
-    """
-
-    def __init__(self, providers: Sequence[Provider]) -> None:
-        self.providers = tuple(providers)
-        names = listed([provider.name for provider in self.providers], 3, 'others')
-        super().__init__(f'Resource providers of the snapshot exist already: {names}')
-
-
-class HeldElsewhere(errors.PlacementError):
-    """Consumers of the snapshot hold something on providers that the snapshot lacks.
-
-    :param consumers: their UUIDs
-    """
-
-    def __init__(self, consumers: Sequence[str]) -> None:
-        self.consumers = tuple(consumers)
-        super().__init__(
-            'Consumers of the snapshot hold allocations on other providers already: '
-            f'{listed(self.consumers, 3, "others")}. Restore into an empty Placement, or look with '
-            '"resource provider allocation show" and delete what is not used'
-        )
-
-
 class Unrestorable(errors.PlacementError):
-    """A consumer holds something of which the snapshot has no inventory.
-
-    :param consumer_uuid: the consumer
-    :param provider_uuid: the provider, which the snapshot may lack altogether
-    """
-
-    def __init__(self, consumer_uuid: str, provider_uuid: str, what: str) -> None:
-        self.consumer_uuid, self.provider_uuid = consumer_uuid, provider_uuid
-        super().__init__(
-            f'Consumer {consumer_uuid} holds {what} on the provider {provider_uuid}, '
-            'of which the snapshot has no inventory'
-        )
-
-
-class Altered(errors.PlacementError):
-    """The service is not as a restore of the snapshot leaves it.
-
-    :param names: of the providers, and the UUIDs of consumers
-    """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
-        super().__init__(
-            f'What exists is not what a restore of this snapshot leaves: '
-            f'{listed(self.names, 3, "others")}'
-        )
+    """A snapshot that cannot be restored here."""
 
 
 def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
@@ -105,11 +53,10 @@ def plan(
 
     :param missing: complete a restore that did not come to its end
     :param again: go on with the restore of these trees, by name or UUID, after a conflict
-    :raises Occupied: if there is one of the providers, and ``missing`` is not set; or if one has
-        the name of another
-    :raises Altered: if something exists that no restore of this snapshot leaves
-    :raises HeldElsewhere: if this is the reason of the conflict
-    :raises Unrestorable: if a consumer holds what the snapshot lacks
+    :raises Unrestorable: if there is one of the providers, and ``missing`` is not set, or one has
+        the name of another; if something exists that no restore of this snapshot leaves; if
+        consumers hold something on providers that the snapshot lacks; or if one holds something of
+        which the snapshot has no inventory
     """
     _check_free(client, snapshot, again)
     sides = _left(client, snapshot) if again else _decided(client, snapshot, missing=missing)
@@ -126,7 +73,7 @@ def _decided(client: Client, snapshot: Snapshot, *, missing: bool) -> tuple[Snap
     after, obstacles = _completed(snapshot, there)
     altered = [*_altered_providers(snapshot, there, obstacles), *_altered(snapshot, there)]
     if altered:
-        raise Altered(altered)
+        raise _altered_by(altered)
     return there, after
 
 
@@ -135,8 +82,18 @@ def _left(client: Client, snapshot: Snapshot) -> tuple[Snapshot, Snapshot]:
     there = _there(client, _existing(client, snapshot, missing=True))
     after, obstacles = _completed(snapshot, there)
     if obstacles:
-        raise Altered([each.name for each in obstacles])
+        raise _altered_by([each.name for each in obstacles])
     return there, after
+
+
+def _altered_by(names: Sequence[str]) -> Unrestorable:
+    """Return the error for things that are not as a restore of the snapshot leaves them.
+
+    :param names: of the providers, and the UUIDs of consumers
+    """
+    return Unrestorable(
+        f'What exists is not what a restore of this snapshot leaves: {listed(names, 3, "others")}'
+    )
 
 
 def _completed(snapshot: Snapshot, there: Snapshot) -> tuple[Snapshot, tuple[Obstacle, ...]]:
@@ -151,7 +108,10 @@ def _check_complete(snapshot: Snapshot) -> None:
             state = snapshot.providers.get(uuid)
             lacking = resources.keys() - (state.inventories.keys() if state else ())
             if lacking:
-                raise Unrestorable(consumer.uuid, uuid, ', '.join(sorted(lacking)))
+                raise Unrestorable(
+                    f'Consumer {consumer.uuid} holds {", ".join(sorted(lacking))} on the provider '
+                    f'{uuid}, of which the snapshot has no inventory'
+                )
 
 
 def _check_free(client: Client, snapshot: Snapshot, trees: Sequence[str]) -> None:
@@ -161,7 +121,11 @@ def _check_free(client: Client, snapshot: Snapshot, trees: Sequence[str]) -> Non
         if not allocation.show(client, uuid).value.allocations.keys() <= snapshot.providers.keys()
     ]
     if elsewhere:
-        raise HeldElsewhere(elsewhere)
+        raise Unrestorable(
+            'Consumers of the snapshot hold allocations on other providers already: '
+            f'{listed(elsewhere, 3, "others")}. Restore into an empty Placement, or look with '
+            '"resource provider allocation show" and delete what is not used'
+        )
 
 
 def _there(client: Client, existing: Sequence[Provider]) -> Snapshot:
@@ -181,7 +145,8 @@ def _existing(client: Client, snapshot: Snapshot, missing: bool) -> list[Provide
         else:
             occupied.append(provider)
     if occupied:
-        raise Occupied(occupied)
+        names = listed([provider.name for provider in occupied], 3, 'others')
+        raise Unrestorable(f'Resource providers of the snapshot exist already: {names}')
     return same
 
 

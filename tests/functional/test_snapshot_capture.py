@@ -171,7 +171,7 @@ def test_nothing_is_restored_over_something(client: Client) -> None:
     cloud = clouds.cloud(hosts=2)
     part = Snapshot([cloud.providers[uuid_of('compute0')]], [])
     restore.load(client, part)
-    with pytest.raises(restore.Occupied, match='compute0'):
+    with pytest.raises(restore.Unrestorable, match='compute0'):
         restore.load(client, cloud)
     assert len(capture.capture(client).providers) == 1
     restore.load(client, cloud, missing=True)

@@ -7,7 +7,7 @@ out to the hosts. A group for which that fails gets the patterns of its hosts in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -52,12 +52,6 @@ class Packing:
     def is_complete(self) -> bool:
         """Return whether every server has a place."""
         return self.count == sum(self.problem.wanted)
-
-    def left(self) -> Iterator[tuple[int, int]]:
-        """Return the kinds of which servers have no place, with their number."""
-        for kind, placed in enumerate(self.placed):
-            if number := self.problem.wanted[kind] - len(placed):
-                yield kind, number
 
 
 def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
