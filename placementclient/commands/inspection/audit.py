@@ -249,9 +249,8 @@ def read(
     :param ids: of the checks that will be made; none: all
     :return: and why lists could not be had, by the option for each
     """
-    from placementclient.insight.audit.answers import Answers
     from placementclient.insight.audit.checks import CHECKS
-    from placementclient.insight.audit.cloud import Cloud
+    from placementclient.insight.audit.cloud import Answers, Cloud
     from placementclient.model.servers import Server
 
     assumption = assumed(command, parsed_args, taken(command, parsed_args))

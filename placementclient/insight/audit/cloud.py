@@ -6,18 +6,39 @@ import enum
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from placementclient.insight import healing
-from placementclient.insight.audit.answers import Answers
 from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.consumers import Consumer
+from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.servers import Server, ServerMigration, same_host
+from placementclient.model.services import BaremetalNode, ComputeService, Hypervisor, Port
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 #: Why a server is passed over that may be new, or just be moving.
 CHANGED = 'changed by Nova less than 10 minutes before the snapshot, or since'
 _EVACUATION = 'evacuation'
+
+
+class Answers(NamedTuple):
+    """Lists of other services; ``None`` for one that is not known.
+
+    :param services: every nova-compute
+    :param hypervisors: every compute node
+    :param flavors: all flavors, those of single projects too
+    :param limits: the names of the resources with a registered limit
+    :param nodes: all nodes of Ironic
+    :param ports: the ports of servers that are bound and ask for resources
+    """
+
+    services: Sequence[ComputeService] | None = None
+    hypervisors: Sequence[Hypervisor] | None = None
+    flavors: Sequence[Flavor] | None = None
+    limits: Sequence[str] | None = None
+    nodes: Sequence[BaremetalNode] | None = None
+    ports: Sequence[Port] | None = None
 
 
 class Situation(enum.Enum):

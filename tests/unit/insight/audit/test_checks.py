@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient.insight.audit.answers import Answers
 from placementclient.insight.audit.checks import CHECKS, audit
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.insight.audit.findings import Check
 from placementclient.model.flavors import Flavor
 from placementclient.model.inventories import Inventory

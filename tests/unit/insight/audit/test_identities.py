@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from placementclient.insight.audit.answers import Answers
 from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.insight.audit.findings import Finding
 from placementclient.model.aside import aside
 from placementclient.model.consumers import Consumer
