@@ -84,21 +84,10 @@ class Matcher:
 
     def satisfies(self, root: str, kept: frozenset[Requirement]) -> bool:
         """Return whether a tree satisfies these; with other amounts, where they have others."""
-        search = self._search(root, kept)
-        return search is not None and search.succeeds()
-
-    def _search(self, root: str, kept: frozenset[Requirement]) -> _Matching | None:
-        """Return the search for a way to serve some requirements; ``None``: there is no way."""
         if not all(self._suits(root, requirement) for requirement in kept):
-            return None
+            return False
         slots = [*self._group_slots(root, kept), *self._common_slots(root, kept)]
-        return _Matching(self, kept, slots) if all(slot.options for slot in slots) else None
-
-    def allocation(self, root: str) -> dict[str, dict[str, int]] | None:
-        """Return a candidate on a tree, by provider and class; ``None`` if none is found."""
-        kept = frozenset(self.requirements)
-        search = self._search(root, kept)
-        return search.allocation() if search and search.succeeds() else None
+        return all(slot.options for slot in slots) and _Matching(self, kept, slots).succeeds()
 
     def covering(self, kept: frozenset[Requirement]) -> list[Requirement]:
         """The traits that those who serve the common group must have between them."""
@@ -108,10 +97,6 @@ class Matcher:
         """Return whether all resources of the common group are still asked for."""
         asked = {r.value for r in kept if r.kind is Kind.RESOURCE and not r.group}
         return bool(asked) and len(asked) == len(self._common)
-
-    def pool(self, root: str) -> Sequence[str]:
-        """Return the providers that can serve something for a tree."""
-        return self._pool[root]
 
     def _suits(self, root: str, requirement: Requirement) -> bool:
         """Return whether a tree as a whole does not rule a requirement out."""
@@ -202,17 +187,6 @@ class _Matching:
                 return True
             self._chosen.pop()
         return False
-
-    def allocation(self) -> dict[str, dict[str, int]] | None:
-        """Return what was found; ``None`` if the search was given up."""
-        if len(self._chosen) < len(self._slots):
-            return None
-        held: dict[str, dict[str, int]] = {}
-        for slot, uuid in zip(self._slots, self._chosen, strict=True):
-            on = held.setdefault(uuid, {})
-            for name, amount in slot.resources.items():
-                on[name] = on.get(name, 0) + amount
-        return {uuid: on for uuid, on in held.items() if on}
 
     def _has_room(self) -> bool:
         """Return whether the provider chosen last can serve all that it was chosen for."""
