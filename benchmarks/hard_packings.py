@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from placementclient.planner.solve.problem import Bin, Demand, Item
-from placementclient.planner.solve.search import Impossible, OutOfTime, search
+from placementclient.planner.solve.search import Impossible, search
 
 UNLIMITED = 2147483647
 #: Megabytes of memory that flavours have.
@@ -102,7 +102,7 @@ def said(answer: object) -> str:
     """What is known."""
     if isinstance(answer, Impossible):
         return 'infeasible'
-    if isinstance(answer, OutOfTime):
+    if answer is None:
         return 'undetermined'
     assert isinstance(answer, list)
     proved = sum(decision.proved for decision in answer)

@@ -13,7 +13,6 @@ from placementclient.planner.solve.search import (
     TIMEOUT,
     Impossible,
     ItemDecision,
-    OutOfTime,
     search,
 )
 from placementclient.planner.spec.values import Spec
@@ -42,7 +41,7 @@ def assign(
     found = search(problem.bins, items, timeout)
     if isinstance(found, Impossible):
         raise Refused(*diagnose(target_state, problem, items, found))
-    if isinstance(found, OutOfTime):
+    if found is None:
         raise Refused([infeasibility.UNDETERMINED(target_state.root.name, timeout)])
     return assignment_of(target_state, problem.consumer_items, found)
 

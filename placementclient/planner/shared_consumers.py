@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from placementclient.model.consumers import Consumer
-from placementclient.planner.infeasibility import UNACCEPTABLE, Cause
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
@@ -79,33 +78,6 @@ def is_judged_by_order(overlay: SnapshotOverlay, target_states: Sequence[TargetS
         for consumer, is_barred in _rejudged(overlay, target_state)
         if is_barred
     )
-
-
-def barred(
-    overlay: SnapshotOverlay, target_states: Sequence[TargetState]
-) -> dict[tuple[str, str], Cause]:
-    """The consumers that the service would not write in one tree before the turn of another one.
-
-    :param target_states: in the order of the trees
-    :return: by the UUIDs of consumer and root, what the consumer holds there against the units
-    """
-    order = {target_state.root.uuid: target_state for target_state in target_states}
-    late: dict[str, Cause] = {}
-    found: dict[tuple[str, str], Cause] = {}
-    for root, target_state in reversed(order.items()):
-        written = _written(overlay, target_state)
-        found |= {(each.uuid, root): late[each.uuid] for each in written if each.uuid in late}
-        for uuid, provider in target_state.providers.items():
-            if provider.root_provider_uuid != root or provider.before is None:
-                continue
-            for consumer in overlay.consumers_on(uuid):
-                for name, amount in consumer.allocations[uuid].items():
-                    inventory = provider.before.inventories.get(name)
-                    if inventory is not None and not inventory.admits(amount):
-                        late[consumer.uuid] = UNACCEPTABLE(
-                            target_state.root.name, consumer.uuid, provider.name, name, amount
-                        )
-    return found
 
 
 def _written(overlay: SnapshotOverlay, target_state: TargetState) -> list[Consumer]:

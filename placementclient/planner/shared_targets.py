@@ -8,7 +8,6 @@ trying: a target may have room for a tree only after another one has brought inv
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,11 +19,10 @@ from placementclient.planner.infeasibility import (
     SHARED_SHORTAGE,
     UNDECIDABLE,
     UNDETERMINED,
-    OpenRow,
     Refused,
 )
-from placementclient.planner.plan.plan import Label, PlannedRow
-from placementclient.planner.shared_consumers import barred, is_judged_by_order
+from placementclient.planner.plan.plan import PlannedRow
+from placementclient.planner.shared_consumers import is_judged_by_order
 from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
@@ -35,8 +33,6 @@ from placementclient.planner.target.transfers import Assignment
 
 #: More demands of all items together are not put into one problem.
 MAX_DEMANDS = 1_000_000
-#: Of more trees, not every order is tried where the order matters.
-MAX_PERMUTED = 4
 
 
 class TreeAssignment(NamedTuple):
@@ -104,19 +100,13 @@ def orders(
     overlay: SnapshotOverlay, spec: Spec, roots: Sequence[ProviderState]
 ) -> list[tuple[ProviderState, ...]]:
     """The orders of trees to plan together: one, unless the first of them decides about others.
-    Up to :data:`MAX_PERMUTED` trees these are all orders.
 
-    A target that has none of a class gets its units from whichever tree brings the class first. A
-    consumer that holds something against the units cannot move before that does.
+    A target that has none of a class gets its units from whichever tree brings the class first.
     """
-    in_order = _target_states(overlay, spec, roots)
     is_any = all(
         _fields(build_target_state(overlay, spec, root)) == _fields(target_state)
-        for root, target_state in zip(roots, in_order, strict=True)
+        for root, target_state in zip(roots, _target_states(overlay, spec, roots), strict=True)
     )
-    if len(roots) <= MAX_PERMUTED:
-        is_any = is_any and not barred(overlay, in_order) and not barred(overlay, in_order[::-1])
-        return [tuple(roots)] if is_any else list(itertools.permutations(roots))
     if is_any:
         return [tuple(roots)]
     return [(root, *(other for other in roots if other is not root)) for root in roots]
@@ -140,28 +130,18 @@ def decide_together(
     timeout: float,
     *,
     order_matters: bool = False,
-    in_order: bool = False,
 ) -> list[TreeAssignment]:
     """Find a place for all that the consumers of some trees hold on their sources.
 
     :param roots: the roots of the trees
     :param timeout: how long to search, in the solver's deterministic unit (about a second)
     :param order_matters: whether what is forced may not be so in another order
-    :param in_order: whether consumers move only where they can in this order of the trees
     :return: of each tree
     :raises Refused: in the name of the last tree, if there is no such assignment, or none is found
     """
     name = roots[-1].name
     target_states = _target_states(overlay, spec, roots)
     merged = _merged(overlay, target_states)
-    if in_order:
-        merged.barred = barred(overlay, target_states)
-        if causes := [
-            cause
-            for (uuid, root), cause in merged.barred.items()
-            if root in merged.written_in(uuid)
-        ]:
-            raise Refused(causes)
     rows: dict[HoldingKey, Sequence[KnownAmount]] = {}
     for target_state in target_states:
         rows |= known.match(overlay, target_state)
@@ -172,7 +152,7 @@ def decide_together(
     if isinstance(found, Impossible):
         shared = tuple(sorted(merged.providers[uuid].name for uuid in shared_by(target_states[-1])))
         raise Refused([SHARED_SHORTAGE(name, shared, len(roots) - 1)])
-    if not isinstance(found, list):
+    if found is None:
         raise Refused([UNDETERMINED(name, timeout)])
     if order_matters:
         found = [
@@ -193,47 +173,6 @@ def decide_together(
         )
         for target_state in target_states
     ]
-
-
-def agree(found: Sequence[Sequence[TreeAssignment]]) -> None:
-    """Take for forced only what is so in all of some orders.
-
-    :param found: of each order, where everything goes
-    """
-    trees = [tree for order in found for tree in order]
-    placements: dict[HoldingKey, set[frozenset[tuple[Where | None, int]]]] = {}
-    choices: dict[tuple[str, str, str | None], dict[str, None]] = {}
-    for tree in trees:
-        own: dict[HoldingKey, list[tuple[Where | None, int]]] = {}
-        for key, row, where in tree.places():
-            own.setdefault(key, []).append((where, row.amount))
-            choices.setdefault(_holding(row), {})[row.to_provider or ''] = None
-        for key, parts in own.items():
-            placements.setdefault(key, set()).add(frozenset(parts))
-    undecided = {_holding(row) for tree in trees for row in tree.assignment.undecided}
-    for tree in trees:
-        for known in tree.assignment.undecided:
-            choices[_holding(known)] |= dict.fromkeys(known.choices)
-    for tree in trees:
-        for index, (key, row, _) in enumerate(list(tree.places())):
-            holding = _holding(row)
-            if row.label == Label.FORCED and (len(placements[key]) > 1 or holding in undecided):
-                tree.assignment.rows[index] = replace(row, label=Label.INFERRED)
-                tree.assignment.undecided.append(
-                    OpenRow(
-                        tree.target_state.root.name,
-                        row.consumer_uuid,
-                        row.resource_class,
-                        row.amount,
-                        row.from_provider or '',
-                        tuple(choices[holding]),
-                    )
-                )
-
-
-def _holding(row: PlannedRow | OpenRow) -> tuple[str, str, str | None]:
-    """The consumer, the class and the provider of what a row is about."""
-    return row.consumer_uuid, row.resource_class, row.from_provider
 
 
 def _target_states(

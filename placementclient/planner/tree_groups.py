@@ -19,7 +19,7 @@ from placementclient.planner.infeasibility import (
 )
 from placementclient.planner.plan.plan import Label, TreePlan
 from placementclient.planner.shared_consumers import SharedConsumers
-from placementclient.planner.shared_targets import MAX_PERMUTED, TreeAssignment
+from placementclient.planner.shared_targets import TreeAssignment
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
@@ -30,6 +30,8 @@ from placementclient.planner.tree_plan import compose
 
 #: Of more trees that do not fit together, it is not tried which of them do.
 MOST_TOGETHER = 64
+#: Of more trees that fit only one by one, not every order is tried.
+MAX_PERMUTED = 4
 
 _ORDER_MATTERS = 'which of the trees that share targets goes first decides what these become'
 _CHAINED = (
@@ -171,24 +173,21 @@ class TreeGroups:
         """Plan trees together, as many as go, in an order in which each can be carried out."""
         before = self._planner.overlay.fork()
         orders = shared_targets.orders(self._planner.overlay, self._planner.spec, roots)
-        doubt = _ORDER_MATTERS if len(orders) > 1 and len(roots) > MAX_PERMUTED else ''
-        has_all = len(orders) > 1 and not doubt
-        decided = [self._decided(order, doubt, in_order=has_all) for order in orders]
-        if has_all and all(isinstance(each, Refused) for each in decided):
-            decided = [self._decided(order, doubt) for order in orders]
-        found = [each for each in decided if isinstance(each, list)]
-        shared_targets.agree(found)
-        for order, each in zip(orders, decided, strict=True):
-            if isinstance(each, list):
-                outcomes = self._in_some_order(order, each, doubt)
-                if outcomes is not None:
-                    return outcomes
-                self._planner.overlay = before.fork()
-        if found:
+        doubt = _ORDER_MATTERS if len(orders) > 1 else ''
+        refusals = []
+        for order in orders:
+            decided = self._decided(order, doubt)
+            if isinstance(decided, Refused):
+                refusals.append(decided)
+                continue
+            outcomes = self._in_some_order(order, decided, doubt)
+            if outcomes is not None:
+                return outcomes
+            self._planner.overlay = before.fork()
+        if len(refusals) < len(orders):
             return self._one_by_one(roots, before)
         if len(roots) > MOST_TOGETHER:
-            refusals = [each for each in decided if isinstance(each, Refused)]
-            return self._doubted(roots, next(map(_open_cause, refusals)))
+            return self._doubted(roots, _open_cause(refusals[0]))
         return self._as_many_as_go(roots, before, doubt)
 
     def _as_many_as_go(
@@ -212,7 +211,7 @@ class TreeGroups:
         return outcomes + [TreeOutcome(root, refusal=refused[root.uuid]) for root in left]
 
     def _decided(
-        self, roots: Sequence[ProviderState], doubt: str, *, in_order: bool = False
+        self, roots: Sequence[ProviderState], doubt: str
     ) -> list[TreeAssignment] | Refused:
         try:
             return shared_targets.decide_together(
@@ -222,7 +221,6 @@ class TreeGroups:
                 roots,
                 self._planner.solver_timeout,
                 order_matters=bool(doubt),
-                in_order=in_order,
             )
         except Refused as refusal:
             return refusal

@@ -55,8 +55,6 @@ def test_what_is_planned_is_granted(client: Client, tmp_path: Path) -> None:
         'moves-and-gets',
         'units-bar-another-tree',
         'units-bar-one-of-two',
-        'units-bar-a-choice',
-        'units-bar-the-other-order',
         'units-of-another-tree',
         'uuid-in-capitals',
     ],

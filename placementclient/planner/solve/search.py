@@ -88,21 +88,17 @@ class Impossible:
         return tuple(sorted(items)), minimal
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfTime:
-    """Neither a solution was found in time, nor a proof that there is none."""
-
-
 def search(
     bins: Sequence[Bin], items: Sequence[Item], timeout: float = TIMEOUT
-) -> list[ItemDecision] | Impossible | OutOfTime:
+) -> list[ItemDecision] | Impossible | None:
     """Place all items.
 
     Deterministic: the same input gives the same answer. Prefers the fewest divisions, and then
     fills the bins in the order of the options, the largest items first.
 
     :param timeout: how long to search, in the solver's deterministic unit (about a second)
-    :return: what is known of each item, or why there is no solution, or that this is not known
+    :return: what is known of each item, or why there is no solution; ``None``: it was not found
+        out in time whether there is one
     """
     return _Search(bins, items, timeout).run()
 
@@ -116,7 +112,7 @@ class _Search:
         self._options = {index: list(range(len(item.options))) for index, item in enumerate(items)}
         self._found: dict[int, ItemDecision] = {}
 
-    def run(self) -> list[ItemDecision] | Impossible | OutOfTime:
+    def run(self) -> list[ItemDecision] | Impossible | None:
         stuck = self._propagate()
         if stuck is not None:
             return Impossible((stuck,), self._free)
@@ -132,7 +128,7 @@ class _Search:
             else:
                 undetermined = True
         if undetermined:
-            return OutOfTime()
+            return None
         return [self._found[index] for index in range(len(self._items))]
 
     def _propagate(self) -> int | None:

@@ -6,12 +6,13 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from placementclient.client import errors
 from placementclient.client.wording import counted, lines_of
 from placementclient.codec.cursors import Cursor, Faults, read
 from placementclient.model.inventories import UNLIMITED
+from placementclient.planner.infeasibility import OpenRow
 
 COLUMNS = ('consumer_uuid', 'resource_class', 'amount', 'to_provider', 'evidence')
 #: The column for targets that get a class under several names.
@@ -45,21 +46,6 @@ class AssignmentRow:
     def error(self, reason: str) -> errors.BadFile:
         """The exception that says what is wrong with this row."""
         return errors.BadFile(self.path, reason, self.line)
-
-
-class UndecidedRow(Protocol):
-    """A row that is undecided."""
-
-    @property
-    def consumer_uuid(self) -> str: ...
-    @property
-    def resource_class(self) -> str: ...
-    @property
-    def amount(self) -> int: ...
-    @property
-    def choices(self) -> Sequence[str]: ...
-    @property
-    def classes(self) -> Sequence[str]: ...
 
 
 def parse(text: str, path: str) -> list[AssignmentRow]:
@@ -99,7 +85,7 @@ def _add(rows: dict[tuple[str, ...], AssignmentRow], row: AssignmentRow) -> None
     rows[key] = row
 
 
-def skeleton(undecided: Iterable[UndecidedRow]) -> str:
+def skeleton(undecided: Iterable[OpenRow]) -> str:
     """A CSV file of undecided rows to fill in, for :func:`parse`. Comments give the choices."""
     rows = list(undecided)
     is_named = any(row.classes for row in rows)

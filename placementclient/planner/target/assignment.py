@@ -101,12 +101,6 @@ class AssignmentProblem:
 
     def items(self) -> list[Item]:
         """The items, with those of one consumer that are judged together tied together."""
-        for index, each in enumerate(self.consumer_items if self._target_state.barred else ()):
-            cause = self._target_state.barred.get(
-                (each.consumer.uuid, each.source.root_provider_uuid)
-            )
-            if cause and not self._keep(index):
-                self.causes.append(cause)
         items = [self._item(consumer_item) for consumer_item in self.consumer_items]
         own_of: dict[tuple[str, str], list[int]] = {}
         for index, consumer_item in enumerate(self.consumer_items):

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import ProviderState
-from placementclient.planner.infeasibility import Cause
 from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
 
 
@@ -125,8 +124,6 @@ class TargetState:
         be again
     :param apart: of several trees as one, whether consumers are judged in each tree by itself: if
         the service writes them depends on the order of the trees
-    :param barred: of several trees in their order, by consumer and root, what a later tree holds
-        against the units until its turn: the service would not write the consumer before
     """
 
     root: ProviderState
@@ -140,7 +137,6 @@ class TargetState:
     is_return: bool = False
     overcommitted: dict[Where, int] = field(default_factory=dict)
     apart: bool = False
-    barred: dict[tuple[str, str], Cause] = field(default_factory=dict)
 
     def may_move(self, where: Where, consumer_uuid: str) -> bool:
         """Return whether something that a consumer has at a place may move."""

@@ -33,8 +33,6 @@ ONE_WAY = (
     'addition-to-one-that-moves',
     'two-trees-one-consumer',
     'units-bar-one-that-gets',
-    'units-bar-a-choice',
-    'units-bar-the-other-order',
 )
 
 
