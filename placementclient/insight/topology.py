@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Iterable
 
 from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -14,6 +15,14 @@ def is_sharing(state: ProviderState) -> bool:
     return SHARING_TRAIT in state.traits
 
 
+def has_each(there: Collection[str], wanted: Iterable[str]) -> bool:
+    """Return whether some traits or aggregates are there; of names joined by commas, one is enough.
+
+    :param there: a set
+    """
+    return all(any(name in there for name in names.split(',')) for names in wanted)
+
+
 class Topology:
     """The trees, and the providers that reach them from outside.
 
@@ -22,6 +31,7 @@ class Topology:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
         #: The providers of each tree, by the UUID of its root; in the order of the roots' names.
         self.trees = {root.uuid: list(snapshot.tree(root.uuid)) for root in snapshot.roots()}
         #: The UUID of the root of each provider.

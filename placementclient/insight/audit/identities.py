@@ -71,10 +71,10 @@ def twin(cloud: Cloud) -> Iterator[Fault]:
                 'alive': live.uuid,
                 'node': node.node,
                 'dead': other.uuid,
-                'consumers': {root.name: _consumers(cloud, root) for root in (other, live)},
+                'consumers': {root.name: consumers(cloud, root) for root in (other, live)},
             }
             roots = (other.uuid, live.uuid)
-            if not _consumers(cloud, other):
+            if not consumers(cloud, other):
                 yield Fault(other.name, roots, evidence, Purge(other.reference))
                 continue
             remedy = Replace(other.reference, node.node, twin=live.uuid)
@@ -107,7 +107,7 @@ def renamed(cloud: Cloud) -> Iterator[Fault]:
             remedy = Rename(live.reference, node.node)
             yield Fault(live.name, (live.uuid,), evidence, remedy, _STOP)
         for other in (*dead, *by_servers)[:1] if live is None else ():
-            evidence |= {'provider': other.uuid, 'consumers': _consumers(cloud, other)}
+            evidence |= {'provider': other.uuid, 'consumers': consumers(cloud, other)}
             name = None if original(other.name, other.uuid) == node.node else node.node
             made = Replace(other.reference, name, uuid=node.uuid)
             reason = _reason(cloud, node, other, is_by_servers=other in by_servers)
@@ -186,6 +186,6 @@ def _reason(cloud: Cloud, node: Hypervisor, dead: ProviderState, *, is_by_server
     return _STILL.format(_name(dead)) if is_still else ''
 
 
-def _consumers(cloud: Cloud, root: ProviderState) -> int:
+def consumers(cloud: Cloud, root: ProviderState) -> int:
     tree = cloud.topology.trees[root.uuid]
     return len({each.uuid for state in tree for each in cloud.snapshot.consumers_on(state.uuid)})

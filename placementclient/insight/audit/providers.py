@@ -235,13 +235,7 @@ def _shared(state: ProviderState) -> dict[str, list[str]]:
 
 
 def _twins(cloud: Cloud, short: ProviderState, full: ProviderState) -> Fault:
-    consumers = {
-        root.name: sum(
-            len(cloud.snapshot.consumers_on(state.uuid))
-            for state in cloud.topology.trees[root.uuid]
-        )
-        for root in (short, full)
-    }
+    consumers = {root.name: identities.consumers(cloud, root) for root in (short, full)}
     return Fault(
         short.name,
         (short.uuid, full.uuid),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from placementclient.insight.topology import Topology, is_sharing
+from placementclient.insight.topology import Topology, has_each, is_sharing
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -34,8 +34,8 @@ class SnapshotIndex:
         root_of = self._topology.root_of
         return (
             all(_gives(state, name, amount) for name, amount in asked.resources.items())
-            and all(state.traits & set(names.split(',')) for names in asked.required)
-            and all(state.aggregates & set(names.split(',')) for names in asked.member_of)
+            and has_each(state.traits, asked.required)
+            and has_each(state.aggregates, asked.member_of)
             and (asked.in_tree is None or root_of[state.uuid] == root_of.get(asked.in_tree))
         )
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from placementclient.insight.capacity.search import Choice, Rules, Use
 from placementclient.insight.capacity.totals import slots
-from placementclient.insight.topology import Topology, is_sharing
+from placementclient.insight.topology import Topology, has_each, is_sharing
 from placementclient.model.consumers import Resources
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import ProviderState
@@ -112,7 +112,8 @@ class Supply:
     def _site(self, root_uuid: str) -> Site | None:
         states = self._topology.trees[root_uuid]
         root, request = states[0], self._request
-        if not _has_all(root, request.root_required) or _has_any(root, request.root_forbidden):
+        is_admitted = root.traits.isdisjoint(request.root_forbidden)
+        if not (is_admitted and has_each(root.traits, request.root_required)):
             return None
         reached = self._topology.reached(root_uuid)
         serving = {
@@ -148,18 +149,17 @@ class Supply:
     def _admits(self, part: RequestPart, state: ProviderState, root: ProviderState) -> bool:
         asked = part.asked
         root_of = self._topology.root_of
-        if _has_any(state, asked.forbidden) or (part.group and not _has_all(state, asked.required)):
-            return False
         if asked.in_tree and root_of[state.uuid] != root_of.get(asked.in_tree):
             return False
         # What is shared from another tree has to be a member itself.
         is_inside = root_of[state.uuid] == root.uuid and not part.group
-        for members in asked.member_of:
-            if not (_is_member(state, members) or (is_inside and _is_member(root, members))):
-                return False
-        outside = (state,) if part.group else (state, root)
-        return not any(
-            _is_member(each, members) for members in asked.forbidden_member_of for each in outside
+        around = state.aggregates | root.aggregates if is_inside else state.aggregates
+        outside = state.aggregates if part.group else state.aggregates | root.aggregates
+        return (
+            state.traits.isdisjoint(asked.forbidden)
+            and (not part.group or has_each(state.traits, asked.required))
+            and has_each(around, asked.member_of)
+            and not any(has_each(outside, [members]) for members in asked.forbidden_member_of)
         )
 
     def _lacks_traits(self, serving: Mapping[str, list[ProviderState]]) -> bool:
@@ -222,16 +222,3 @@ def _parts(request: CandidateRequest) -> Iterator[RequestPart]:
 def _servers(state: ProviderState, part: RequestPart) -> int:
     """Of how many servers a provider can serve a part."""
     return min((slots(state, name, n) for name, n in part.resources.items()), default=0)
-
-
-def _has_any(state: ProviderState, traits: Collection[str]) -> bool:
-    return not state.traits.isdisjoint(traits)
-
-
-def _has_all(state: ProviderState, traits: Collection[str]) -> bool:
-    """Return whether a provider has all traits; of some joined by commas one is enough."""
-    return all(_has_any(state, alternatives.split(',')) for alternatives in traits)
-
-
-def _is_member(state: ProviderState, aggregates: str) -> bool:
-    return not state.aggregates.isdisjoint(aggregates.split(','))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from placementclient.insight.shapes import ServerShape
 from placementclient.insight.topology import Topology
 from placementclient.model.inventories import FIELDS
 from placementclient.model.servers import same_host
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import ProviderState
 
 #: The fields of an inventory that can be compared; capacity is (total - reserved) * ratio.
 COMPARED = (*FIELDS, 'capacity')
@@ -56,18 +55,6 @@ class RuleSubject:
     states: Sequence[ProviderState]
 
 
-@dataclass(frozen=True)
-class CheckedCloud:
-    """A snapshot that rules are checked on."""
-
-    snapshot: Snapshot
-
-    @functools.cached_property
-    def topology(self) -> Topology:
-        """The trees, and what reaches them."""
-        return Topology(self.snapshot)
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A comparison with a number."""
@@ -99,7 +86,7 @@ class Comparison:
 class Expectation(Protocol):
     """An expectation about everything that a rule selects."""
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         """Return each place where it is not so."""
 
 
@@ -115,7 +102,7 @@ class NamesExpected:
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         kind = self.facet.removesuffix('s')
         for subject in subjects:
             there = getattr(subject.states[0], self.facet)
@@ -136,7 +123,7 @@ class InventoriesExpected:
 
     of_class: Mapping[str, Mapping[str, Comparison] | None]
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         for subject in subjects:
             for name, fields in self.of_class.items():
                 having = [state for state in subject.states if name in state.inventories]
@@ -170,7 +157,7 @@ class ChildrenExpected:
     selector: ProviderSelector | None
     count: Comparison
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         what = f'children ({self.selector})' if self.selector else 'children'
         for subject in subjects:
             _, *below = cloud.snapshot.tree(subject.states[0].uuid)
@@ -185,7 +172,7 @@ class ConsumersExpected:
 
     count: Comparison
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         on = cloud.snapshot.consumers_on
         for subject in subjects:
             found = {each.uuid for state in subject.states for each in on(state.uuid)}
@@ -203,7 +190,7 @@ class UsageExpected:
 
     of_class: Mapping[str, Comparison]
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         for subject in subjects:
             for name, comparison in self.of_class.items():
                 having = [state for state in subject.states if name in state.inventories]
@@ -223,7 +210,7 @@ class UsageExpected:
 class UniqueNames:
     """Names that are those of one host each, also without their domains and in small letters."""
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         groups: dict[str, list[str]] = {}
         for subject in subjects:
             groups.setdefault(subject.name.lower().partition('.')[0], []).append(subject.name)
@@ -243,9 +230,9 @@ class RoomExpected:
     shape: ServerShape
     count: Comparison
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         request = self.shape.request(cloud.snapshot)
-        supply = Supply(cloud.topology, request, _roots(subjects))
+        supply = Supply(cloud, request, _roots(subjects))
         found = Counter(supply).fits(ALL).count
         if not self.count.holds(found):
             yield Breach(ALL, f'servers of {self.shape} that fit {self.count}', str(found))
@@ -260,7 +247,7 @@ class LossSurvived:
 
     number: int
 
-    def breaches(self, cloud: CheckedCloud, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
         from placementclient.insight.drain import cloud as drain  # takes long to load
         from placementclient.insight.drain import losing
 

@@ -16,7 +16,6 @@ from placementclient.insight import selecting, shapes
 from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.rules.expectations import (
     Breach,
-    CheckedCloud,
     ChildrenExpected,
     Comparison,
     ConsumersExpected,
@@ -32,7 +31,7 @@ from placementclient.insight.rules.expectations import (
 )
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import Flavors
-from placementclient.insight.topology import is_sharing
+from placementclient.insight.topology import Topology, is_sharing
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 T = TypeVar('T')
@@ -102,7 +101,7 @@ def check(snapshot: Snapshot, rules: Sequence[Rule], *, is_strict: bool = False)
 
     :param is_strict: whether a rule that selects nothing is broken
     """
-    cloud = CheckedCloud(snapshot)
+    cloud = Topology(snapshot)
     checked = [_checked(cloud, rule) for rule in rules]
     return list(map(_strictly, checked)) if is_strict else checked
 
@@ -113,7 +112,7 @@ def _strictly(checked: Checked) -> Checked:
     return Checked(checked.rule, (Breach(ALL, f'{checked.rule.scope} to check', checked.note),))
 
 
-def _checked(cloud: CheckedCloud, rule: Rule) -> Checked:
+def _checked(cloud: Topology, rule: Rule) -> Checked:
     try:
         subjects = list(_subjects(cloud, rule))
     except errors.BadFile as nothing:
@@ -122,19 +121,18 @@ def _checked(cloud: CheckedCloud, rule: Rule) -> Checked:
     return Checked(rule, tuple(found), '' if subjects else f'there are no {rule.scope}')
 
 
-def _subjects(cloud: CheckedCloud, rule: Rule) -> Iterator[RuleSubject]:
+def _subjects(cloud: Topology, rule: Rule) -> Iterator[RuleSubject]:
     """Return all that a rule is about.
 
     :raises errors.BadFile: if its selector selects nothing
     """
-    snapshot = cloud.snapshot
+    trees = cloud.trees
     if not rule.scope:
-        yield RuleSubject(ALL, list(snapshot.providers.values()))
+        yield RuleSubject(ALL, list(cloud.snapshot.providers.values()))
         return
-    trees = cloud.topology.trees
     known: Sequence[ProviderState]
     if rule.scope == 'hosts':
-        known = [root for root in snapshot.roots() if not is_sharing(root)]
+        known = [root for root in cloud.snapshot.roots() if not is_sharing(root)]
     else:
         known = [state for states in trees.values() for state in states]
     for state in known if rule.selector is None else rule.selector.selected(known):
