@@ -10,6 +10,7 @@ from typing import Any
 from placementclient.client import errors
 from placementclient.client.wording import meant
 from placementclient.codec.cursors import Cursor
+from placementclient.insight.topology import has_each
 from placementclient.model import patterns
 from placementclient.model.providers import is_uuid, normalized
 from placementclient.model.snapshots import ProviderState
@@ -46,16 +47,14 @@ class ProviderSelector:
         """
         found: Collection[ProviderState] = states
         for field in _CONDITIONS:
-            condition = self._condition(field)
-            found = [state for state in found if condition(state)]
+            found = [state for state in found if self._meets(field, state)]
             if not found:
                 raise self._unmet(field, states)
         return list(found)
 
     def matching(self, states: Iterable[ProviderState]) -> list[ProviderState]:
         """Return the providers that meet all conditions, if any."""
-        conditions = [self._condition(field) for field in _CONDITIONS]
-        return [state for state in states if all(meets(state) for meets in conditions)]
+        return [state for state in states if all(self._meets(each, state) for each in _CONDITIONS)]
 
     def __str__(self) -> str:
         given = ((field, getattr(self, field)) for field in _CONDITIONS)
@@ -65,24 +64,19 @@ class ProviderSelector:
             if value
         )
 
-    def _condition(self, field: str) -> Callable[[ProviderState], bool]:
-        """Return the condition of a field, which holds where the field is not given."""
-        match, trait = self.match, self.with_trait
-        without, resource_class = self.without_trait, self.with_class
-        groups = [frozenset(each.split(',')) for each in self.member_of]
-        conditions: Mapping[str, Callable[[ProviderState], bool]] = {
+    def _meets(self, field: str, state: ProviderState) -> bool:
+        """Return whether a provider meets the condition of a field, if that is given."""
+        wanted = getattr(self, field)
+        if wanted in (None, ()):
+            return True
+        if field == 'match':
             # A provider whose name looks like a pattern is found by its name.
-            'match': lambda state: (
-                match is None or state.name == match or fnmatch.fnmatchcase(state.name, match)
-            ),
-            'with_trait': lambda state: trait is None or trait in state.traits,
-            'without_trait': lambda state: without is None or without not in state.traits,
-            'with_class': lambda state: (
-                resource_class is None or resource_class in state.inventories
-            ),
-            'member_of': lambda state: not any(map(state.aggregates.isdisjoint, groups)),
-        }
-        return conditions[field]
+            return state.name == wanted or fnmatch.fnmatchcase(state.name, wanted)
+        if field == 'with_class':
+            return wanted in state.inventories
+        if field == 'member_of':
+            return has_each(state.aggregates, wanted)
+        return (wanted in state.traits) is (field == 'with_trait')
 
     def _unmet(self, field: str, states: Iterable[ProviderState]) -> errors.BadFile:
         at = self.at.inside(field)
