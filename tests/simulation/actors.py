@@ -18,6 +18,8 @@ from tests.simulation.faults import Faults, Killed
 
 #: What a request takes, and a slow one; in virtual seconds.
 USUAL, SLOW = 0.02, 20.0
+#: How likely it is that others change, just before a request, what it writes or reads again.
+WRITTEN, READ_AGAIN = 0.2, 0.5
 
 
 class Ended:
@@ -47,11 +49,12 @@ class Operator:
         self.out, self.err = io.StringIO(), io.StringIO()
         self.is_joint = self.is_dead = False
         self.ended = Ended()
+        self.asked = set[str]()
 
     def run(self, words: list[str]) -> Ended:
         """Run a command to its end, whatever that is."""
         self.out, self.err = io.StringIO(), io.StringIO()
-        self.ended, self.is_dead = Ended(), False
+        self.ended, self.is_dead, self.asked = Ended(), False, set()
         try:
             session = self.stage.session(self)
             self.ended.status = int(shell.main(words, session=session))
@@ -65,10 +68,10 @@ class Operator:
         self.ended.stdout, self.ended.stderr = self.out.getvalue(), self.err.getvalue()
         return self.ended
 
-    def handover(self) -> None:
+    def handover(self, named: str = '', odds: float = 0.0) -> None:
         """Let others do something, unless that would wait for this one."""
         if not self.is_joint:
-            self.stage.handover(self)
+            self.stage.handover(self, named, odds)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -79,14 +82,18 @@ class Operator:
             yield
         finally:
             self.is_joint = False
-            self.stage.settle(self)
+            self.stage.settle(self.name)
 
     def exchange(self, request: Any) -> requests.Response:
         """Send a request, to which something may happen."""
         if self.is_dead:
             raise Killed
-        self.handover()
         path = request.url.partition('//')[2].partition('/')[2]
+        # A command decides on what it reads first: what it reads again, or writes, may be another.
+        again = READ_AGAIN if path in self.asked else 0.0
+        odds = again if request.method == 'GET' else WRITTEN
+        self.handover(f'{path} {request.body or ""}', odds)
+        self.asked.add(path)
         kind = self.faults.draw(request.method) if self.faults else None
         self.stage.log(self.name, request.method, path, kind or '')
         if kind:
@@ -98,7 +105,7 @@ class Operator:
         answer: requests.Response = self.stage.world.send(request)
         self.stage.log(self.name, str(answer.status_code), '', '')
         if request.method != 'GET' and not self.is_joint:
-            self.stage.settle(self)
+            self.stage.settle(self.name)
         return answer
 
     def _disturbed(self, request: Any, kind: str) -> requests.Response:

@@ -21,8 +21,8 @@ OWNER = ('--project-id', PROJECT, '--user-id', USER, '--consumer-type', 'INSTANC
 
 def _wanted(consumer: str, held: dict[tuple[str, str], int], state: State) -> dict[Key, Any]:
     """What a consumer holds, and nothing beside it of what it held."""
-    wants: dict[Key, Any] = {('allocation', consumer, *key): ABSENT for key in state.held(consumer)}
-    return wants | {('allocation', consumer, *key): amount for key, amount in held.items()}
+    everything = dict.fromkeys(state.held(consumer), ABSENT) | held
+    return {('allocation', consumer, *key): amount for key, amount in everything.items()}
 
 
 @makes('resource provider allocation set')
@@ -125,20 +125,35 @@ def replace(scene: Scene) -> Command | None:
 def heal(scene: Scene) -> Command:
     """A server of which Placement knows nothing, and one that holds all it should."""
     lost, host = scene.uuid(), scene.host()
-    name = scene.state.name(host)
+    words = _healing(scene, lost, scene.state.name(host), USER)
+    wants = {('allocation', lost, host, 'VCPU'): 1, ('allocation', lost, host, 'MEMORY_MB'): 256}
+    return Command(words, of_consumers(lost), wants, conserves=False)
+
+
+@makes('resource provider allocation heal')
+def own(scene: Scene) -> Command | None:
+    """A server whose allocations have another user: it keeps all of them."""
+    servers = sorted(scene.nova.servers.keys() & set(scene.state.consumers()))
+    if not servers:
+        return None
+    uuid, user = scene.one(servers), str(scene.dice.randrange(3)) * 32
+    words = _healing(scene, uuid, str(_host_of(scene.state, uuid)), user)
+    key = 'consumer', uuid
+    return Command(words, lambda _state, changed: changed == key)
+
+
+def _healing(scene: Scene, uuid: str, host: str, user: str) -> list[str]:
+    """A command line for a server on a host, which Nova says is a user's."""
     flavor = {'vcpus': 1, 'ram': 256, 'disk': 0, 'ephemeral': 0, 'swap': 0, 'extra_specs': {}}
     server = {
-        'id': lost, 'status': 'ACTIVE', 'tenant_id': PROJECT, 'user_id': USER,
-        'OS-EXT-SRV-ATTR:host': name, 'OS-EXT-SRV-ATTR:hypervisor_hostname': name,
+        'id': uuid, 'status': 'ACTIVE', 'tenant_id': PROJECT, 'user_id': user,
+        'OS-EXT-SRV-ATTR:host': host, 'OS-EXT-SRV-ATTR:hypervisor_hostname': host,
         'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': 'active', 'image': {'id': 'x'},
         'flavor': {'original_name': 'small', **flavor},
     }  # fmt: skip
-    servers = scene.file('servers', {'servers': [server]})
-    migrations = scene.file('migrations', {'migrations': []})
-    words = typed('resource provider allocation heal', '--servers', servers)
-    words += ['--migrations', migrations, '--yes', '-f', 'json']
-    wants = {('allocation', lost, host, 'VCPU'): 1, ('allocation', lost, host, 'MEMORY_MB'): 256}
-    return Command(words, of_consumers(lost), wants, conserves=False)
+    words = ['--servers', scene.file('servers', {'servers': [server]})]
+    words += ['--migrations', scene.file('migrations', {'migrations': []}), '--yes', '-f', 'json']
+    return typed('resource provider allocation heal', *words)
 
 
 @makes('resource provider audit')
@@ -203,8 +218,7 @@ def _is_below(scene: Scene, uuid: str | None, top: str) -> bool:
 
 def _owned_by_operators(scene: Scene) -> str | None:
     """A consumer that is no server of Nova's."""
-    known = {*scene.nova.servers, *scene.nova.migrating}
-    found = [uuid for uuid in scene.state.consumers() if uuid not in known]
+    found = _leaked(scene)
     return scene.dice.choice(found) if found else None
 
 

@@ -106,6 +106,10 @@ class Scene:
         """The UUID of a host that there is."""
         return str(self.one(uuid for uuid in self.nova.hosts if ('provider', uuid) in self.state))
 
+    def hosts(self) -> list[str]:
+        """The UUIDs of all trees that are called as hosts are."""
+        return [uuid for uuid in self.state.roots() if self.state.name(uuid).startswith('host')]
+
     def provider(self) -> str:
         return str(self.one(key[1] for key in self.state.of('provider')))
 

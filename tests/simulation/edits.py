@@ -29,7 +29,6 @@ def _name_edit(kind: str, verb: str, scene: Scene) -> Command:
         typed(f'{word} {verb}', name),
         lambda _state, changed: changed == key,
         {key: wanted},
-        # Who deletes twice, or creates a class twice, hears that; but nothing changes.
     )
 
 
@@ -101,7 +100,8 @@ def set_many(scene: Scene) -> Command:
         *('--match', 'host*', '--with-class', 'VCPU', '--amend', '--yes', '-f', 'json'),
         *('--resource', f'VCPU:allocation_ratio={ratio}'),
     )
-    keys = [key for key in scene.state.of('inventory') if key[2] == 'VCPU' and _is_host(scene, key)]
+    hosts = scene.hosts()
+    keys = [key for key in scene.state.of('inventory') if key[2] == 'VCPU' and key[1] in hosts]
     return Command(
         words,
         lambda state, key: key[0] == 'inventory' and key[2] == 'VCPU',
@@ -109,10 +109,6 @@ def set_many(scene: Scene) -> Command:
         sets_capacity=True,
         fields=frozenset({RATIO}),
     )
-
-
-def _is_host(scene: Scene, key: Key) -> bool:
-    return scene.state.name(key[1]).startswith('host')
 
 
 @makes('resource provider inventory class create')
@@ -172,8 +168,7 @@ for _verb in ('set', 'delete', 'add', 'remove'):
 def tag_many(scene: Scene) -> Command:
     name = scene.dice.choice(STANDARD)
     words = typed('resource provider trait add', '--match', 'host*', name, '--yes', '-f', 'json')
-    hosts = [uuid for uuid in scene.state.roots() if scene.state.name(uuid).startswith('host')]
-    wants = {('trait', uuid, name): True for uuid in hosts}
+    wants = {('trait', uuid, name): True for uuid in scene.hosts()}
     return Command(words, lambda _state, key: key[0] == 'trait' and key[2] == name, wants)
 
 
@@ -204,7 +199,7 @@ def set_aggregates(scene: Scene) -> Command:
 
 @makes('resource provider aggregate sync')
 def sync(scene: Scene) -> Command:
-    hosts = [uuid for uuid in scene.state.roots() if scene.state.name(uuid).startswith('host')]
+    hosts = scene.hosts()
     members = [uuid for uuid in hosts if scene.dice.random() < 0.5]
     aggregate = {
         'id': 1, 'uuid': AGGREGATES[3], 'name': 'rack', 'availability_zone': None, 'metadata': {},
@@ -258,20 +253,13 @@ def replace(scene: Scene) -> Command:
     old = old or scene.host()
     scene.nova.replace(old, new)
     words = typed('resource provider replace', scene.called(old), '--uuid', new, '--yes')
-    family = {
-        old,
-        new,
-        *(key[1] for key in scene.state.of('provider') if _is_child(scene, key, old)),
-    }
+    state = scene.state
+    family = {old, new, *(key[1] for key in state.of('provider') if state[key][1] == old)}
 
     def scope(state: State, key: Key) -> bool:
         if key[0] in ('allocation', 'consumer'):
             return key[0] == 'consumer' or key[2] in (old, new)
         return key[1] in family
 
-    wants = {('provider', old): ABSENT, ('provider', new): scene.state['provider', old]}
+    wants = {('provider', old): ABSENT, ('provider', new): state['provider', old]}
     return Command([*words, '-f', 'json'], scope, wants)
-
-
-def _is_child(scene: Scene, key: Key, parent: str) -> bool:
-    return bool(scene.state[key][1] == parent)

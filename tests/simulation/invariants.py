@@ -146,8 +146,10 @@ def _facts(row: Mapping[str, Any], state: State) -> Iterator[tuple[Key, Any]]:
 
 def unreached(command: Command, state: State, disturbed: Collection[Key]) -> Iterator[Violation]:
     """What a command that has succeeded has not done."""
+    consumers = _consumers(disturbed)
     for key, wanted in sorted(command.wants.items(), key=lambda pair: pair[0]):
-        if key in disturbed:
+        # What a consumer holds is decided anew as a whole.
+        if key in disturbed or (key[0] == 'allocation' and key[1] in consumers):
             continue
         value = state.get(key, ABSENT)
         if not (wanted(value) if callable(wanted) else value == wanted):
@@ -156,7 +158,7 @@ def unreached(command: Command, state: State, disturbed: Collection[Key]) -> Ite
 
 def of_rollback(plan: Plan, state: State) -> Iterator[Violation]:
     """What was not taken back although nobody else has changed it."""
-    consumers = {key[1] for key in plan.disturbed if key[0] in ('allocation', 'consumer')}
+    consumers = _consumers(plan.disturbed)
     for key, (was, _) in sorted(plan.done.items()):
         if key in plan.disturbed or _is_name(key):
             continue
@@ -166,6 +168,11 @@ def of_rollback(plan: Plan, state: State) -> Iterator[Violation]:
         if state.get(key, ABSENT) != was:
             text = f'{key} was {was!r} before the plan, and is {state.get(key)!r} after rollback'
             yield Violation('rollback', text)
+
+
+def _consumers(disturbed: Collection[Key]) -> set[str]:
+    """Whose allocations others have written."""
+    return {key[1] for key in disturbed if key[0] in ('allocation', 'consumer')}
 
 
 def _is_name(key: Key) -> bool:

@@ -73,6 +73,17 @@ class Nova:
         kinds = (self.boot, self.boot, self.delete, self.migrate, self.update, self.update)
         return self.dice.choice((*kinds, self.toggle))()
 
+    def meddle(self, named: str) -> Steps:
+        """Something with a host or a consumer of which an operator asks just now.
+
+        :param named: the text of the request
+        """
+        found = [*self.hosts, *(self.state().consumers() if 'allocations' in named else ())]
+        uuid = self.dice.choice([uuid for uuid in found if uuid in named] or [''])
+        if uuid in self.hosts:
+            return self.toggle(uuid) if 'traits' in named else self.update(uuid)
+        return self.resize(uuid) if uuid else iter(())
+
     def boot(self) -> Steps:
         """A new server: the scheduler asks for candidates and claims one of them."""
         flavor = self.dice.choice(FLAVORS)
@@ -155,12 +166,26 @@ class Nova:
                 break
         self.migrating.pop(migration, None)
 
-    def update(self) -> Steps:
+    def resize(self, consumer: str) -> Steps:
+        """A server gets more, or less, of what it has on its host."""
+        status, there = self.call('GET', f'/allocations/{consumer}')
+        yield
+        is_busy = consumer in self.migrating or consumer in self.migrating.values()
+        if status != 200 or not there['allocations'] or is_busy:
+            return
+        held = {
+            host: {'resources': each['resources'] | {'VCPU': self.dice.randint(1, 4)}}
+            for host, each in there['allocations'].items()
+            if 'VCPU' in each['resources']
+        }
+        self._put(consumer, there['allocations'] | held, there['consumer_generation'], there)
+
+    def update(self, host: str | None = None) -> Steps:
         """The periodic task of a nova-compute: its host shall be as the driver says."""
         up = sorted(self.hosts.keys() - self.stopped)
-        if not up:
+        if not up or host in self.stopped:
             return
-        host = self.dice.choice(up)
+        host = host or self.dice.choice(up)
         self.hosts[host]['DISK_GB'] = self.hosts[host]['DISK_GB'] | self._disk()
         status, there = self.call('GET', f'/resource_providers/{host}/inventories')
         yield
@@ -181,9 +206,9 @@ class Nova:
         total = self.dice.randint(480, 520)
         return {'total': total, 'max_unit': total}
 
-    def toggle(self) -> Steps:
+    def toggle(self, host: str | None = None) -> Steps:
         """A service is disabled or enabled, and nova-compute says so in its traits."""
-        host = self.dice.choice(sorted(self.hosts))
+        host = host or self.dice.choice(sorted(self.hosts))
         status, there = self.call('GET', f'/resource_providers/{host}/traits')
         yield
         if status == 200:

@@ -66,12 +66,13 @@ def plan_reshape(scene: Scene) -> Command | None:
 
 
 def reshaping(hosts: frozenset[str]) -> Scope:
-    """All of some hosts, and what consumers hold there."""
+    """The virtual GPUs of some hosts, who holds them, and the children that have them."""
 
     def scope(state: State, key: Key) -> bool:
-        if key[0] == 'allocation':
-            return _is_of(state, key[2], hosts)
-        return key[0] == 'consumer' or _is_of(state, key[1], hosts)
+        kind, *names = key
+        if kind in ('allocation', 'inventory'):
+            return names[-1] == 'VGPU' and _is_of(state, names[-2], hosts)
+        return kind == 'consumer' or (names[0] not in hosts and _is_of(state, names[0], hosts))
 
     return any_of(scope, new_names)
 

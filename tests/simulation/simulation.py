@@ -36,6 +36,8 @@ _OF_PLANS = [
     f'resource provider reshape {verb}'
     for verb in ('apply', 'apply', 'apply', 'rollback', 'status', 'verify')
 ]
+#: Commands that others may disturb between what they read and what they write.
+_READ_LONG_BEFORE = ('resource provider inventory set', 'resource provider allocation heal')
 #: How often each kind of step is, and what may happen to its requests.
 RATES = (0.0, 0.03, 0.12, 0.25)
 
@@ -125,7 +127,7 @@ class _Seed:
         stage.dice = stage.nova.dice = dice
         rate = dice.choice(RATES)
         is_alone = dice.random() < 0.4
-        stage.unrest = 0.0 if is_alone else dice.choice([0.1, 0.4])
+        stage.unrest = 0.0 if is_alone else dice.choice([0.1, 0.3])
         pairs = [
             (self._operator(name, dice, rate), self._command(dice))
             for name in (('A',) if dice.random() < 0.6 or is_alone else ('A', 'B'))
@@ -179,6 +181,8 @@ class _Seed:
             return dice.choice(_OF_PLANS)
         if chance < 0.15:
             return 'resource provider reshape plan'
+        if chance < 0.25:
+            return dice.choice(_READ_LONG_BEFORE)
         return dice.choice(sorted(NAMES if chance < 0.5 else NAMES - readings.LINES.keys()))
 
     def _judge(self, command: Command, ended: Ended, written: Written) -> None:

@@ -91,11 +91,17 @@ class Stage:
             results.append((ended, written))
         return results
 
-    def handover(self, operator: Operator) -> None:
-        """Between two requests of an operator: others may have their turn."""
+    def handover(self, operator: Operator, named: str = '', odds: float = 0.0) -> None:
+        """Between two requests of an operator: others may have their turn.
+
+        :param named: the text of the next one
+        :param odds: how likely it is that Nova changes what it names
+        """
         self.clock.advance(USUAL)
         if self._returns is not None and self.clock.now >= self._returns:
             self.find_database()
+        if self.unrest and self.dice.random() < odds:
+            self._finish(self.nova.meddle(named))
         while self.dice.random() < self.unrest:
             self._move()
         self._switch(operator)
@@ -138,25 +144,25 @@ class Stage:
     def calm(self) -> None:
         """Let Nova end what it has begun."""
         while self._moves:
-            self._is_moving = True
-            try:
-                for _ in self._moves.pop():
-                    pass
-            finally:
-                self._is_moving = False
+            self._finish(self._moves.pop())
+
+    def _finish(self, move: Steps) -> None:
+        self._is_moving = True
+        try:
+            for _ in move:
+                pass
+        finally:
+            self._is_moving = False
 
     def _call_of_nova(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         status, answer = self.world.call(method, path, body)
         self.log('nova', method, path, str(status))
         if method != 'GET':
-            self._settle('nova')
+            self.settle('nova')
         return status, answer
 
-    def settle(self, operator: Operator) -> None:
-        """See what a write of an operator has changed."""
-        self._settle(operator.name)
-
-    def _settle(self, who: str) -> None:
+    def settle(self, who: str) -> None:
+        """See what a write of an operator, or of Nova, has changed."""
         before, self.state = self.state, self.world.state()
         changed = delta(before, self.state)
         if not changed:
