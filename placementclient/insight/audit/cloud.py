@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from placementclient.insight import healing
 from placementclient.insight.topology import Topology, is_sharing
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Consumer, Resources
 from placementclient.model.flavors import Flavor
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.servers import Server, ServerMigration, same_host
@@ -135,6 +135,12 @@ class Cloud:
             if state is not None and not is_sharing(state):
                 hosts.setdefault(self.root_of(state), []).append(uuid)
         return hosts
+
+    @cached_property
+    def unlisted(self) -> list[tuple[ProviderState, Resources]]:
+        """The providers with usage that no consumer answers for, and that usage."""
+        pairs = ((state, self.snapshot.unlisted(state.uuid)) for state in self.states())
+        return [(state, usage) for state, usage in pairs if usage]
 
     @cached_property
     def cases(self) -> dict[Situation, list[Case]]:

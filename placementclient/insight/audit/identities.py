@@ -127,6 +127,9 @@ def identities(cloud: Cloud) -> Iterator[Identity]:
     known = [node for node in cloud.answers.hypervisors or () if node.uuid]
     down = {each.host for each in cloud.answers.services or () if not each.is_up}
     nodes = [node for node in known if node.host not in down]
+    if not nodes:
+        # Every root is looked at below.
+        return
     alive, names = {node.uuid for node in nodes}, {node.node for node in nodes}
     hosts = {str(name): node.node for node in known for name in (node.node, node.host)}
     unknown = cloud.topology.trees.keys() - {node.uuid for node in known}

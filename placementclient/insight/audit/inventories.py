@@ -74,10 +74,9 @@ def unlisted_usage(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``unlisted (VCPU 4, MEMORY_MB 8192)``
     """
-    for state in cloud.states():
-        if unlisted := cloud.snapshot.unlisted(state.uuid):
-            evidence = {'unlisted': unlisted}
-            yield of_provider(cloud, state, evidence, Administration.RECORD_CONSUMERS)
+    for state, unlisted in cloud.unlisted:
+        evidence = {'unlisted': unlisted}
+        yield of_provider(cloud, state, evidence, Administration.RECORD_CONSUMERS)
 
 
 def broken_units(cloud: Cloud) -> Iterator[Fault]:
@@ -100,8 +99,8 @@ def broken_units(cloud: Cloud) -> Iterator[Fault]:
         for consumer in cloud.snapshot.consumers_on(state.uuid):
             for resource_class, amount in sorted(consumer.allocations[state.uuid].items()):
                 inventory = state.inventories.get(resource_class)
-                wanted = _admitting(inventory, amount) if inventory else {}
-                if wanted:
+                if inventory and not inventory.admits(amount):
+                    wanted = _admitting(inventory, amount)
                     yield Fault(
                         consumer.uuid,
                         (cloud.root_of(state),),

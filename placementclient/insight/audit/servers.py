@@ -8,7 +8,6 @@ from typing import Any
 from placementclient.insight import healing
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.audit.findings import Fault
-from placementclient.insight.audit.inventories import unlisted_usage
 from placementclient.insight.audit.ownership import is_incomplete
 from placementclient.insight.healing import HealState
 from placementclient.model.consumers import Consumer, Resources, together
@@ -45,7 +44,7 @@ def without_allocations(cloud: Cloud) -> Iterator[Fault]:
     Example: ``host compute1, should_hold (VCPU 4, MEMORY_MB 8192)``
     """
     # That usage is reported first; a server may be behind it.
-    hidden = {root for fault in unlisted_usage(cloud) for root in fault.roots}
+    hidden = {cloud.root_of(state) for state, _ in cloud.unlisted}
     for server, evidence in _without(cloud):
         roots = cloud.host_roots(server.hosts)
         reason = '' if hidden.isdisjoint(roots) else _HIDDEN
