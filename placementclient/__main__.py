@@ -8,16 +8,16 @@ import os
 import sys
 import warnings
 
+from placementclient import in_one_chunk
+
 #: What cron or a shell may have closed, and how the program uses it.
 STREAMS = {'stdin': 'r', 'stdout': 'w', 'stderr': 'w'}
 
 #: Importing makes many objects and no garbage; by default each 700 of them are looked through.
 COLLECT_EVERY = 50_000
 
-#: The size of the frame of :func:`main`, in pointers: see below.
-FRAME = 33_000
 
-
+@in_one_chunk
 def main() -> int:
     """Run the program.
 
@@ -70,12 +70,6 @@ def _open_what_is_closed() -> None:
                 os.dup2(null, descriptor)
                 os.close(null)
             setattr(sys, name, os.fdopen(descriptor, mode))
-
-
-# Python 3.11 and later keep the frames of calls in chunks of 16 KiB. A loop at whose depth one ends
-# maps and unmaps the next chunk with each call. A frame of more than 256 KiB gets a chunk of
-# 512 KiB, and what this function calls gets the rest of it.
-main.__code__ = main.__code__.replace(co_stacksize=FRAME)
 
 
 if __name__ == '__main__':

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from osc_lib.command import command
 
-from placementclient import plugin
+from placementclient import in_one_chunk, plugin
 from placementclient.api import conflict
 from placementclient.client import errors
 from placementclient.client.microversion import LOWEST, Microversion
@@ -129,6 +129,7 @@ class PlacementCommand(command.Command):
             option.add_to(parser)
         return parser
 
+    @in_one_chunk
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Carry the command out; what the package raises becomes a line and an exit status."""
         self._check_values(parsed_args)
