@@ -8,7 +8,7 @@ trying: a target may have room for a tree only after another one has brought inv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -71,29 +71,6 @@ def shared_by(target_state: TargetState) -> frozenset[str]:
 def has_choice(target_state: TargetState) -> bool:
     """Return whether some amount of a tree has several places to go to."""
     return any(len(places) > 1 for places in target_state.places.values())
-
-
-def groups(shared: Mapping[str, frozenset[str]]) -> Iterator[list[str]]:
-    """The trees that share targets with each other, directly or by others.
-
-    :param shared: of each root, by UUID, the targets of other trees
-    """
-    users: dict[str, list[str]] = {}
-    for root, targets in shared.items():
-        for target in targets:
-            users.setdefault(target, []).append(root)
-    order = {root: number for number, root in enumerate(shared)}
-    seen: set[str] = set()
-    for first in shared:
-        members = [] if first in seen else [first]
-        seen.add(first)
-        for member in members:  # grows
-            for target in shared[member]:
-                found = [root for root in users.pop(target, ()) if root not in seen]
-                seen.update(found)
-                members += found
-        if members:
-            yield sorted(members, key=order.__getitem__)
 
 
 def orders(

@@ -20,6 +20,7 @@ from placementclient.planner.infeasibility import (
 from placementclient.planner.plan.plan import Label, TreePlan
 from placementclient.planner.shared_consumers import SharedConsumers
 from placementclient.planner.shared_targets import TreeAssignment
+from placementclient.planner.solve.problem import connected
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
@@ -135,7 +136,7 @@ class TreeGroups:
         owners = self._owners(targets)
         for root in self._sharing.keys() - owners:  # those go first, each by itself
             self._sharing[root] |= self._consumers.of(root)
-        groups = shared_targets.groups(self._sharing)
+        groups = connected(self._sharing)
         # What a tree moves off a shared target goes before what others move to it.
         for uuids in sorted(groups, key=owners.isdisjoint):
             roots = [self._planner.overlay.snapshot.providers[uuid] for uuid in uuids]

@@ -6,13 +6,13 @@ What operators write is read by :mod:`placementclient.planner.spec`, with the li
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from placementclient.model.inventories import LARGEST_RATIO, Amount, Count
-from placementclient.planner.spec.values import Addition, Move, ProviderSpec, Spec, TreeSelection
+from placementclient.planner.spec.values import Addition, Move, ProviderSpec, Spec
 
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 Symbol = Annotated[str, msgspec.Meta(pattern='^[A-Z0-9_]+$')]
@@ -87,8 +87,11 @@ class SpecRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 def record(spec: Spec) -> SpecRecord:
     """A specification in its long form, in a fixed order."""
+    selected = spec.selection
     return SpecRecord(
-        trees=UNSET if spec.selection is None else _selection(spec.selection),
+        trees=SelectionRecord(selected.names, selected.uuids, selected.traits, selected.classes)
+        if selected
+        else UNSET,
         providers=tuple(map(_provider, spec.providers)),
         moves=tuple(map(_move, spec.moves)),
         together=spec.together,
@@ -98,15 +101,11 @@ def record(spec: Spec) -> SpecRecord:
     )
 
 
-def _selection(selection: TreeSelection) -> SelectionRecord:
-    return SelectionRecord(selection.names, selection.uuids, selection.traits, selection.classes)
-
-
 def _provider(provider: ProviderSpec) -> ProviderSpecRecord:
     return ProviderSpecRecord(
         provider.name,
-        UNSET if provider.parent is None else provider.parent,
-        {name: _inventory(fields) for name, fields in sorted(provider.inventories.items())},
+        provider.parent or UNSET,
+        _inventories(provider),
         provider.traits,
         provider.aggregates,
     )
@@ -115,16 +114,19 @@ def _provider(provider: ProviderSpec) -> ProviderSpecRecord:
 def _addition(addition: Addition) -> AdditionRecord:
     return AdditionRecord(
         addition.name,
-        {name: _inventory(fields) for name, fields in sorted(addition.inventories.items())},
-        UNSET if addition.parent is None else addition.parent,
+        _inventories(addition),
+        addition.parent or UNSET,
         addition.traits,
         addition.aggregates,
         {uuid: dict(sorted(held.items())) for uuid, held in sorted(addition.consumers.items())},
     )
 
 
-def _inventory(fields: Mapping[str, Any]) -> InventoryRecord:
-    return InventoryRecord(**fields)
+def _inventories(entry: ProviderSpec) -> dict[str, InventoryRecord]:
+    return {
+        name: InventoryRecord(**fields)  # type: ignore[arg-type]
+        for name, fields in sorted(entry.inventories.items())
+    }
 
 
 def _move(move: Move) -> MoveRecord:

@@ -23,6 +23,7 @@ from placementclient.planner.solve.problem import (
     ItemPlacement,
     Part,
     Problem,
+    connected,
 )
 
 #: How long a search may take, in the solver's deterministic unit (about a second).
@@ -192,32 +193,16 @@ class _Search:
 
     def _components(self) -> list[list[int]]:
         """Items that are open, divided into sets that have no bin and no owner in common."""
-        parents: dict[tuple[str, int], tuple[str, int]] = {}
-
-        def find(node: tuple[str, int]) -> tuple[str, int]:
-            while (parent := parents.setdefault(node, node)) != node:
-                parents[node] = node = parents[parent]
-            return node
-
-        nodes = {}
-        for index in self._options:
-            if index in self._found:
-                continue
-            item = self._items[index]
-            touched = [
-                ('bin', demand.bin)
-                for option in self._options[index]
-                for demand in item.options[option]
-            ]
-            if item.owner >= 0:
-                touched.append(('owner', item.owner))
-            for node in touched:
-                parents[find(node)] = find(touched[0])
-            nodes[index] = touched[0]
-        components: dict[tuple[str, int], list[int]] = {}
-        for index, node in nodes.items():
-            components.setdefault(find(node), []).append(index)
-        return list(components.values())
+        touched: dict[int, set[int]] = {}
+        for index, options in self._options.items():
+            if index not in self._found:
+                item = self._items[index]
+                touched[index] = {
+                    demand.bin for option in options for demand in item.options[option]
+                }
+                if item.owner >= 0:
+                    touched[index].add(-1 - item.owner)
+        return list(connected(touched))
 
     def _note(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
         for group, indexes in enumerate(members):

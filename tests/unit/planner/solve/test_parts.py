@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient.planner.solve import heuristics, max_flow
-from placementclient.planner.solve.problem import Bin, Demand, Item, ItemGroup, Part, Problem
+from placementclient.planner.solve.problem import (
+    Bin,
+    Demand,
+    Item,
+    ItemGroup,
+    Part,
+    Problem,
+    connected,
+)
 from tests.unit.planner.solve.problems import (
     decision,
     holds,
@@ -114,3 +122,8 @@ def test_items_make_room_for_each_other() -> None:
     heuristics.explore(packing, known)
     assert known.possible == [{0, 1, 2}] * 3
     assert known.fixed == [False] * 3
+
+
+def test_what_has_something_in_common() -> None:
+    touched = {'a': {'s'}, 'b': {'t'}, 'c': {'u'}, 'd': {'s', 'u'}, 'e': {'t'}, 'f': set[str]()}
+    assert list(connected(touched)) == [['a', 'c', 'd'], ['b', 'e'], ['f']]
