@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.summary import rows
 from placementclient.changes.summary import summary as changes_summary
 from placementclient.client.wording import counted, grouped
@@ -13,7 +13,10 @@ from placementclient.model.inventories import UNLIMITED, Inventory
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import Label, Plan, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange, ProviderContent
-from placementclient.render import changes, trees
+from placementclient.render import trees
+
+if TYPE_CHECKING:
+    from placementclient.changes.plan import ChangePlan, ChangeSet
 
 
 def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
@@ -29,6 +32,8 @@ def changes_lines(plan: ChangePlan, *, is_summary: bool = False) -> Iterator[str
 
     :param is_summary: of each tree the number of changes only
     """
+    from placementclient.render import changes
+
     yield extent(plan.trees)
     for tree in plan.trees:
         if is_summary:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from placementclient import files
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.records import change_plans
 from placementclient.codec.decoding import kind_of
 from placementclient.planner.plan.plan import Plan
 from placementclient.planner.records import plans
 from placementclient.planner.spec import assignments, specification
 from placementclient.planner.spec.assignments import AssignmentRow
 from placementclient.planner.spec.values import Spec
+
+if TYPE_CHECKING:
+    from placementclient.changes.plan import ChangePlan
 
 
 def read_specified(path: str, rows: Sequence[str] = ()) -> tuple[Spec, list[AssignmentRow]]:
@@ -75,6 +77,8 @@ def read_any_plan(path: str) -> Plan | ChangePlan:
 
     :raises errors.BadFile: if it is neither, or not as it was written
     """
+    from placementclient.changes.records import change_plans
+
     content = files.read_bytes(path, files.WRITTEN)
     if kind_of(content) == change_plans.KIND:
         return change_plans.decode(content, path)
@@ -89,5 +93,7 @@ def write_plan(path: str, plan: Plan) -> None:
 
 def write_change_plan(path: str, plan: ChangePlan) -> None:
     """Write a plan of changes, as :func:`placementclient.files.write_snapshot` does."""
+    from placementclient.changes.records import change_plans
+
     with files.written(path) as stream:
         stream.writelines(change_plans.encode(plan))
