@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ from placementclient.changes.operations import (
     SetTraits,
     UpdateProvider,
 )
-from placementclient.model.consumers import Consumer
+from placementclient.model.consumers import Consumer, gained
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -61,8 +61,8 @@ class Simulation:
 
     def snapshot(self, origin: Origin | None = None) -> Snapshot:
         """Return what is there, with the roots and usages that follow."""
-        gained = self._gained()
-        states = (self._finished(state, gained[state.uuid]) for state in self.states.values())
+        gains = self._gained()
+        states = (self._finished(state, gains[state.uuid]) for state in self.states.values())
         consumers = (consumer for consumer in self.consumers.values() if consumer.allocations)
         return Snapshot(states, consumers, origin)
 
@@ -71,13 +71,10 @@ class Simulation:
 
         Usage beyond that of the consumers stays: no consumer has it.
         """
-        gained: dict[str, Counter[str]] = defaultdict(Counter)
-        for consumer_uuid, was in self._were.items():
-            for sign, consumer in ((-1, was), (1, self.consumers[consumer_uuid])):
-                for uuid, resources in consumer.allocations.items() if consumer else ():
-                    for name, amount in resources.items():
-                        gained[uuid][name] += sign * amount
-        return gained
+        return gained(
+            (was.allocations if was else {}, self.consumers[uuid].allocations)
+            for uuid, was in self._were.items()
+        )
 
     def _finished(self, state: ProviderState, gained: Counter[str]) -> ProviderState:
         used = Counter(state.usages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +22,20 @@ def together(parts: Iterable[Resources]) -> Counter[str]:
     sums = Counter[str]()
     for part in parts:
         sums.update(part)
+    return sums
+
+
+def gained(changes: Iterable[tuple[Allocations, Allocations]]) -> dict[str, Counter[str]]:
+    """Return how much more is held of each provider and class after some changes than before.
+
+    :param changes: allocations before and after
+    """
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for before, after in changes:
+        for uuid, resources in before.items():
+            sums[uuid].subtract(resources)
+        for uuid, resources in after.items():
+            sums[uuid].update(resources)
     return sums
 
 

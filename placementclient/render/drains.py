@@ -15,7 +15,7 @@ from placementclient.insight.drain.plan import DrainDecision, DrainVerdict, Pack
 from placementclient.insight.drain.requests import Request
 from placementclient.insight.drain.rolling import Blocked, Rolling
 from placementclient.model import patterns
-from placementclient.model.consumers import together
+from placementclient.model.consumers import gained, together
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts, amounts
@@ -259,12 +259,7 @@ def free(
     cloud: DrainCloud, moves: Iterable[ServerMove], emptied: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return what the other hosts have free after a plan, by availability zone and class."""
-    changes = Counter[tuple[str, str]]()
-    for move in moves:
-        for allocations, sign in ((move.before, -1), (move.after, 1)):
-            for uuid, resources in allocations.items():
-                for name, amount in resources.items():
-                    changes[uuid, name] += sign * amount
+    changes = gained((move.before, move.after) for move in moves)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for root in cloud.hosts:
         if root in emptied:
@@ -276,7 +271,7 @@ def free(
                     (place, name),
                     {'zone': place, 'resource_class': name, 'capacity': 0, 'free': 0, 'largest': 0},
                 )
-                left = state.free(name) - changes[state.uuid, name]
+                left = state.free(name) - changes[state.uuid][name]
                 row['capacity'] += inventory.capacity
                 row['free'] += max(0, left)
                 row['largest'] = max(row['largest'], left)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -169,12 +168,10 @@ def _is_claimed(
     consumer: Consumer, request: CandidateRequest, parsed_args: argparse.Namespace
 ) -> bool:
     """Return whether a consumer holds as much of each class as is asked for, for the same owner."""
-    wanted: Counter[str] = Counter(request.common.resources)
-    for group in request.groups.values():
-        wanted.update(group.resources)
-    held: Counter[str] = Counter()
-    for resources in consumer.allocations.values():
-        held.update(resources)
+    from placementclient.model.consumers import together
+
+    wanted = together(each.resources for each in (request.common, *request.groups.values()))
+    held = together(consumer.allocations.values())
     owner = (parsed_args.project_id, parsed_args.user_id)
     return held == wanted and (consumer.project_id, consumer.user_id) == owner
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import changing, compute, migrations
+from placementclient.commands.framework import changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
@@ -107,10 +107,10 @@ class HealAllocation(Changing):
             servers = records.server_details(
                 *compute.document(self, listed, service.servers), flavors
             )
-            listed_migrations = migrations.given(self, moving) or ()
+            migrations = compute.migrations(self, moving) or ()
         except service.NoCompute as reason:
             raise errors.BadArgument(f'{reason}: give --servers') from None
-        migrating = {each.server_uuid for each in listed_migrations if not each.is_over}
+        migrating = {each.server_uuid for each in migrations if not each.is_over}
         return _chosen(servers, parsed_args.server), migrating
 
     def _ports(self, parsed_args: argparse.Namespace) -> list[Port]:

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import changing, migrations, option
+from placementclient.commands.framework import changing, compute, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag
 
@@ -43,7 +43,7 @@ class PurgeProvider(Changing):
             help='Purge also if consumers are left without allocations, or go on to use freed '
             'resources',
         ),
-        migrations.option('to find them, as Nova gives them no type'),
+        compute.migrations_option('to find them, as Nova gives them no type'),
         *changing.OPTIONS,
     )
 
@@ -54,7 +54,7 @@ class PurgeProvider(Changing):
         purging = Purging(
             self.client,
             parsed_args.provider,
-            migrations.given(self, parsed_args.migrations),
+            compute.migrations(self, parsed_args.migrations),
             force=parsed_args.force,
             is_asked_only=parsed_args.dry_run,
         )

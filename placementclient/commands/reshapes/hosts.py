@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import counted
-from placementclient.commands.framework import base, compute, migrations
+from placementclient.commands.framework import base, compute
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class AssignmentsReshape(_Fitting):
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         source = parsed_args.servers
         document, _ = compute.document(self, source, service.servers)
-        under_way = migrations.given(self, parsed_args.migrations) or ()
+        under_way = compute.migrations(self, parsed_args.migrations) or ()
         return pinned.of_servers(document, source, snapshot, under_way)
 
 

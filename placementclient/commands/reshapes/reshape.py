@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from placementclient import program
 from placementclient.client import errors
 from placementclient.client.wording import listed
-from placementclient.commands.framework import base, migrations, option, progress
+from placementclient.commands.framework import base, compute, option, progress
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import PLAN, check_free
@@ -103,7 +103,7 @@ class PlanReshape(base.ShowOne):
             'They replace those of a plan that is given as --spec',
         ),
         TREE,
-        migrations.option('to be warned of those under way'),
+        compute.migrations_option('to be warned of those under way'),
         Flag('--allow-inferred', help='Choose one if several assignments are possible'),
         Flag(
             '--skip-infeasible',
@@ -140,7 +140,7 @@ class PlanReshape(base.ShowOne):
         check_free(parsed_args.output, parsed_args.overwrite)
         spec, rows = storage.read_specified(parsed_args.spec, parsed_args.assignments)
         snapshot, providers, trees = self._read(parsed_args, spec)
-        under_way = migrations.given(self, parsed_args.migrations)
+        under_way = compute.migrations(self, parsed_args.migrations)
         try:
             with progress.shown(self.app, self.log) as show:
                 plan = planner.make(

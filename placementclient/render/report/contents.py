@@ -9,6 +9,7 @@ from placementclient.insight.audit.checks import Audit
 from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.capacity import totals
 from placementclient.insight.capacity.totals import TotalsLine
+from placementclient.model.consumers import gained
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
@@ -173,16 +174,10 @@ def before(change: ProviderChange) -> dict[str, Amount]:
 
 def after(tree: TreePlan) -> dict[str, dict[str, Amount]]:
     """Return the amounts of each provider after the plan of a tree: by UUID and by class."""
-    used = {change.uuid: dict(change.usages) for change in tree.providers}
-    for consumer in tree.consumers:
-        for allocations, sign in ((consumer.before, -1), (consumer.after, 1)):
-            for provider_uuid, resources in allocations.items():
-                amounts = used.get(provider_uuid, {})
-                for name, amount in resources.items():
-                    amounts[name] = amounts.get(name, 0) + sign * amount
+    gains = gained((each.before, each.after) for each in tree.consumers)
     return {
         change.uuid: {
-            name: Amount(used[change.uuid].get(name, 0), inventory.capacity)
+            name: Amount(change.usages.get(name, 0) + gains[change.uuid][name], inventory.capacity)
             for name, inventory in change.after.inventories.items()
         }
         for change in tree.providers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from placementclient.client import errors
 from placementclient.client.wording import listed
 from placementclient.codec.decoding import said
 from placementclient.insight.topology import Topology
+from placementclient.model.consumers import Consumer, gained
 from placementclient.model.snapshots import Snapshot
 from placementclient.render.report.contents import (
     Amount,
@@ -82,13 +82,10 @@ def _waves(moves: list[_DrainedMove]) -> Iterator[WaveLine]:
 def _hosts(snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]) -> Iterator[HostLine]:
     """Return what is used on each host before the first move and after the last one."""
     last = {move.server: move.allocations for move in moves}
-    changes: Counter[tuple[str, str]] = Counter()
-    for server, after in last.items():
-        before = snapshot.consumers[server].allocations if server in snapshot.consumers else {}
-        for allocations, sign in ((before, -1), (after, 1)):
-            for uuid, resources in allocations.items():
-                for name, amount in resources.items():
-                    changes[uuid, name] += sign * amount
+    changes = gained(
+        (snapshot.consumers.get(server, Consumer(server)).allocations, after)
+        for server, after in last.items()
+    )
     topology = Topology(snapshot)
     for host in names:
         root = snapshot.named(host)
@@ -96,6 +93,6 @@ def _hosts(snapshot: Snapshot, moves: list[_DrainedMove], names: list[str]) -> I
         states = topology.trees.get(root.uuid, [root])
         shown = host
         for name, now in sorted(together(map(of_state, states)).items()):
-            used = now.used + sum(changes[state.uuid, name] for state in states)
+            used = now.used + sum(changes[state.uuid][name] for state in states)
             yield HostLine(shown, name, now, Amount(used, now.capacity))
             shown = ''
