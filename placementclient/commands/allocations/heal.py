@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import changing, compute
+from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor
     from placementclient.model.servers import ServerDetail
     from placementclient.model.services import Port
-    from placementclient.render.columns import Output
 
 
 class HealAllocation(Changing):
@@ -78,7 +77,7 @@ class HealAllocation(Changing):
     )
     nothing = 'No server has to be healed'
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.workflows.heal import Healing
 
         flavors = self._flavors(parsed_args)

@@ -17,7 +17,7 @@ from placementclient.commands.framework.placement_command import (
 
 if TYPE_CHECKING:
     from placementclient.model.freshness import Read
-    from placementclient.render.columns import Output
+    from placementclient.render.columns import Output as Output
 
 #: How a dry run ends, so that scripts see whether there is something to do.
 WOULD_DO = (errors.ExitStatus.DIFFERS, 'a dry run has found something to do')

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan, ChangeSet
     from placementclient.changes.results import Carried, Note
     from placementclient.changes.summary import ChangeRow
-    from placementclient.render.columns import Output
 
     #: Makes the plan, of what there is now: of the trees with these roots; none: of all.
     Decide = Callable[[Sequence[str]], ChangePlan]
@@ -51,7 +50,7 @@ class Changing(base.Lister):
         decide: Decide,
         notes: Sequence[Note] | None = None,
         check: Check | None = None,
-    ) -> Output:
+    ) -> base.Output:
         """Do what the options say with the plan that is decided on.
 
         :param decide: reads, and makes the plan; called again after a conflict

@@ -5,16 +5,13 @@ from __future__ import annotations
 import abc
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from cliff.formatters import base as formatters
 
 from placementclient.client.printable import printable, unbroken
 from placementclient.commands.framework import base
 from placementclient.render.style import painted
-
-if TYPE_CHECKING:
-    from placementclient.render.columns import Output
 
 
 class Text(NamedTuple):
@@ -55,7 +52,7 @@ class DocumentCommand(base.ShowOne):
     formatter_namespace = 'placementclient.formatter.document'
     formatter_default = 'text'
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         parsed_args.text = text = self.text(parsed_args)
         assume = getattr(parsed_args, 'assume', ())
         data = {**({'assuming': assume} if assume else {}), **text.data}

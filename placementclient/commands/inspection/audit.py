@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from placementclient.insight.audit.findings import Finding
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
-    from placementclient.render.columns import Output
     from placementclient.render.repairs import Invocation
 
 #: The longest line of a text for people, in characters, also on a wider terminal.
@@ -130,7 +129,7 @@ class AuditProvider(watching.Watching, Changing):
 
         return audit_checks.COLUMNS if parsed_args.explain else self.prints
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight.audit import checks
         from placementclient.render import audit_checks
         from placementclient.render import findings as tables

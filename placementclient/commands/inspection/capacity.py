@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import flavors, watching
+from placementclient.commands.framework import base, flavors, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
@@ -15,7 +15,6 @@ from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 if TYPE_CHECKING:
     from placementclient.insight.unknown_names import Absent
     from placementclient.model.requests import CandidateRequest
-    from placementclient.render.columns import Output
 
 
 def _restriction(name: str, metavar: str, help: str) -> Option:
@@ -100,7 +99,7 @@ class ShowCapacity(watching.WatchingLister):
         watching.WATCH,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits, totals

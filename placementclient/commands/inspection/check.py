@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import functools
-from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import assuming, watching
+from placementclient.commands.framework import assuming, base, watching
 from placementclient.commands.framework.assuming import ASSUME
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
-
-if TYPE_CHECKING:
-    from placementclient.render.columns import Output
 
 
 class CheckProvider(watching.WatchingLister):
@@ -57,7 +53,7 @@ class CheckProvider(watching.WatchingLister):
         watching.WATCH,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient import files
         from placementclient.insight.rules import rules
         from placementclient.render import rules as tables

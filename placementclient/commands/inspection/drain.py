@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
     from placementclient.insight.drain.plan import DrainVerdict, Pace
     from placementclient.model.snapshots import Snapshot
-    from placementclient.render.columns import Output
 
 #: How the command ends, by the answer.
 _ENDS = {
@@ -152,7 +151,7 @@ class PlanDrain(base.Lister):
 
         return drains.LOSSES if parsed_args.lose else drains.MOVES
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.insight.drain.hosts import selected
@@ -224,7 +223,7 @@ class PlanDrain(base.Lister):
 
     def _drain(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> Output:
+    ) -> base.Output:
         from placementclient.insight.drain import enough, others, plan
         from placementclient.render import drains
 
@@ -257,7 +256,7 @@ class PlanDrain(base.Lister):
 
     def _roll(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> Output:
+    ) -> base.Output:
         from placementclient.insight.drain import rolling
         from placementclient.render import drains
 
@@ -285,7 +284,7 @@ class PlanDrain(base.Lister):
 
     def _lose(
         self, cloud: DrainCloud, hosts: Sequence[str], parsed_args: argparse.Namespace
-    ) -> Output:
+    ) -> base.Output:
         from placementclient.insight.drain import losing
         from placementclient.render import drains
 
@@ -306,7 +305,7 @@ class PlanDrain(base.Lister):
         said: Sequence[str],
         parsed_args: argparse.Namespace,
         facts: Mapping[str, Any],
-    ) -> Output:
+    ) -> base.Output:
         """Say the answer, write it to the file, and return the rows."""
         from placementclient import files
         from placementclient.codec.documents import Json

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import flavors
+from placementclient.commands.framework import base, flavors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.history import FOLDER, ReadingHistory
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from placementclient.insight.forecast import Value
     from placementclient.model.flavors import Flavor
-    from placementclient.render.columns import Output
     from placementclient.render.history import Line
     from placementclient.snapshot.history import Entry
 
@@ -60,7 +59,7 @@ class ForecastCapacity(ReadingHistory):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from datetime import timedelta
 
         from placementclient.render import history as tables

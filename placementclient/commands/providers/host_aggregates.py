@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.microversion import Microversion
-from placementclient.commands.framework import changing, compute
+from placementclient.commands.framework import base, changing, compute
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.model.host_aggregates import HostAggregate
-    from placementclient.render.columns import Output
 
 
 class SyncAggregate(Changing):
@@ -42,7 +41,7 @@ class SyncAggregate(Changing):
     )
     nothing = 'All hosts are in the aggregates that Nova says'
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.workflows.host_aggregates import Sync
 
         aggregates = self._aggregates(parsed_args.aggregates)

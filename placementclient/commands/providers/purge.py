@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient.client.microversion import GUARDS_CONSUMERS
-from placementclient.commands.framework import changing, compute, option
+from placementclient.commands.framework import base, changing, compute, option
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag
-
-if TYPE_CHECKING:
-    from placementclient.render.columns import Output
 
 
 class PurgeProvider(Changing):
@@ -47,7 +43,7 @@ class PurgeProvider(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.render import changes
         from placementclient.workflows.purge import PurgeRefused, Purging
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient.client import endpoints, errors
-from placementclient.commands.framework import changing
+from placementclient.commands.framework import base, changing
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.model.providers import is_uuid
-
-if TYPE_CHECKING:
-    from placementclient.render.columns import Output
 
 
 def _uuid(text: str) -> str:
@@ -66,7 +62,7 @@ class ReplaceProvider(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.workflows.replace import Replacement, Replacing
 
         if (parsed_args.uuid is None) == (parsed_args.twin is None):

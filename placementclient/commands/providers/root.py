@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from placementclient import api
 from placementclient.client import endpoints
 from placementclient.commands.framework import base
-
-if TYPE_CHECKING:
-    from placementclient.render.columns import Output
 
 
 class ShowApi(base.ShowOne):
@@ -23,7 +19,7 @@ class ShowApi(base.ShowOne):
 
     endpoint = endpoints.SHOW_API
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         lowest, highest = api.root.show(self.client)
         version = self.client.microversion
         fields = {

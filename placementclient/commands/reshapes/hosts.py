@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from placementclient.hosts.assignments import Assigned, Assignments, Misfit
     from placementclient.model.snapshots import Snapshot
     from placementclient.planner.spec.assignments import AssignmentRow
-    from placementclient.render.columns import Output
 
 
 class CollectorReshape(base.Command):
@@ -50,7 +49,7 @@ class _Fitting(base.Lister):
     prints = ('subject', 'reason', 'file')
     statuses = ((errors.ExitStatus.DIFFERS, 'something does not fit, and is left out'),)
 
-    def misfits(self, found: Iterable[Misfit]) -> Output:
+    def misfits(self, found: Iterable[Misfit]) -> base.Output:
         """The table; the exit status follows from it."""
         rows = [(misfit.subject, misfit.reason, misfit.path) for misfit in found]
         if rows:
@@ -116,7 +115,7 @@ class AssignmentsReshape(_Fitting):
         Option('-o', '--output', metavar='<file>', required=True, help='The file of assignments'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient import files
         from placementclient.hosts import assignments
         from placementclient.planner.spec.assignments import parse
@@ -206,7 +205,7 @@ class DevicesReshape(_Fitting):
         Option('-o', '--output', metavar='<file>', required=True, help='The specification'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient import files
         from placementclient.hosts import additions, device_spec, devices
 

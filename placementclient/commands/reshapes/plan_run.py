@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from placementclient.changes.records.events import RunEvent
     from placementclient.changes.steering import RunSettings
     from placementclient.model.outcomes import Outcome
-    from placementclient.render.columns import Output
     from placementclient.reshape.engines import AnyPlan
 
 
@@ -177,7 +176,7 @@ class PlanRunCommand(PlanCommand):
 
         return report_event
 
-    def output(self, outcome: Outcome) -> Output:
+    def output(self, outcome: Outcome) -> base.Output:
         """Return the ends of all trees; the exit status follows from them."""
         from placementclient.render import runs
 

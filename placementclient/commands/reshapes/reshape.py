@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
     from placementclient.planner.plan.plan import TreePlan
     from placementclient.planner.spec.values import Spec
-    from placementclient.render.columns import Output
 
 
 def still_up(hosts: Sequence[str]) -> str:
@@ -129,7 +128,7 @@ class PlanReshape(base.ShowOne):
         option.OVERWRITE,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient import files
         from placementclient.model.origin import Origin
         from placementclient.planner import planner
@@ -261,7 +260,7 @@ class RehearseReshape(base.Lister):
         TREE,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient import files
         from placementclient.render import runs
         from placementclient.reshape import rehearse, storage

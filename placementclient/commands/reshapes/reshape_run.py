@@ -27,7 +27,6 @@ from placementclient.commands.snapshots.snapshot import TREE
 
 if TYPE_CHECKING:
     from placementclient.planner.plan.plan import TreePlan
-    from placementclient.render.columns import Output
     from placementclient.reshape.engines import AnyPlan
 
 
@@ -83,7 +82,7 @@ class ApplyReshape(PlanRunCommand):
         option.YES,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.model import origin
         from placementclient.model.outcomes import State
         from placementclient.planner.plan.plan import Plan
@@ -156,7 +155,7 @@ class RollbackReshape(PlanRunCommand):
         option.YES,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.reshape import storage
 
         plan = storage.read_any_plan(parsed_args.plan)
@@ -200,7 +199,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         ),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         given = [name for name in ('pause', 'resume', 'stop') if vars(parsed_args)[name]]
         if len(given) > 1 or (given and (parsed_args.watch or parsed_args.tree)):
             raise errors.UsageError(
@@ -208,7 +207,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
             )
         return self._order(given[0], parsed_args) if given else self._trees(parsed_args)
 
-    def _order(self, name: str, parsed_args: argparse.Namespace) -> Output:
+    def _order(self, name: str, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.changes import control
         from placementclient.changes.records.controls import Order
         from placementclient.render import runs
@@ -221,7 +220,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         later = control.wait(path, order)
         return runs.controlled(later or record, has_ended=later is None)
 
-    def _trees(self, parsed_args: argparse.Namespace) -> Output:
+    def _trees(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.changes import control
         from placementclient.model.outcomes import Status
         from placementclient.render import runs
@@ -264,7 +263,7 @@ class VerifyReshape(base.Lister):
     prints = ('tree', 'kind', 'message', 'is_damage', 'verdict')
     options = (PLAN, TREE, option.workers('trees to read'))
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.render import runs
         from placementclient.reshape import engines, storage
 

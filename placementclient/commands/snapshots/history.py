@@ -13,7 +13,6 @@ from placementclient.model.providers import normalized
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from placementclient.render.columns import Output
     from placementclient.snapshot.history import Entry
 
 FOLDER = Option('folder', help='The folder in which snapshot save --history saves')
@@ -79,7 +78,7 @@ class HistorySnapshot(ReadingHistory):
         Option('--provider', help='Warn the story of the resource provider with this name or UUID'),
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import story
         from placementclient.render import history as tables
         from placementclient.snapshot import moments

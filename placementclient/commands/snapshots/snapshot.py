@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from placementclient.changes.plan import ChangePlan
     from placementclient.model.snapshots import Snapshot
-    from placementclient.render.columns import Output
 
 TREE = Option(
     '--tree',
@@ -118,7 +117,7 @@ class SaveSnapshot(base.ShowOne):
         option.OVERWRITE,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         self._check_combination(parsed_args)
         path, trees = parsed_args.file, parsed_args.tree
         if path and not parsed_args.overwrite and os.path.isfile(path):
@@ -168,7 +167,7 @@ class ShowSnapshot(base.ShowOne):
     auth_required = False
     options = (_FILE, ASSUME)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import summary
         from placementclient.render.facts import Facts
 
@@ -209,7 +208,7 @@ class DiffSnapshot(base.Lister):
         ASSUME,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import diff
         from placementclient.render import differences as tables
 
@@ -246,7 +245,7 @@ class RestoreSnapshot(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.snapshot import restore
 
         snapshot = saved(self, parsed_args.file)

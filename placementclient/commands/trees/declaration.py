@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from placementclient.changes.plan import ChangePlan
-    from placementclient.render.columns import Output
 
 
 class ApplyTree(Changing):
@@ -46,7 +45,7 @@ class ApplyTree(Changing):
         *changing.OPTIONS,
     )
 
-    def take_action(self, parsed_args: argparse.Namespace) -> Output:
+    def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient import files
         from placementclient.producers.declarations import parse
         from placementclient.workflows import declare
