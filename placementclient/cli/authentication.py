@@ -49,9 +49,6 @@ class TypedOptions:
 
         self._argv, self.parser = argv, _parser()
         self.selection: dict[str, Any] = {}
-        _add_domain_options(self.parser)
-        loading.register_session_argparse_arguments(self.parser)
-        self.parser.set_defaults(timeout=None)
         try:
             way = DEFAULT_WAY if _variables() else _way(argv)
             loading.register_auth_argparse_arguments(self.parser, argv, default=way)
@@ -84,7 +81,6 @@ class NamedCloud:
     """
 
     def __init__(self, argv: list[str]) -> None:
-        from keystoneauth1 import loading
         from openstack import exceptions
         from osc_lib.api import auth
         from osc_lib.cli import client_config
@@ -92,15 +88,13 @@ class NamedCloud:
         self._argv, self.parser = argv, _parser()
         self.selection: dict[str, Any] = {}
         self._unusable = (exceptions.ConfigException,)
-        _add_domain_options(self.parser)
-        loading.register_session_argparse_arguments(self.parser)
         self.parser.add_argument('--verify', action='store_true', default=None)
         self.parser.add_argument('--os-auth-plugin', dest='auth_type', default=argparse.SUPPRESS)
         for name in ('cloud', 'region_name', 'interface'):
             default = os.environ.get(f'OS_{name.upper()}')
             self.parser.add_argument(f'--os-{name.replace("_", "-")}', dest=name, default=default)
         # None, so that the settings of the cloud count where there is no option.
-        self.parser.set_defaults(timeout=None, insecure=None)
+        self.parser.set_defaults(insecure=None)
         auth.build_auth_plugins_option_parser(self.parser)
         defaults = {'interface': DEFAULT_INTERFACE, 'auth_type': _way(argv)}
         try:
@@ -165,15 +159,6 @@ def _way(argv: Sequence[str]) -> str:
     return WAY_OF_A_TOKEN if has_both else DEFAULT_WAY
 
 
-def _add_domain_options(parser: argparse.ArgumentParser) -> None:
-    for name, otherwise in (('identity_api_version', None), ('default_domain', DEFAULT_DOMAIN)):
-        parser.add_argument(
-            f'--os-{name.replace("_", "-")}',
-            dest=name,
-            default=os.environ.get(f'OS_{name.upper()}') or otherwise,
-        )
-
-
 def _add_default_domain(given: argparse.Namespace) -> None:
     """Give a user and a project without a domain the default one, as OpenStackClient does."""
     if given.identity_api_version != '3' or given.os_auth_type not in _WAYS_WITH_DOMAINS:
@@ -202,4 +187,13 @@ def _without(package: str) -> Iterator[None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)
+    """Return a parser with the options of each way: those of a session, and of domains."""
+    from keystoneauth1 import loading
+
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False, allow_abbrev=False)
+    for name, otherwise in (('identity_api_version', None), ('default_domain', DEFAULT_DOMAIN)):
+        default = os.environ.get(f'OS_{name.upper()}') or otherwise
+        parser.add_argument(f'--os-{name.replace("_", "-")}', dest=name, default=default)
+    loading.register_session_argparse_arguments(parser)
+    parser.set_defaults(timeout=None)
+    return parser

@@ -19,7 +19,8 @@ def sentence(failure: Exception) -> str:
 
     :param failure: what keystoneauth has raised over it; if there was none, it says itself
     """
-    cause = next((each for each in _chain(failure) if _is_of_connection(each)), None)
+    kinds = exceptions.ConnectionError | exceptions.Timeout
+    cause = next((each for each in _chain(failure) if isinstance(each, kinds)), None)
     if isinstance(failure, CatalogException):
         return (
             f'{failure} With auth type none give --os-endpoint, with Keystone look at '
@@ -39,10 +40,6 @@ def sentence(failure: Exception) -> str:
     if isinstance(cause, exceptions.ProxyError):
         return f'No connection to {where} through the proxy: {reason}'
     return f'No answer from {where}: {reason}'
-
-
-def _is_of_connection(failure: BaseException) -> bool:
-    return isinstance(failure, exceptions.ConnectionError | exceptions.Timeout)
 
 
 def _chain(failure: BaseException) -> list[BaseException]:

@@ -47,7 +47,8 @@ def _undecided(failure: errors.Undecided) -> Iterator[str]:
         yield 'Undecided:'
     else:
         yield f'Undecided: {len(failure.rows)} rows in {counted(len(trees), "tree")}'
-        yield from (f'  {tree}: {counted(count, "row")}' for tree, count in _first(trees))
+        counts = itertools.islice(trees.items(), FIRST)
+        yield from (f'  {tree}: {counted(count, "row")}' for tree, count in counts)
         if len(trees) > FIRST:
             yield f'  … and {len(trees) - FIRST} more trees'
         yield f'The first {FIRST} rows:'
@@ -55,10 +56,6 @@ def _undecided(failure: errors.Undecided) -> Iterator[str]:
     yield 'Say which is true: in "consumers" of the specification, or with --assignments'
     yield f'To find out, {DECIDE}'
     yield from (f'Warning: {warning}' for warning in failure.warnings)
-
-
-def _first(counts: Counter[str]) -> Iterable[tuple[str, int]]:
-    return itertools.islice(counts.items(), FIRST)
 
 
 def _grouped(facts: Iterable[Any]) -> Iterator[str]:

@@ -145,7 +145,8 @@ class Edits:
         known = resource_class.list(self._client) if classes else []
         for name in sorted(classes.difference(known)):
             raise errors.BadArgument(f'There is no resource class {name!r}{meant(name, known)}')
-        if not traits or not traits.difference(_existing(self._client, traits)):
+        asked = f'in:{",".join(sorted(traits))}'
+        if not traits or not traits.difference(trait.list(self._client, name=asked)):
             return
         known = trait.list(self._client)
         for name in sorted(traits.difference(known)):
@@ -176,7 +177,3 @@ def _listed(client: Client, selection: ProviderSelector) -> list[Provider]:
 
 def _new(states: Iterable[ProviderState], facet: str) -> set[str]:
     return {name for state in states for name in getattr(state, facet)}
-
-
-def _existing(client: Client, traits: Collection[str]) -> list[str]:
-    return trait.list(client, name=f'in:{",".join(sorted(traits))}')

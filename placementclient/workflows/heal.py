@@ -61,15 +61,13 @@ class Healing:
 
     def check(self, tree: ChangeSet) -> ChangeSet | None:
         """Return the change set without the servers that Nova has deleted or changed."""
-        gone = {uuid for uuid in tree.after.consumers if not self._is_there(uuid)}
+        is_current = self._is_current or (lambda server: True)
+        gone = {uuid for uuid in tree.after.consumers if not is_current(self._servers[uuid])}
         reason = 'Nova has deleted or changed the server since the list'
         self.notes += [Note(f'consumer {uuid}', 'failed', reason) for uuid in sorted(gone)]
         if gone >= tree.after.consumers.keys():
             return None
         return replace(tree, before=_without(tree.before, gone), after=_without(tree.after, gone))
-
-    def _is_there(self, uuid: str) -> bool:
-        return self._is_current is None or self._is_current(self._servers[uuid])
 
     def _servers_of(self, roots: Sequence[str]) -> list[ServerDetail]:
         """Return the servers that the change set of some trees was about."""

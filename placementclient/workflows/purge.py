@@ -21,6 +21,7 @@ from placementclient.producers.purged import Objection, Surroundings, purged
 from placementclient.snapshot import capture, tree_reader
 
 _COMMAND = 'resource provider purge'
+_SHARING = Filter(required=(SHARING_TRAIT,))
 
 
 class PurgeRefused(errors.PlacementError):
@@ -114,7 +115,9 @@ class Purging:
         }
         return Surroundings(
             _providers(self._client, staying),
-            _sharing(self._client) if staying else frozenset(),
+            {each.uuid for each in resource_provider.list(self._client, matching=_SHARING)}
+            if staying
+            else frozenset(),
             _dependent(self._client, states),
             self._is_over,
         )
@@ -140,8 +143,3 @@ def _providers(client: Client, uuids: set[str]) -> dict[str, Provider]:
     for uuid in sorted(uuids - found.keys()):
         found[uuid] = resource_provider.show(client, uuid).value
     return found
-
-
-def _sharing(client: Client) -> set[str]:
-    listed = resource_provider.list(client, matching=Filter(required=(SHARING_TRAIT,)))
-    return {each.uuid for each in listed}

@@ -115,17 +115,13 @@ CONSUMER = Option('consumer', type=normalized, help='UUID of the consumer')
 RESOURCE_CLASS = Option('resource_class', help='Name of the resource class')
 
 
-def generation(since: str | None = None) -> Option:
-    """The option that turns a read-modify-write into a compare-and-swap."""
-    return Option(
-        '--generation',
-        type=int,
-        since=since,
-        help='Write only if the provider still has this generation; default: read the generation '
-        'and retry after a conflict',
-    )
-
-
+#: Turns a read-modify-write into a compare-and-swap.
+GENERATION = Option(
+    '--generation',
+    type=int,
+    help='Write only if the provider still has this generation; default: read the generation '
+    'and retry after a conflict',
+)
 #: How much is done at the same time, where the operator does not say.
 WORKERS = 4
 

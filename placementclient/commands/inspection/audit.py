@@ -273,25 +273,17 @@ def read(
 
 def _unsettled(snapshot: Snapshot, servers: Mapping[str, Server] | None) -> set[str]:
     """The servers that Nova has changed since the snapshot, or just before: some are new."""
+    from placementclient.snapshot import times
     from placementclient.workflows import repair
 
-    captured = _moment(snapshot.origin.captured_at if snapshot.origin else None)
+    captured = times.known(snapshot.origin.captured_at if snapshot.origin else None)
     if captured is None:
         return set()
     return {
         server.uuid
         for server in (servers or {}).values()
-        if (changed := _moment(server.changed_at)) and changed > captured - repair.MARGIN
+        if (changed := times.known(server.changed_at)) and changed > captured - repair.MARGIN
     }
-
-
-def _moment(text: str | None) -> datetime | None:
-    """A time of a file, UTC where it does not say so; ``None`` for what is none."""
-    try:
-        moment = datetime.fromisoformat(text or '')
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _width() -> int:

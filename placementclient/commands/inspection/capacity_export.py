@@ -101,7 +101,12 @@ class ExportCapacity(base.Command):
         # Without prometheus_client there is nothing to serve.
         page.page()
         self._deadline = page.deadline
-        serving.serve(where, page, parsed_args.interval, self._started)
+        serving.serve(
+            where,
+            page,
+            parsed_args.interval,
+            lambda host, port: self.log.warning(f'Serving http://{host}:{port}/metrics'),
+        )
 
     @functools.cached_property
     def client(self) -> Client:
@@ -113,9 +118,6 @@ class ExportCapacity(base.Command):
             client = client.renewed()
             client.session = serving.BoundedSession(client.session, self._deadline)
         return client
-
-    def _started(self, host: str, port: int) -> None:
-        self.log.warning(f'Serving http://{host}:{port}/metrics')
 
     def _log_line(self, line: str) -> None:
         """Say what holds for every reading once."""

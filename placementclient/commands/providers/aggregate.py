@@ -101,7 +101,7 @@ class AddAggregate(NamesEditing):
     )
     column, prints_one = columns.UUID, columns.UUID.names
     nothing = 'The resource provider is in no aggregate'
-    options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
+    options = (editing.PROVIDER, names, option.GENERATION, *editing.OPTIONS)
 
     def known(self, given: list[str]) -> list[str]:
         return filters.aggregates(self.client, given)

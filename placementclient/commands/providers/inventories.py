@@ -64,7 +64,7 @@ class ReplaceInventories(Editing):
         ),
         Flag('--amend', help='Keep other classes, and other fields of the named classes'),
         Flag('--replace', help='With a selector: delete the inventories of other classes'),
-        option.generation(),
+        option.GENERATION,
         *editing.OPTIONS,
     )
 

@@ -123,7 +123,7 @@ class CreateInventory(base.ShowOne):
 
     endpoint = endpoints.CREATE_INVENTORY
     prints = columns.INVENTORY.names
-    options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.generation())
+    options = (option.PROVIDER, option.RESOURCE_CLASS, *_FIELD_OPTIONS, option.GENERATION)
 
     def write(self, *args: Any) -> Read[Inventory]:
         """Send the inventory."""

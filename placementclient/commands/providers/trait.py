@@ -141,7 +141,7 @@ class SetProviderTrait(base.Lister):
             action='append',
             help='Name of a trait; may be repeated. Default: the provider gets no traits',
         ),
-        option.generation(),
+        option.GENERATION,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> columns.Output:
@@ -178,7 +178,7 @@ class AddProviderTrait(NamesEditing):
     names = Option('trait', nargs='+', missable=True, help='Names of traits that exist')
     column, prints_one = columns.NAME, columns.NAME.names
     nothing = 'The resource provider has no traits'
-    options = (editing.PROVIDER, names, option.generation(), *editing.OPTIONS)
+    options = (editing.PROVIDER, names, option.GENERATION, *editing.OPTIONS)
 
 
 class RemoveProviderTrait(AddProviderTrait):

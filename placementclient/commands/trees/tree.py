@@ -15,7 +15,6 @@ from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
 
 if TYPE_CHECKING:
-    from placementclient.client.http import Client
     from placementclient.model.snapshots import Snapshot
     from placementclient.model.trees import Tree
     from placementclient.render.style import Style
@@ -49,9 +48,7 @@ class _Trees(watching.Watching, DocumentCommand):
     def trees(self, wanted: Sequence[str], parsed_args: argparse.Namespace) -> Iterator[Tree]:
         """The trees to show, each as soon as it is known."""
         as_data = parsed_args.formatter != self.formatter_default
-        if parsed_args.snapshot or parsed_args.assume:
-            return _of_file(self, wanted, parsed_args)
-        return _of_service(self.client, wanted, parsed_args, traits=as_data)
+        return _read(self, wanted, parsed_args, traits=as_data)
 
     def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
         """The lines of all trees."""
@@ -147,10 +144,7 @@ class GraphTree(base.Command):
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
-        if parsed_args.snapshot or parsed_args.assume:
-            found = _of_file(self, parsed_args.tree, parsed_args)
-        else:
-            found = _of_service(self.client, parsed_args.tree, parsed_args, traits=False)
+        found = _read(self, parsed_args.tree, parsed_args)
         render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
         text = render[kind](
             list(found),
@@ -174,12 +168,22 @@ def _kind_of(path: str) -> str:
     return _KINDS[ending]
 
 
-def _of_service(
-    client: Client, wanted: Sequence[str], parsed_args: argparse.Namespace, *, traits: bool
+def _read(
+    command: base.PlacementCommand,
+    wanted: Sequence[str],
+    parsed_args: argparse.Namespace,
+    *,
+    traits: bool = False,
 ) -> Iterator[Tree]:
-    """The trees as they are now; the traits too, if they are shown."""
+    """The trees as the options say.
+
+    :param traits: read the traits also if they are not shown
+    """
+    if parsed_args.snapshot or parsed_args.assume:
+        return _of_file(command, wanted, parsed_args)
     from placementclient.snapshot import capture, tree_reader
 
+    client = command.client
     if not wanted and client.snapshot_reader and client.microversion >= capture.SINCE:
         return _of_snapshot(capture.capture(client))
     return tree_reader.read_trees(

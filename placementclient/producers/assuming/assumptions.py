@@ -118,17 +118,15 @@ def parse(text: str, path: str, sources: Sources) -> tuple[Assumption, ...]:
 def _assumption(at: Cursor, sources: Sources) -> Assumption:
     readers: Mapping[str, Callable[[Cursor, Sources], Assumption]] = {
         'add': _new_hosts,
-        'without': _hosts_gone,
+        'without': lambda at, _: HostsGone(at, **at.fields({'without': _texts})),
         'servers': _new_servers,
-        'plan': _after_plan,
+        'plan': lambda at, sources: AfterPlan(
+            at, sources.plan(at.fields({'plan': Cursor.text})['plan'])
+        ),
     }
     known = (*_EDIT, *readers, 'like', 'name')
     inside = at.keys(known)
     return next((read for key, read in readers.items() if key in inside), _edit)(at, sources)
-
-
-def _names(cursor: Cursor) -> dict[str, frozenset[str]]:
-    return _changes(cursor, Cursor.symbols)
 
 
 def _changes(
@@ -146,7 +144,7 @@ def _changes(
 _EDIT: Mapping[str, Callable[[Cursor], Any]] = {
     **selecting.READERS,
     'inventories': lambda at: at.entries(inventory_fields),
-    'traits': _names,
+    'traits': lambda at: _changes(at, Cursor.symbols),
     'aggregates': lambda at: _changes(at, lambda names: names.each(Cursor.uuid)),
 }
 
@@ -174,10 +172,6 @@ def _template(cursor: Cursor) -> str:
     return text
 
 
-def _hosts_gone(at: Cursor, _: Sources) -> HostsGone:
-    return HostsGone(at, **at.fields({'without': _texts}))
-
-
 def _texts(cursor: Cursor) -> tuple[str, ...]:
     """One text, or a list of them that is not empty."""
     if not isinstance(cursor.value, list):
@@ -199,7 +193,3 @@ def _new_servers(at: Cursor, sources: Sources) -> NewServers:
     if given.get('on') == (ANY,):
         del given['on']
     return NewServers(inside, shape=shape, **given)
-
-
-def _after_plan(at: Cursor, sources: Sources) -> AfterPlan:
-    return AfterPlan(at, sources.plan(at.fields({'plan': Cursor.text})['plan']))
