@@ -16,6 +16,7 @@ from placementclient.client import decoding, endpoints, errors, microversion, re
 from placementclient.client.decoding import Answer
 from placementclient.client.endpoints import Endpoint
 from placementclient.client.microversion import Microversion
+from placementclient.client.printable import printable
 
 #: Query parameters; a list sends its parameter once for each element.
 Query = Mapping[str, str | int | list[str] | None]
@@ -267,7 +268,7 @@ class Client:
 
     def _warn_once(self, sentence: str) -> None:
         if not self._is_warned:
-            retries.LOG.warning(sentence)
+            retries.LOG.warning(printable(sentence))
         self._is_warned = True
 
     def _have_token(self) -> None:
