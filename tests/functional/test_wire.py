@@ -408,9 +408,7 @@ def test_a_read_is_repeated(wire: Wire, run: Run, pauses: list[float], fault: st
     assert asked <= min(pauses) <= max(pauses) <= max(asked, 4.25)
 
 
-def test_a_service_that_is_not_there_is_told(
-    wire: Wire, run: Run, pauses: list[float]
-) -> None:
+def test_a_service_that_is_not_there_is_told(wire: Wire, run: Run, pauses: list[float]) -> None:
     wire.shutdown()
     wire.server_close()
     result = run('resource class create CUSTOM_X')
