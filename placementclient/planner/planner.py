@@ -121,7 +121,6 @@ class _Maker:
         self.unproved: list[Cause] = []
         self.faults, self.row_faults = cursors.Faults(), cursors.Faults()
         self.entries: set[str] = set()
-        self._groups = TreeGroups(self._planner)
         self.spec = spec
 
     @property
@@ -131,7 +130,7 @@ class _Maker:
 
     def select(self, roots: Sequence[ProviderState]) -> None:
         """Say which trees are to be planned."""
-        self._groups.select([root.uuid for root in roots])
+        self._groups = TreeGroups(self._planner, {root.uuid for root in roots})
 
     def plan(self, root: ProviderState) -> None:
         """Plan a tree, or keep it for :meth:`plan_groups`."""

@@ -5,7 +5,7 @@ A tree that changes units may so make that another tree can be planned, or that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from placementclient.model.consumers import Consumer
 from placementclient.planner.spec.values import Spec
@@ -16,11 +16,11 @@ from placementclient.planner.target.target_state import TargetState
 class SharedConsumers:
     """The consumers that trees have in common, collected tree by tree.
 
-    :ivar roots: of all trees that are planned, by UUID
+    :param roots: of all trees that are planned, by UUID
     """
 
-    def __init__(self, spec: Spec) -> None:
-        self.roots: frozenset[str] = frozenset()
+    def __init__(self, spec: Spec, roots: Set[str]) -> None:
+        self._roots = roots
         self._added = frozenset(uuid for each in spec.additions for uuid in each.consumers)
         #: of each tree, those that it may write, or whose writing it allows or forbids
         self._concerned: dict[str, frozenset[str]] = {}
@@ -55,7 +55,7 @@ class SharedConsumers:
         if consumer.uuid in self._added:
             return True
         is_one = len(consumer.allocations) == 1
-        return not is_one and len(overlay.roots_of(consumer) & self.roots) > 1
+        return not is_one and len(overlay.roots_of(consumer) & self._roots) > 1
 
 
 def is_judged_by_order(overlay: SnapshotOverlay, target_states: Sequence[TargetState]) -> bool:

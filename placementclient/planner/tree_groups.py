@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from placementclient.model.servers import ServerMigration
@@ -101,22 +101,18 @@ class TreePlanner:
 
 
 class TreeGroups:
-    """Plans trees together that share a target, or a consumer that has to move in one first."""
+    """Plans trees together that share a target, or a consumer that has to move in one first.
 
-    def __init__(self, planner: TreePlanner) -> None:
+    :param roots: of all trees that are planned, by UUID
+    """
+
+    def __init__(self, planner: TreePlanner, roots: Set[str]) -> None:
         self._planner = planner
-        self._consumers = SharedConsumers(planner.spec)
+        self._consumers = SharedConsumers(planner.spec, roots)
         #: of each tree, by the UUID of its root, what it has in common with others
         self._sharing: dict[str, frozenset[str]] = {}
         #: those of them in which some amount has several places to go to
         self._choosing: set[str] = set()
-
-    def select(self, roots: Collection[str]) -> None:
-        """Say which trees are planned.
-
-        :param roots: their UUIDs
-        """
-        self._consumers.roots = frozenset(roots)
 
     def takes(self, target_state: TargetState) -> bool:
         """Return whether a tree is planned by :meth:`plan`; it is kept until then."""
