@@ -100,7 +100,6 @@ class ShowCapacity(watching.WatchingLister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits, totals
         from placementclient.insight.topology import Topology

@@ -152,7 +152,6 @@ class PlanDrain(base.Lister):
         return drains.LOSSES if parsed_args.lose else drains.MOVES
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.insight.drain.cloud import DrainCloud
         from placementclient.insight.drain.hosts import selected
         from placementclient.render import drains

@@ -1,8 +1,4 @@
-"""From what hosts and Nova's database say to assignments and additions.
-
-What the commands call is loaded when they run: OpenStackClient loads the module of every command
-before it runs one.
-"""
+"""From what hosts and Nova's database say to assignments and additions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The reshape on paper: plan, show, rehearse. It is carried out by :mod:`.reshape_run`.
-
-What the commands call is loaded when they run: OpenStackClient loads the module of every command
-before it runs one.
-"""
+"""The reshape on paper: plan, show, rehearse. It is carried out by :mod:`.reshape_run`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The reshape carried out: apply, status, verify, roll back.
-
-What the commands call is loaded when they run: OpenStackClient loads the module of every command
-before it runs one.
-"""
+"""The reshape carried out: apply, status, verify, roll back."""
 
 from __future__ import annotations
 

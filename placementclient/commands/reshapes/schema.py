@@ -34,7 +34,6 @@ class SchemaReshape(DocumentCommand):
     )
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
-        # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient.planner.records import schema
 
         shown = schema.schema(parsed_args.kind)

@@ -141,7 +141,6 @@ class SaveSnapshot(base.ShowOne):
             raise errors.UsageError('--history keeps all trees: --tree contradicts it')
 
     def _write(self, path: str | None, folder: str | None, snapshot: Snapshot) -> str:
-        # Loaded only here: OpenStackClient loads every command's module before it runs one.
         from placementclient import files
         from placementclient.insight.capacity import totals
         from placementclient.snapshot import history

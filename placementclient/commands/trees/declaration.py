@@ -1,8 +1,4 @@
-"""Provider trees declared in files: apply, export.
-
-What the commands call is loaded when they run: OpenStackClient loads the module of every command
-before it runs one.
-"""
+"""Provider trees declared in files: apply, export."""
 
 from __future__ import annotations
 
