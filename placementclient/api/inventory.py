@@ -115,4 +115,6 @@ def _inventory(body: Mapping[str, Any], last_modified: str | None) -> Read[Inven
 
 def _read(record: Mapping[str, Any]) -> Inventory:
     """An inventory of an answer; what is beside its fields, as its generation, is passed over."""
-    return Inventory(**{name: record[name] for name in FIELDS if name in record})
+    # An answer without a total is none of the service.
+    given = {name: record[name] for name in FIELDS if name in record}
+    return Inventory(**{'total': record['total'], **given})

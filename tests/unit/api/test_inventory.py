@@ -89,3 +89,8 @@ def test_refusals_are_types_and_are_not_repeated(
     body = {'inventories': {}, 'resource_provider_generation': 6}
     with pytest.raises(kind):
         call(lambda client: inventory.set_all(client, RP, {}, 6), put(ALL, body, reply))
+
+
+def test_an_empty_answer_is_none_of_the_service(call: Call) -> None:
+    with pytest.raises(errors.InvalidAnswer, match="The answer has no 'total'"):
+        call(lambda client: inventory.show(client, RP, 'VGPU'), get(ONE, {}))
