@@ -123,37 +123,32 @@ def replace(scene: Scene) -> Command | None:
 
 @makes('resource provider allocation heal')
 def heal(scene: Scene) -> Command:
-    """A server of which Placement knows nothing, and one that holds all it should."""
+    """A server of which Placement knows nothing, and one whose allocations have another user."""
     lost, host = scene.uuid(), scene.host()
-    words = _healing(scene, lost, scene.state.name(host), USER)
+    servers = [_server(lost, scene.state.name(host), USER)]
+    for uuid in sorted(scene.nova.servers.keys() & set(scene.state.consumers()))[:1]:
+        user = str(scene.dice.randrange(3)) * 32
+        servers.append(_server(uuid, str(_host_of(scene.state, uuid)), user))
+    words = ['--servers', scene.file('servers', {'servers': servers})]
+    words += ['--migrations', scene.file('migrations', {'migrations': []}), '--yes', '-f', 'json']
     wants = {('allocation', lost, host, 'VCPU'): 1, ('allocation', lost, host, 'MEMORY_MB'): 256}
-    return Command(words, of_consumers(lost), wants, conserves=False)
+    owners = {('consumer', server['id']) for server in servers}
+    return Command(
+        typed('resource provider allocation heal', *words),
+        any_of(of_consumers(lost), lambda _state, key: key in owners),
+        wants,
+        conserves=False,
+    )
 
 
-@makes('resource provider allocation heal')
-def own(scene: Scene) -> Command | None:
-    """A server whose allocations have another user: it keeps all of them."""
-    servers = sorted(scene.nova.servers.keys() & set(scene.state.consumers()))
-    if not servers:
-        return None
-    uuid, user = scene.one(servers), str(scene.dice.randrange(3)) * 32
-    words = _healing(scene, uuid, str(_host_of(scene.state, uuid)), user)
-    key = 'consumer', uuid
-    return Command(words, lambda _state, changed: changed == key)
-
-
-def _healing(scene: Scene, uuid: str, host: str, user: str) -> list[str]:
-    """A command line for a server on a host, which Nova says is a user's."""
+def _server(uuid: str, host: str, user: str) -> dict[str, Any]:
     flavor = {'vcpus': 1, 'ram': 256, 'disk': 0, 'ephemeral': 0, 'swap': 0, 'extra_specs': {}}
-    server = {
+    return {
         'id': uuid, 'status': 'ACTIVE', 'tenant_id': PROJECT, 'user_id': user,
         'OS-EXT-SRV-ATTR:host': host, 'OS-EXT-SRV-ATTR:hypervisor_hostname': host,
         'OS-EXT-STS:task_state': None, 'OS-EXT-STS:vm_state': 'active', 'image': {'id': 'x'},
         'flavor': {'original_name': 'small', **flavor},
     }  # fmt: skip
-    words = ['--servers', scene.file('servers', {'servers': [server]})]
-    words += ['--migrations', scene.file('migrations', {'migrations': []}), '--yes', '-f', 'json']
-    return typed('resource provider allocation heal', *words)
 
 
 @makes('resource provider audit')
