@@ -154,6 +154,16 @@ def test_of_a_doubled_host_nothing_is_deleted(used: str | None) -> None:
     assert 'openstack hypervisor list' in reason(found)
 
 
+def test_a_consumer_counts_once_on_a_doubled_host() -> None:
+    states = [
+        provider('host', VCPU=1),
+        provider('host_gpu', 'host', VGPU=1),
+        provider('host.example.com', VCPU=1),
+    ]
+    found = only(states, [consumer('s', host={'VCPU': 1}, host_gpu={'VGPU': 1})])
+    assert found.fault.evidence['consumers'] == {'host': 1, 'host.example.com': 0}
+
+
 def test_sharing_providers_that_share_with_nobody() -> None:
     states = [
         replace(pool('a'), aggregates=frozenset()),
