@@ -115,6 +115,10 @@ def _of_status(status: int, ended: Ended, written: Written) -> Iterator[Violatio
 
 def _is_so(row: Mapping[str, Any], state: State, disturbed: Collection[Key]) -> bool:
     """Whether what a row says is done is so, or others have changed it since."""
+    is_gone = any(key[0] == 'provider' and key not in state for key in disturbed)
+    if is_gone and state.by_name(row['object']) is None:
+        # Others have deleted it, and its name with it.
+        return True
     facts = dict(_facts(row, state))
     return all(
         key in disturbed or (state.get(key, ABSENT) is not ABSENT if value is ... else
