@@ -148,16 +148,8 @@ class PlacementCommand(command.Command):
                 print(end='', flush=True, file=self.app.stdout)
         except errors.PlacementError as failure:
             self.log_failure(failure)
-            change = self._last_change
-            # What fails only in the end, such as a run of many, says itself what was done.
-            if (
-                change
-                and change.is_done
-                and isinstance(failure, errors.HTTPError | errors.NoAnswer)
-            ):
-                from placementclient.commands.framework import interruption
-
-                self.log.error(f'Before this error {interruption.sentence(change)}')
+            if change := self._last_change:
+                self._report_change(change, failure)
             return failure.exit_status
         except Exception as failure:
             # cliff prints the text alone, and exits with 1.
@@ -166,6 +158,18 @@ class PlacementCommand(command.Command):
             self.log_failure(errors.Unexpected(failure))
             return errors.ExitStatus.ERROR
         return status or self.exit_status
+
+    def _report_change(self, change: Change, failure: errors.PlacementError) -> None:
+        """Say what became of the change before an error that does not say it itself.
+
+        What fails only in the end, such as a run of many, says what was done; where an answer does
+        not come, the error says what is not known.
+        """
+        is_lost = isinstance(failure, errors.NoAnswer)
+        if (is_lost or isinstance(failure, errors.HTTPError)) if change.is_done else not is_lost:
+            from placementclient.commands.framework import interruption
+
+            self.log.error(f'Before this error: {interruption.sentence(change)}')
 
     @contextlib.contextmanager
     def _printing(self) -> Iterator[None]:

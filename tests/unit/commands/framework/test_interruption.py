@@ -82,8 +82,27 @@ def test_a_change_that_was_done_is_told_with_an_error_after_it(
     owner = {'project_id': 'p', 'user_id': 'u'}
     service.answer(Reply(200, held | CONSUMER | owner), Reply(204), fault(403, 'Not allowed'))
     result = placement(f'resource provider allocation unset {RP}')
-    told = f'Before this error the last change, PUT /allocations/{RP}, was done\n'
+    told = f'Before this error: the last change, PUT /allocations/{RP}, was done\n'
     assert result == Result(1, '', f'Not allowed (HTTP 403) [req-1]\n{told}')
+
+
+def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(
+    placement: Placement, service: Service
+) -> None:
+    """Another client has changed the consumer before it is looked at again."""
+    candidates = {
+        'allocation_requests': [{'allocations': {RP: {'resources': {'VCPU': 2}}}}],
+        'provider_summaries': {RP: {'resources': {'VCPU': {'capacity': 8, 'used': 0}}}},
+    }
+    nothing = {'allocations': {}}
+    others = {'allocations': {RP: {'generation': 1, 'resources': {'VCPU': 1}}}} | CONSUMER
+    look = Reply(200, others)
+    service.answer(Reply(200, candidates), Reply(200, nothing), Reply(504), look, look)
+    result = placement(
+        f'resource provider allocation claim {RP} --resource VCPU=2 --project-id p --user-id u'
+    )
+    told = f'Before this error: whether PUT /allocations/{RP} was done is not known\n'
+    assert result == Result(1, '', f'Consumer {RP} holds something already\n{told}')
 
 
 @pytest.mark.parametrize('number', SIGNALS)
