@@ -83,13 +83,14 @@ class Stage:
             for n in range(count)
         ]
         steering = self.steering(workers, max_latency)
-        steering.interval = 0.01
+        # Only the end of a tree wakes the run.
+        steering.interval = 10
         queue = TreeQueue(trees, report=steering)
 
         def work(tree: Tree) -> TreeResult:
             self.at_work(tree.root_provider_name)
             # Each tree takes longer than the orders are fresh.
-            self.now += 2
+            self.now += 12
             return result_of(tree, State.APPLIED)
 
         with journal.opened(self.journal, 'plan') as opened, queue.ending():
@@ -254,7 +255,7 @@ def test_slow_answers_slow_it_down(stage: Stage) -> None:
 
     def at_work(name: str) -> None:
         under_way.append(stage.told[-1].counts.under_way)
-        stage.times.extend([0.8 if stage.now < 60 else 0.01] * 40)
+        stage.times.extend([0.8 if stage.now < 360 else 0.01] * 40)
 
     stage.at_work = at_work
     assert stage.run(60, 4, 0.5).exit_status == 0
