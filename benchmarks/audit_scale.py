@@ -17,9 +17,8 @@ from keystoneauth1.session import Session
 
 from placementclient.client import http, microversion
 from placementclient.direct import Direct
-from placementclient.insight.audit.answers import Answers
 from placementclient.insight.audit.checks import audit
-from placementclient.insight.audit.cloud import Cloud
+from placementclient.insight.audit.cloud import Answers, Cloud
 from placementclient.insight.capacity import fits, totals
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import host_records, records
