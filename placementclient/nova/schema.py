@@ -229,6 +229,9 @@ def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
         return msgspec.convert(given, kind, strict=False)
     except RecursionError:
         raise place.error('nested too deeply') from None
+    except UnicodeError:
+        # Half of a pair, as YAML takes an escape of JSON.
+        raise place.error('not UTF-8 text') from None
     except msgspec.ValidationError as reason:
         raise errors.BadFile(place.path, said(str(reason), place.name)) from None
 

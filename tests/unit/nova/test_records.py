@@ -29,6 +29,12 @@ def test_a_server_in_any_form(record: dict[str, Any]) -> None:
         assert records.servers(document, 'x.json') == {'ab': expected}
 
 
+def test_half_of_a_character_is_refused() -> None:
+    record = {'ID': 'ab', 'Status': 'ACTIVE', 'Host': 'h1', 'image': {'\ud800': 1}}
+    with pytest.raises(errors.BadFile, match=r'x\.json: servers\[0\]: not UTF-8 text$'):
+        records.servers([record], 'x.json')
+
+
 def test_a_server_with_all_that_the_api_says() -> None:
     record = {
         'id': 'S', 'tenant_id': 'p', 'user_id': 'u', 'image': '', 'updated': '2026-11-02T09:00:00Z',
