@@ -132,10 +132,15 @@ def heal(scene: Scene) -> Command:
     words = ['--servers', scene.file('servers', {'servers': servers})]
     words += ['--migrations', scene.file('migrations', {'migrations': []}), '--yes', '-f', 'json']
     wants = {('allocation', lost, host, 'VCPU'): 1, ('allocation', lost, host, 'MEMORY_MB'): 256}
-    owners = {('consumer', server['id']) for server in servers}
+    listed = {server['id'] for server in servers}
+
+    def scope(_before: State, key: Key) -> bool:
+        # The list is out of date where Nova has deleted the other server since.
+        return key[1] in listed and (key[0] == 'consumer' or key[1] not in scene.nova.servers)
+
     return Command(
         typed('resource provider allocation heal', *words),
-        any_of(of_consumers(lost), lambda _state, key: key in owners),
+        any_of(of_consumers(lost), scope),
         wants,
         conserves=False,
     )

@@ -108,8 +108,9 @@ def _of_status(status: int, ended: Ended, written: Written) -> Iterator[Violatio
     if status not in (ExitStatus.DONE, ExitStatus.INTERRUPTED) and not said.strip():
         yield Violation('status', f'{status}, and nothing is said')
     is_told = any(word in said for word in ('not known', 'done', 'is still there', 'left'))
-    if status == ExitStatus.ERROR and written.net() and not is_told:
-        text = f'1, but {_shown(written.net())} was written: {said.strip()[:400]}'
+    untold = {key: pair for key, pair in written.net().items() if not _is_name(key)}
+    if status == ExitStatus.ERROR and untold and not is_told:
+        text = f'1, but {_shown(untold)} was written: {said.strip()[:400]}'
         yield Violation('untold', text)
 
 
