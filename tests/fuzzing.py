@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -65,18 +66,18 @@ VALUES = st.recursive(
 )
 
 
-def replaced(value: Any, draw: st.DrawFn, new: Any) -> Any:
+def replaced(value: Any, choose: Callable[[Sequence[Any]], Any], new: Any) -> Any:
     """A document in which something, somewhere, is something else."""
     if isinstance(value, dict) and value:
-        key = draw(st.sampled_from(sorted(value)))
-        what = draw(st.sampled_from(['inside', 'inside', 'inside', 'value', 'key', 'gone']))
+        key = choose(sorted(value))
+        what = choose(['inside', 'inside', 'inside', 'value', 'key', 'gone'])
         rest = {name: item for name, item in value.items() if name != key}
         if what == 'gone':
             return rest
         if what == 'key':
             return {**rest, str(new)[:20]: value[key]}
-        return {**value, key: new if what == 'value' else replaced(value[key], draw, new)}
+        return {**value, key: new if what == 'value' else replaced(value[key], choose, new)}
     if isinstance(value, list) and value:
-        index = draw(st.integers(0, len(value) - 1))
-        return [*value[:index], replaced(value[index], draw, new), *value[index + 1 :]]
+        index = choose(range(len(value)))
+        return [*value[:index], replaced(value[index], choose, new), *value[index + 1 :]]
     return new

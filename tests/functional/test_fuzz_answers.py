@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib.metadata import EntryPoint
+from random import Random
 from typing import Any
 
 import pytest
@@ -88,9 +89,12 @@ def changes(draw: st.DrawFn) -> Change:
     if what == 'cut':
         share = draw(st.floats(0, 1))
         return lambda body, status: (body[: int(len(body) * share)], status)
-    new = draw(VALUES)
-    # Drawn now: what it is, and where; another answer has other places.
-    return lambda body, status: (json.dumps(replaced(json.loads(body), draw, new)).encode(), status)
+    # Not drawn when the answer is there: it depends on what was sent before.
+    new, choose = draw(VALUES), Random(draw(st.integers(0, 1 << 32))).choice
+    return lambda body, status: (
+        json.dumps(replaced(json.loads(body), choose, new)).encode(),
+        status,
+    )
 
 
 @pytest.mark.parametrize('point', POINTS, ids=name)

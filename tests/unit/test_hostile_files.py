@@ -71,7 +71,9 @@ def mangled(draw: st.DrawFn) -> tuple[str, bytes]:
     content = GOOD[kind][1][-1]
     lines = content.splitlines() if kind == 'journal' else [content]
     index = draw(st.integers(0, len(lines) - 1))
-    value = replaced(json.loads(lines[index]), draw, draw(VALUES))
+    value = replaced(
+        json.loads(lines[index]), lambda these: draw(st.sampled_from(these)), draw(VALUES)
+    )
     lines[index] = json.dumps(value).encode()
     return kind, b'\n'.join(lines) + b'\n'
 
