@@ -144,10 +144,7 @@ class TreeExecutor:
         return self._complete(operations)
 
     def _run_up_to_reshape(self, applier: Applier, operations: Iterator[Operation]) -> None:
-        for operation in self.tree.operations:
-            if isinstance(operation, EnsureClass | EnsureTrait):
-                # Not joined to the others: when it is there already, the service tries and fails.
-                applier.run([operation])
+        self._ensure_names()
         with applier.joint():
             for operation in operations:
                 # Also if no answer comes.
@@ -155,6 +152,12 @@ class TreeExecutor:
                 applier.run([operation])
                 if isinstance(operation, Reshape):
                     break
+
+    def _ensure_names(self) -> None:
+        # Not joined to others: when a name is there already, the service tries and fails.
+        for operation in self.tree.operations:
+            if isinstance(operation, EnsureClass | EnsureTrait):
+                self._applier({}).run([operation])
 
     def _replan(self, drift: str) -> None:
         """Plan the tree again, as something that matters has changed.
@@ -195,7 +198,13 @@ class TreeExecutor:
         :param operations: what may be left to do; the reshape itself is passed over
         :param tree_state: as it was read; ``None``: the reshape was granted just now
         """
-        self._set(operations)
+        todo = list(operations)
+        try:
+            self._set(todo)
+        except errors.BadRequest:
+            # Others have deleted a custom trait since.
+            self._ensure_names()
+            self._set(todo)
         self._verify(tree_state or reading.read_applied(self._client, self.tree))
         self._journal.end(self._root_uuid, State.APPLIED)
         state = State.APPLIED if self._ours else State.ALREADY_APPLIED

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from keystoneauth1.exceptions.connection import ConnectFailure
 
-from placementclient.api import conflict, resource_provider
+from placementclient.api import conflict, resource_provider, trait
 from placementclient.changes.tree_queue import OutcomeUnknown
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
@@ -86,6 +86,19 @@ def test_a_service_that_is_gone_stops_the_run(
     assert outcome.exit_status is ExitStatus.PARTIAL
     assert isinstance(outcome.stopped, OutcomeUnknown)
     assert engines.apply(client, plan, path).exit_status is ExitStatus.DONE
+    assert engines.verify(client, plan) == []
+
+
+def test_a_trait_that_others_have_deleted_since_is_made_again(
+    client: Client, tmp_path: Path
+) -> None:
+    plan = clouds.plan_of(clouds.loaded(client, clouds.cloud()), 2)
+    assert engines.apply(client, plan, str(tmp_path / 'first')).exit_status is ExitStatus.DONE
+    for tree in plan.trees:
+        for child in tree.created():
+            trait.delete_from_provider(client, child.uuid)
+    trait.delete(client, 'CUSTOM_GPU')
+    assert engines.apply(client, plan, str(tmp_path / 'again')).exit_status is ExitStatus.DONE
     assert engines.verify(client, plan) == []
 
 
