@@ -135,8 +135,10 @@ def heal(scene: Scene) -> Command:
     listed = {server['id'] for server in servers}
 
     def scope(_before: State, key: Key) -> bool:
-        # The list is out of date where Nova has deleted the other server since.
-        return key[1] in listed and (key[0] == 'consumer' or key[1] not in scene.nova.servers)
+        # The list is out of date where Nova has deleted or migrated the other server since.
+        nova = scene.nova
+        is_stale = key[1] not in nova.servers or key[1] in nova.migrating.values()
+        return key[1] in listed and (key[0] == 'consumer' or is_stale)
 
     return Command(
         typed('resource provider allocation heal', *words),

@@ -153,8 +153,10 @@ def unreached(command: Command, state: State, disturbed: Collection[Key]) -> Ite
     """What a command that has succeeded has not done."""
     consumers = _consumers(disturbed)
     for key, wanted in sorted(command.wants.items(), key=lambda pair: pair[0]):
-        # What a consumer holds is decided anew as a whole.
-        if key in disturbed or (key[0] == 'allocation' and key[1] in consumers):
+        # What a consumer holds is decided anew as a whole; what it gets may be another's.
+        if key in disturbed or (
+            key[0] == 'allocation' and not consumers.isdisjoint({key[1], *command.words})
+        ):
             continue
         value = state.get(key, ABSENT)
         if not (wanted(value) if callable(wanted) else value == wanted):
