@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -180,16 +181,9 @@ def _least(suffices: Callable[[int], bool], first: int, most: int) -> int | None
     """Return the least number that suffices, if more suffice where fewer do."""
     if not suffices(most):
         return None
+    # Small numbers are tried first: a trial takes long.
     step = 1
-    while first + step <= most:
-        if suffices(first + step - 1):
-            most = first + step - 1
-            break
+    while first + step <= most and not suffices(first + step - 1):
         first, step = first + step, 2 * step
-    while first < most:
-        middle = (first + most) // 2
-        if suffices(middle):
-            most = middle
-        else:
-            first = middle + 1
-    return first
+    most = min(most, first + step - 1)
+    return first + bisect_left(range(first, most), True, key=suffices)

@@ -5,9 +5,8 @@ Of a host's room only what the requests can use counts. Many hosts of a cloud ar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import gcd
 
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.insight.drain.requests import Request
@@ -133,11 +132,14 @@ class _Trimmer:
             ]
             for shape in problem.by_shape
         }
-        self._amounts = {
-            (shape, kind): self._amounts_of(shape, problem.kinds[kind])
-            for shape, kinds in self._kinds.items()
-            for kind in kinds
-        }
+        #: What a server takes of each room; ``None`` if that depends on the way.
+        self._exact: dict[tuple[Shape, int], Mapping[int, int] | None] = {}
+        for shape, kinds in self._kinds.items():
+            for kind in kinds:
+                request = problem.kinds[kind]
+                is_exact = request.is_lax or problem.is_only(request, shape)
+                fixed = problem.fixed(request, shape) if is_exact else None
+                self._exact[shape, kind] = fixed
         self._wanted: dict[str, int] = {}
         for request, number in zip(problem.kinds, problem.wanted, strict=True):
             for name, amount in request.totals.items():
@@ -188,59 +190,17 @@ class _Trimmer:
         kinds = [kind for kind in self._kinds[shape] if self._fits(shape, kind, room)]
         if not kinds:
             return (0,) * len(room)
-        amounts = [self._amounts[shape, kind] for kind in kinds]
-        before = None
-        sizes = [
-            frozenset().union(*(each.get(at, ()) for _, each in amounts)) for at in range(len(room))
-        ]
-        while room != before:
-            before = room
-            if not shape.pooled:
-                room = _bounded(room, [exact for exact, _ in amounts])
-            room = tuple(
-                free if at in shape.pooled else _whole(sizes[at], free)
-                for at, free in enumerate(room)
-            )
-        return room
+        return room if shape.pooled else _bounded(room, [self._exact[shape, k] for k in kinds])
 
     def _fits(self, shape: Shape, kind: int, room: tuple[int, ...]) -> bool:
-        exact, _ = self._amounts[shape, kind]
+        exact = self._exact[shape, kind]
         if exact is not None:
             return all(room[at] >= amount for at, amount in exact.items())
         looking = self._problem.ways(self._problem.kinds[kind], shape, room)
         return looking.first() is not None or looking.left < 0
 
-    def _amounts_of(
-        self, shape: Shape, request: Request
-    ) -> tuple[dict[int, int] | None, dict[int, set[int]]]:
-        """Return what a server takes of each room, if that is always the same, and what each of
-        its parts can take."""
-        options = self._problem.options(request, shape) or []
-        if request.is_lax:
-            sums = dict(shape.sum_of(request).local)
-            return sums, {at: {amount} for at, amount in sums.items() if amount}
-        exact: dict[int, int] | None = {}
-        single: dict[int, set[int]] = {}
-        for part, places in zip(request.parts, options, strict=True):
-            is_one = len(places) == 1 and shape.bins[places[0]].pool is None
-            for name, amount in part.resources:
-                rooms = [shape.rooms[at, name] for at in places if (at, name) in shape.rooms]
-                for at in {*rooms, shape.totals[name]}:
-                    single.setdefault(at, set()).add(amount)
-                if exact is not None and is_one:
-                    for at in {rooms[0], shape.totals[name]}:
-                        exact[at] = exact.get(at, 0) + amount
-            exact = exact if is_one else None
-        return exact, single
 
-
-def _whole(sizes: Collection[int], most: int) -> int:
-    """Return what of an amount servers of some sizes can use."""
-    unit = gcd(*sizes)
-    return most - most % unit if unit else 0
-
-
-def _bounded(room: tuple[int, ...], amounts: Sequence[dict[int, int] | None]) -> tuple[int, ...]:
+def _bounded(room: tuple[int, ...], amounts: Sequence[Mapping[int, int] | None]) -> tuple[int, ...]:
     """Return no more of each room than the servers can take that another room allows."""
     if any(each is None for each in amounts):
         return room

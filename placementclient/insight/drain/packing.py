@@ -113,7 +113,7 @@ class PackingProblem:
         only = self._only.get(key)
         if only is None:
             way = self.ways(request, host.shape, host.room).first()
-            if way and self._is_only(request, host.shape):
+            if way and self.is_only(request, host.shape):
                 self._only[key] = way
             return way
         room = host.room
@@ -122,12 +122,24 @@ class PackingProblem:
                 return None
         return only
 
-    def _is_only(self, request: Request, shape: Shape) -> bool:
+    def is_only(self, request: Request, shape: Shape) -> bool:
         """Return whether there is never another way on the hosts of a shape."""
         options = self.options(request, shape) or []
         if request.is_lax:
             return not shape.pooled
         return all(len(each) == 1 and shape.bins[each[0]].pool is None for each in options)
+
+    def fixed(self, request: Request, shape: Shape) -> dict[int, int]:
+        """Return what a server takes at least of each room, whatever the way."""
+        if request.is_lax:
+            return dict(shape.sum_of(request).local)
+        found: dict[int, int] = {}
+        for places, part in zip(self.options(request, shape) or (), request.parts, strict=True):
+            if len(places) == 1 and shape.bins[places[0]].pool is None:
+                for name, amount in part.resources:
+                    for at in {shape.rooms[places[0], name], shape.totals[name]}:
+                        found[at] = found.get(at, 0) + amount
+        return found
 
     def place(self, request: Request, host: TargetHost, way: Way, number: int = 1) -> None:
         """Take what some servers hold from a host and from sharing providers; -1 gives it back."""
@@ -228,7 +240,7 @@ class Filler:
             request,
             lists[scarcest],
             starts[scarcest],
-            self._fixed(request, shape),
+            list(self.problem.fixed(request, shape).items()),
             _strangeness(request, shape),
         )
 
@@ -248,19 +260,6 @@ class Filler:
                     scan.rank = scan.strangeness, entries[place]
                     return True
         return False
-
-    def _fixed(self, request: Request, shape: Shape) -> list[tuple[int, int]]:
-        """Return what a server takes at least of each room, whatever the way."""
-        options = self.problem.options(request, shape)
-        assert options is not None
-        if request.is_lax:
-            return list(shape.sum_of(request).local)
-        return [
-            (shape.rooms[places[0], name], amount)
-            for places, part in zip(options, request.parts, strict=True)
-            if len(places) == 1 and shape.bins[places[0]].pool is None
-            for name, amount in part.resources
-        ]
 
     def room(self, number: int) -> float:
         """Return how much room a host has: what part of a usual host's, of all classes."""
