@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from placementclient.client.wording import counted, listed
 from placementclient.codec.cursors import Cursor
@@ -44,8 +44,7 @@ class Breach(NamedTuple):
     found: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSubject:
+class RuleSubject(NamedTuple):
     """A host or a provider that a rule is about.
 
     :param states: of a host its whole tree, the root first; of a provider that alone
@@ -83,192 +82,167 @@ class Comparison:
         return cls(match[1] or '=', float(match[2]), unit)
 
 
-class Expectation(Protocol):
-    """An expectation about everything that a rule selects."""
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        """Return each place where it is not so."""
+#: Returns each place where an expectation about everything that a rule selects does not hold.
+Expectation = Callable[[Topology, Sequence[RuleSubject]], Iterator[Breach]]
 
 
-@dataclass(frozen=True, slots=True)
-class NamesExpected:
-    """Traits or aggregates that there must be, or must not be.
+def names(
+    cloud: Topology,
+    subjects: Sequence[RuleSubject],
+    facet: str,
+    required: Sequence[str] = (),
+    forbidden: Sequence[str] = (),
+) -> Iterator[Breach]:
+    """Expect traits or aggregates.
 
     :param facet: ``'traits'`` or ``'aggregates'``
-    :param required: of several joined by commas, one is enough
+    :param required: those that there must be; of several joined by commas, one is enough
+    :param forbidden: those that there must not be
     """
-
-    facet: str
-    required: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        kind = self.facet.removesuffix('s')
-        for subject in subjects:
-            there = getattr(subject.states[0], self.facet)
-            for names in self.required:
-                if there.isdisjoint(names.split(',')):
-                    yield Breach(subject.name, f'{kind} {names.replace(",", " or ")}', 'missing')
-            for name in self.forbidden:
-                if name in there:
-                    yield Breach(subject.name, f'no {kind} {name}', 'there')
+    kind = facet.removesuffix('s')
+    for subject in subjects:
+        there = getattr(subject.states[0], facet)
+        for alternatives in required:
+            if there.isdisjoint(alternatives.split(',')):
+                said = f'{kind} {alternatives.replace(",", " or ")}'
+                yield Breach(subject.name, said, 'missing')
+        for name in forbidden:
+            if name in there:
+                yield Breach(subject.name, f'no {kind} {name}', 'there')
 
 
-@dataclass(frozen=True, slots=True)
-class InventoriesExpected:
-    """Inventories that there must be.
+def inventories(
+    cloud: Topology,
+    subjects: Sequence[RuleSubject],
+    of_class: Mapping[str, Mapping[str, Comparison] | None],
+) -> Iterator[Breach]:
+    """Expect inventories.
 
     :param of_class: comparisons of fields, by class; ``None`` for a class that must not be there
     """
-
-    of_class: Mapping[str, Mapping[str, Comparison] | None]
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        for subject in subjects:
-            for name, fields in self.of_class.items():
-                having = [state for state in subject.states if name in state.inventories]
-                if fields is None:
-                    for state in having:
-                        total = state.inventories[name].total
-                        yield Breach(state.name, f'no inventory of {name}', f'total {total}')
-                elif not having:
-                    yield Breach(subject.name, f'inventory of {name}', 'missing')
-                else:
-                    for state in having:
-                        yield from _compared(state, name, fields)
+    for subject in subjects:
+        for name, fields in of_class.items():
+            having = [state for state in subject.states if name in state.inventories]
+            if not having and fields is not None:
+                yield Breach(subject.name, f'inventory of {name}', 'missing')
+            for state in having:
+                yield from _compared(state, name, fields)
 
 
 def _compared(
-    state: ProviderState, name: str, fields: Mapping[str, Comparison]
+    state: ProviderState, name: str, fields: Mapping[str, Comparison] | None
 ) -> Iterator[Breach]:
-    for field, comparison in fields.items():
-        found = getattr(state.inventories[name], field)
+    inventory = state.inventories[name]
+    if fields is None:
+        yield Breach(state.name, f'no inventory of {name}', f'total {inventory.total}')
+    for field, comparison in (fields or {}).items():
+        found = getattr(inventory, field)
         if not comparison.holds(found):
             yield Breach(state.name, f'{name}:{field} {comparison}', f'{found:g}')
 
 
-@dataclass(frozen=True, slots=True)
-class ChildrenExpected:
-    """A number of providers below.
+def children(
+    cloud: Topology,
+    subjects: Sequence[RuleSubject],
+    selector: ProviderSelector | None,
+    count: Comparison,
+) -> Iterator[Breach]:
+    """Expect a number of providers below.
 
     :param selector: which are counted; ``None``: all
     """
-
-    selector: ProviderSelector | None
-    count: Comparison
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        what = f'children ({self.selector})' if self.selector else 'children'
-        for subject in subjects:
-            _, *below = cloud.snapshot.tree(subject.states[0].uuid)
-            found = self.selector.matching(below) if self.selector else below
-            if not self.count.holds(len(found)):
-                yield Breach(subject.name, f'{what} {self.count}', str(len(found)))
+    what = f'children ({selector})' if selector else 'children'
+    for subject in subjects:
+        _, *below = cloud.snapshot.tree(subject.states[0].uuid)
+        found = selector.matching(below) if selector else below
+        if not count.holds(len(found)):
+            yield Breach(subject.name, f'{what} {count}', str(len(found)))
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumersExpected:
-    """A number of consumers that hold something."""
-
-    count: Comparison
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        on = cloud.snapshot.consumers_on
-        for subject in subjects:
-            found = {each.uuid for state in subject.states for each in on(state.uuid)}
-            if not self.count.holds(len(found)):
-                named = f': {listed(sorted(found), _NAMED)}' if found else ''
-                yield Breach(subject.name, f'consumers {self.count}', f'{len(found)}{named}')
+def consumers(
+    cloud: Topology, subjects: Sequence[RuleSubject], count: Comparison
+) -> Iterator[Breach]:
+    """Expect a number of consumers that hold something."""
+    on = cloud.snapshot.consumers_on
+    for subject in subjects:
+        found = {each.uuid for state in subject.states for each in on(state.uuid)}
+        if not count.holds(len(found)):
+            named = f': {listed(sorted(found), _NAMED)}' if found else ''
+            yield Breach(subject.name, f'consumers {count}', f'{len(found)}{named}')
 
 
-@dataclass(frozen=True, slots=True)
-class UsageExpected:
-    """The part of the capacity that is used, in percent; of what there is no inventory, none is.
+def usage(
+    cloud: Topology, subjects: Sequence[RuleSubject], of_class: Mapping[str, Comparison]
+) -> Iterator[Breach]:
+    """Expect a used part of the capacity, in percent; of what there is no inventory, none is.
 
     :param of_class: comparisons by class
     """
-
-    of_class: Mapping[str, Comparison]
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        for subject in subjects:
-            for name, comparison in self.of_class.items():
-                having = [state for state in subject.states if name in state.inventories]
-                used = sum(state.used(name) for state in having)
-                capacity = sum(max(0, state.inventories[name].capacity) for state in having)
-                if not used and not capacity:
-                    continue
-                percent = 100 * used / capacity if capacity else float('inf')
-                if not comparison.holds(percent):
-                    found = f'{percent:.1f} %' if capacity else 'no capacity'
-                    yield Breach(
-                        subject.name, f'usage of {name} {comparison}', f'{found} ({used} used)'
-                    )
+    for subject in subjects:
+        for name, comparison in of_class.items():
+            having = [state for state in subject.states if name in state.inventories]
+            used = sum(state.used(name) for state in having)
+            capacity = sum(max(0, state.inventories[name].capacity) for state in having)
+            if not used and not capacity:
+                continue
+            percent = 100 * used / capacity if capacity else float('inf')
+            if not comparison.holds(percent):
+                found = f'{percent:.1f} %' if capacity else 'no capacity'
+                expected = f'usage of {name} {comparison}'
+                yield Breach(subject.name, expected, f'{found} ({used} used)')
 
 
-@dataclass(frozen=True, slots=True)
-class UniqueNames:
-    """Names that are those of one host each, also without their domains and in small letters."""
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        groups: dict[str, list[str]] = {}
-        for subject in subjects:
-            groups.setdefault(subject.name.lower().partition('.')[0], []).append(subject.name)
-        for names in groups.values():
-            for name in names if len(names) > 1 else ():
-                alike = [
-                    each for each in names if each != name and same_host(each.lower(), name.lower())
-                ]
-                if alike:
-                    yield Breach(name, 'a name of its own', f'also {", ".join(alike)}')
+def unique_names(cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
+    """Expect names that are those of one host each, also without domains and in small letters."""
+    groups: dict[str, list[str]] = {}
+    for subject in subjects:
+        groups.setdefault(subject.name.lower().partition('.')[0], []).append(subject.name)
+    for group in groups.values():
+        for name in group if len(group) > 1 else ():
+            alike = [
+                each for each in group if each != name and same_host(each.lower(), name.lower())
+            ]
+            if alike:
+                yield Breach(name, 'a name of its own', f'also {", ".join(alike)}')
 
 
-@dataclass(frozen=True, slots=True)
-class RoomExpected:
-    """A number of servers for which there is still room, on all that is selected together."""
-
-    shape: ServerShape
-    count: Comparison
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        request = self.shape.request(cloud.snapshot)
-        supply = Supply(cloud, request, _roots(subjects))
-        found = Counter(supply).fits(ALL).count
-        if not self.count.holds(found):
-            yield Breach(ALL, f'servers of {self.shape} that fit {self.count}', str(found))
+def room(
+    cloud: Topology, subjects: Sequence[RuleSubject], shape: ServerShape, count: Comparison
+) -> Iterator[Breach]:
+    """Expect room for a number of servers, on all that is selected together."""
+    supply = Supply(cloud, shape.request(cloud.snapshot), _roots(subjects))
+    found = Counter(supply).fits(ALL).count
+    if not count.holds(found):
+        yield Breach(ALL, f'servers of {shape} that fit {count}', str(found))
 
 
-@dataclass(frozen=True, slots=True)
-class LossSurvived:
-    """Room on the other hosts for every server, whichever so many of the hosts are lost.
+def survived_loss(
+    cloud: Topology, subjects: Sequence[RuleSubject], number: int
+) -> Iterator[Breach]:
+    """Expect room on the other hosts for every server, whichever hosts are lost.
 
     :param number: how many are lost together
     """
+    from placementclient.insight.drain import cloud as drain  # takes long to load
+    from placementclient.insight.drain import losing
 
-    number: int
-
-    def breaches(self, cloud: Topology, subjects: Sequence[RuleSubject]) -> Iterator[Breach]:
-        from placementclient.insight.drain import cloud as drain  # takes long to load
-        from placementclient.insight.drain import losing
-
-        hosts = drain.DrainCloud(cloud.snapshot)
-        selected = _roots(subjects)
-        lost = [uuid for uuid in hosts.hosts if selected is None or uuid in selected]
-        if self.number > len(lost):
-            return
-        found = losing.lose(hosts, lost, self.number)
-        names = {uuid: cloud.snapshot.providers[uuid].name for uuid in lost}
-        for loss in found.losses:
-            least, most = loss.servers - loss.most, loss.servers - loss.least
-            without = f'{least}' if least == most else f'{least} to {most}'
-            yield Breach(
-                ' + '.join(names[uuid] for uuid in loss.hosts),
-                f'room for its {counted(loss.servers, "server")} elsewhere',
-                f'no room for {without}',
-            )
-        if found.checked < found.possible:
-            said = f'{found.checked} of {found.possible} losses were looked at'
-            yield Breach(ALL, f'every loss of {counted(self.number, "host")} is survived', said)
+    hosts = drain.DrainCloud(cloud.snapshot)
+    selected = _roots(subjects)
+    lost = [uuid for uuid in hosts.hosts if selected is None or uuid in selected]
+    if number > len(lost):
+        return
+    found = losing.lose(hosts, lost, number)
+    for loss in found.losses:
+        least, most = loss.servers - loss.most, loss.servers - loss.least
+        without = f'{least}' if least == most else f'{least} to {most}'
+        yield Breach(
+            ' + '.join(cloud.snapshot.providers[uuid].name for uuid in loss.hosts),
+            f'room for its {counted(loss.servers, "server")} elsewhere',
+            f'no room for {without}',
+        )
+    if found.checked < found.possible:
+        said = f'{found.checked} of {found.possible} losses were looked at'
+        yield Breach(ALL, f'every loss of {counted(number, "host")} is survived', said)
 
 
 def _roots(subjects: Sequence[RuleSubject]) -> list[str] | None:

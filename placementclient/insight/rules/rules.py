@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import os_traits
@@ -14,21 +15,8 @@ from placementclient.client.wording import meant
 from placementclient.codec.cursors import Cursor, read
 from placementclient.insight import selecting, shapes
 from placementclient.insight.capacity.totals import ALL
-from placementclient.insight.rules.expectations import (
-    Breach,
-    ChildrenExpected,
-    Comparison,
-    ConsumersExpected,
-    Expectation,
-    InventoriesExpected,
-    LossSurvived,
-    NamesExpected,
-    RoomExpected,
-    RuleSubject,
-    UniqueNames,
-    UsageExpected,
-    of_fields,
-)
+from placementclient.insight.rules import expectations
+from placementclient.insight.rules.expectations import Breach, Comparison, Expectation, RuleSubject
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.shapes import Flavors
 from placementclient.insight.topology import Topology, is_sharing
@@ -117,7 +105,7 @@ def _checked(cloud: Topology, rule: Rule) -> Checked:
         subjects = list(_subjects(cloud, rule))
     except errors.BadFile as nothing:
         return Checked(rule, (), str(nothing))
-    found = (breach for each in rule.expectations for breach in each.breaches(cloud, subjects))
+    found = (breach for each in rule.expectations for breach in each(cloud, subjects))
     return Checked(rule, tuple(found), '' if subjects else f'there are no {rule.scope}')
 
 
@@ -143,15 +131,20 @@ def _rule(at: Cursor, flavors: Flavors) -> Rule:
     expected: Mapping[str, Callable[[Cursor], Expectation]] = {
         'traits': lambda inside: _names(inside, 'traits', _trait),
         'aggregates': lambda inside: _names(inside, 'aggregates', Cursor.uuid),
-        'inventories': lambda inside: InventoriesExpected(_of_classes(inside, of_fields)),
+        'inventories': lambda inside: partial(
+            expectations.inventories, of_class=_of_classes(inside, expectations.of_fields)
+        ),
         'children': _children,
-        'consumers': lambda inside: ConsumersExpected(Comparison.read(inside)),
-        'usage': lambda inside: UsageExpected(
-            _of_classes(inside, lambda percent: Comparison.read(percent, '%'))
+        'consumers': lambda inside: partial(expectations.consumers, count=Comparison.read(inside)),
+        'usage': lambda inside: partial(
+            expectations.usage,
+            of_class=_of_classes(inside, lambda percent: Comparison.read(percent, '%')),
         ),
         'names': _unique,
         'fits': lambda inside: _room(inside, flavors),
-        'survives_loss_of': lambda inside: LossSurvived(inside.integer(1, MOST_LOST)),
+        'survives_loss_of': lambda inside: partial(
+            expectations.survived_loss, number=inside.integer(1, MOST_LOST)
+        ),
     }
     readers = {'rule': Cursor.text, 'hosts': _selector, 'providers': _selector, **expected}
     given = at.fields(readers, ['rule'])
@@ -171,7 +164,7 @@ def _rule(at: Cursor, flavors: Flavors) -> Rule:
     return Rule(at, given['rule'], scope, given.get(scope), tuple(made.values()))
 
 
-def _names(at: Cursor, facet: str, read_name: Callable[[Cursor], str]) -> NamesExpected:
+def _names(at: Cursor, facet: str, read_name: Callable[[Cursor], str]) -> Expectation:
     """Read names that must be there, of which some joined by commas are alternatives, or must not.
 
     :param read_name: reads one of them
@@ -189,7 +182,7 @@ def _names(at: Cursor, facet: str, read_name: Callable[[Cursor], str]) -> NamesE
     )
     if not given:
         raise at.error('has neither required nor forbidden')
-    return NamesExpected(facet, **given)
+    return partial(expectations.names, facet=facet, **given)
 
 
 def _trait(at: Cursor) -> str:
@@ -229,18 +222,20 @@ def _selector(at: Cursor) -> ProviderSelector | None:
     return selecting.taken(at, at.fields(_SELECTOR))
 
 
-def _children(at: Cursor) -> ChildrenExpected:
+def _children(at: Cursor) -> Expectation:
     given = at.fields({**_SELECTOR, 'count': Comparison.read})
     count = given.pop('count', Comparison('>=', 1))
-    return ChildrenExpected(selecting.taken(at, given) if given else None, count)
+    selector = selecting.taken(at, given) if given else None
+    return partial(expectations.children, selector=selector, count=count)
 
 
-def _unique(at: Cursor) -> UniqueNames:
+def _unique(at: Cursor) -> Expectation:
     if at.value != 'unique':
         raise at.error('has to be unique')
-    return UniqueNames()
+    return expectations.unique_names
 
 
-def _room(at: Cursor, flavors: Flavors) -> RoomExpected:
+def _room(at: Cursor, flavors: Flavors) -> Expectation:
     given = at.fields({**shapes.READERS, 'count': Comparison.read}, ['count'])
-    return RoomExpected(shape=shapes.taken(at, given, flavors), **given)
+    shape = shapes.taken(at, given, flavors)
+    return partial(expectations.room, shape=shape, **given)
