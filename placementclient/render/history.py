@@ -1,4 +1,4 @@
-"""The tables of a history: its snapshots, the story of one, and what runs out when."""
+"""The tables of snapshots: their differences, a history, the story of one, what runs out when."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from placementclient.insight.forecast import Forecast
-from placementclient.insight.story import Event
 from placementclient.render.columns import Column, Columns, Output
 from placementclient.render.facts import Facts
 
@@ -19,11 +18,15 @@ SAVED = Columns(
     Column('bytes', lambda entry: entry.size),
     Column('file', lambda entry: entry.path),
 )
-_EVENT = Columns(
-    *map(Column, ('previous', 'at', 'event', 'name', 'uuid', 'field')),
-    Column('before', lambda event: Facts(event.before)),
-    Column('after', lambda event: Facts(event.after)),
+_SIDES = Columns(
+    *map(Column, ('name', 'uuid', 'field')),
+    Column('before', lambda item: Facts(item.before)),
+    Column('after', lambda item: Facts(item.after)),
 )
+#: Items are :class:`placementclient.insight.diff.Difference`.
+DIFFERENCE = Columns(*map(Column, ('change', 'kind'))) + _SIDES
+#: Items are :class:`placementclient.insight.story.Event`.
+EVENT = Columns(*map(Column, ('previous', 'at', 'event'))) + _SIDES
 TOO_LITTLE = 'too little data'
 NO_PROVIDER = 'no provider has the class'
 
@@ -58,11 +61,6 @@ class Line(NamedTuple):
             return 'runs out'
         beyond = f'within {int(self.found.reach)} days'
         return f'not {beyond}' if self.found.earliest is None else f'maybe {beyond}'
-
-
-def events(found: Iterable[Event]) -> Output:
-    """Return a row for each event."""
-    return _EVENT.rows(found)
 
 
 def forecasts(

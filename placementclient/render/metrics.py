@@ -8,7 +8,7 @@ its host, with its own name in the label ``provider``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from placementclient.client import errors
@@ -18,7 +18,7 @@ from placementclient.insight.capacity.totals import ALL
 from placementclient.insight.topology import Topology
 from placementclient.model.flavors import Flavor
 from placementclient.model.host_aggregates import HostAggregate
-from placementclient.model.snapshots import ProviderState, Snapshot
+from placementclient.model.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -26,53 +26,25 @@ if TYPE_CHECKING:
 #: Items are (labels, value).
 Samples = Iterable[tuple[Sequence[str], float]]
 
-_BY_HOST = ('hostname', 'resourcetype', 'provider')
-_BY_HYPERVISOR = ('hypervisor', 'resource', 'provider')
-#: A metric with a figure for each inventory: its name, what it says, its labels, the figure.
-_OF_INVENTORIES: Sequence[tuple[str, str, Sequence[str], Callable[[ProviderState, str], float]]] = (
-    (
-        'openstack_placement_resource_total',
-        'What a provider has.',
-        _BY_HOST,
-        lambda state, name: state.inventories[name].total,
+#: The metrics with a figure for each inventory, by the beginnings of their names and their labels:
+#: the end of the name, help and figure of each.
+_OF_INVENTORIES = {
+    ('openstack_placement_resource', ('hostname', 'resourcetype', 'provider')): (
+        ('total', 'What a provider has.', 'total'),
+        ('reserved', 'What a provider keeps for itself.', 'reserved'),
+        ('allocation_ratio', 'How many times what is not reserved counts.', 'allocation_ratio'),
+        ('usage', 'What of it is allocated.', 'used'),
+        ('generation', 'The generation of the provider.', 'generation'),
     ),
-    (
-        'openstack_placement_resource_reserved',
-        'What a provider keeps for itself.',
-        _BY_HOST,
-        lambda state, name: state.inventories[name].reserved,
+    ('openstack_hypervisor_placement', ('hypervisor', 'resource', 'provider')): (
+        ('allocated', 'What of a provider is allocated.', 'used'),
+        (
+            'allocatable_capacity',
+            'What can be allocated of a provider in all: (total - reserved) * allocation_ratio.',
+            'capacity',
+        ),
     ),
-    (
-        'openstack_placement_resource_allocation_ratio',
-        'How many times what is not reserved counts.',
-        _BY_HOST,
-        lambda state, name: state.inventories[name].allocation_ratio,
-    ),
-    (
-        'openstack_placement_resource_usage',
-        'What of it is allocated.',
-        _BY_HOST,
-        ProviderState.used,
-    ),
-    (
-        'openstack_placement_resource_generation',
-        'The generation of the provider.',
-        _BY_HOST,
-        lambda state, name: state.provider.generation,
-    ),
-    (
-        'openstack_hypervisor_placement_allocated',
-        'What of a provider is allocated.',
-        _BY_HYPERVISOR,
-        ProviderState.used,
-    ),
-    (
-        'openstack_hypervisor_placement_allocatable_capacity',
-        'What can be allocated of a provider in all: (total - reserved) * allocation_ratio.',
-        _BY_HYPERVISOR,
-        lambda state, name: state.inventories[name].capacity,
-    ),
-)
+}
 
 
 class LastReading(NamedTuple):
@@ -114,18 +86,14 @@ def capacity(
     :param assuming: the files of the assumptions under which the figures hold
     :raises errors.PlacementError: if prometheus_client is not installed
     """
-    if assuming:
-        samples = [((path,), 1) for path in assuming]
-        assumed = [
-            _family(
-                'openstack_placement_assuming',
-                'The figures are not those of now, but under the assumptions of a file.',
-                ('file',),
-                samples,
-            )
-        ]
+    assumed = _family(
+        'openstack_placement_assuming',
+        'The figures are not those of now, but under the assumptions of a file.',
+        ('file',),
+        (((path,), 1) for path in assuming),
+    )
     return [
-        *(assumed if assuming else ()),
+        *([assumed] if assuming else ()),
         *_by_provider(snapshot),
         _family(
             'openstack_project_usage',
@@ -209,13 +177,23 @@ def _family(name: str, help: str, labels: Sequence[str], samples: Samples) -> Me
 
 def _by_provider(snapshot: Snapshot) -> Iterator[Metric]:
     found = [
-        ((snapshot.providers[root].name, resource_class, state.name), state)
+        (
+            (snapshot.providers[root].name, resource_class, state.name),
+            {
+                **inventory.as_fields(),
+                'capacity': inventory.capacity,
+                'used': state.used(resource_class),
+                'generation': state.provider.generation,
+            },
+        )
         for root, states in Topology(snapshot).trees.items()
         for state in states
-        for resource_class in sorted(state.inventories)
+        for resource_class, inventory in sorted(state.inventories.items())
     ]
-    for name, help, labels, value in _OF_INVENTORIES:
-        yield _family(name, help, labels, ((each, value(state, each[1])) for each, state in found))
+    for (prefix, labels), metrics in _OF_INVENTORIES.items():
+        for end, help, figure in metrics:
+            samples = ((values, figures[figure]) for values, figures in found)
+            yield _family(f'{prefix}_{end}', help, labels, samples)
 
 
 def _by_project(snapshot: Snapshot, names: Mapping[str, str]) -> Samples:

@@ -38,35 +38,24 @@ def draw(
         yield from drawn
 
 
-def lines(
-    snapshot: Snapshot, root_uuid: str, *, traits: bool = False, allocations: bool = False
-) -> Iterator[str]:
-    """One tree, a line for each provider: of each class what is used and the capacity.
-
-    :param traits: with the traits of each provider
-    :param allocations: with who holds what of each
-    """
-
-    def text(state: ProviderState) -> Iterator[str]:
-        yield '  '.join([state.name, *_amounts(state)])
-        yield from _remarks(snapshot, state, traits, allocations, PLAIN)
-
-    root = snapshot.providers[root_uuid]
-    yield from draw(root, lambda state: snapshot.children(state.uuid), text)
-
-
 def detailed(
     tree: Tree, style: Style = PLAIN, *, traits: bool = False, allocations: bool = False
 ) -> Iterator[str]:
     """One tree with what reserves and ratios make of it, and the sharing providers beside it.
 
     :param style: without bars, each provider and its inventories take one line
+    :param traits: with the traits of each provider
+    :param allocations: with who holds what of each
     """
     snapshot = tree.snapshot
 
     def text(state: ProviderState) -> Iterator[str]:
         yield from _provider(state, style)
-        yield from _remarks(snapshot, state, traits, allocations, style)
+        if traits and state.traits:
+            yield style.paint(' '.join(sorted(state.traits)), 'dim')
+        for consumer in snapshot.consumers_on(state.uuid) if allocations else ():
+            held = sorted(consumer.allocations[state.uuid].items())
+            yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in held)}'
 
     yield from draw(tree.root, lambda state: snapshot.children(state.uuid), text)
     for state in tree.sharing:
@@ -98,7 +87,7 @@ def remarks(inventory: Inventory, resource_class: str = '') -> Iterator[str]:
 def _provider(state: ProviderState, style: Style) -> Iterator[str]:
     name = style.paint(state.name, 'bold')
     if not style.bars:
-        yield '  '.join([name, *_amounts(state, explained=True)])
+        yield '  '.join([name, *_amounts(state)])
         return
     yield name
     rows = [
@@ -117,22 +106,11 @@ def _provider(state: ProviderState, style: Style) -> Iterator[str]:
         yield line.rstrip()
 
 
-def _amounts(state: ProviderState, *, explained: bool = False) -> Iterator[str]:
+def _amounts(state: ProviderState) -> Iterator[str]:
     for name, inventory in sorted(state.inventories.items()):
-        notes = ', '.join(remarks(inventory)) if explained else ''
+        notes = ', '.join(remarks(inventory))
         amount = f'{name} {state.used(name)}/{inventory.capacity}'
         yield f'{amount} ({notes})' if notes else amount
-
-
-def _remarks(
-    snapshot: Snapshot, state: ProviderState, traits: bool, allocations: bool, style: Style
-) -> Iterator[str]:
-    if traits and state.traits:
-        yield style.paint(' '.join(sorted(state.traits)), 'dim')
-    if allocations:
-        for consumer in snapshot.consumers_on(state.uuid):
-            held = sorted(consumer.allocations[state.uuid].items())
-            yield f'· {consumer.uuid}  {"  ".join(f"{name} {n}" for name, n in held)}'
 
 
 def _with_children(snapshot: Snapshot, state: ProviderState, allocations: bool) -> dict[str, Any]:

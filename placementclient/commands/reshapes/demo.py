@@ -104,12 +104,13 @@ class _Demo:
         print(f'$ cat {name}\n{Path(name).read_text()}', file=self._stdout)
 
     def _trees(self) -> None:
+        from placementclient.model.trees import Tree
         from placementclient.render import trees
         from placementclient.snapshot import capture
 
         snapshot = capture.capture(self._client)
         for root in snapshot.roots():
-            for line in trees.lines(snapshot, root.uuid, allocations=root.name == _HOST):
+            for line in trees.detailed(Tree(snapshot, root), allocations=root.name == _HOST):
                 print(line, file=self._stdout)
 
     def _type(self, command: str, status: int = errors.ExitStatus.DONE) -> None:

@@ -99,4 +99,4 @@ class HistorySnapshot(ReadingHistory):
                 f'No snapshot of {parsed_args.folder} has '
                 + (f'the consumer {uuid}' if uuid else f'a resource provider {name!r}')
             )
-        return tables.events(events)
+        return tables.EVENT.rows(events)

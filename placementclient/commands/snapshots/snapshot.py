@@ -209,7 +209,7 @@ class DiffSnapshot(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import diff
-        from placementclient.render import differences as tables
+        from placementclient.render import history as tables
 
         before, after = _read(self, parsed_args.before), _read(self, parsed_args.after)
         after = assumed(self, parsed_args, after).snapshot
@@ -217,7 +217,7 @@ class DiffSnapshot(base.Lister):
         found = [each for each in diff.differences(before, after) if each.kind in kinds]
         if found:
             self.exit_status = errors.ExitStatus.DIFFERS
-        return tables.rows(found)
+        return tables.DIFFERENCE.rows(found)
 
 
 class RestoreSnapshot(Changing):
