@@ -52,7 +52,8 @@ def test_the_demo_ends_with_the_trees(placement: Placement) -> None:
     assert 'no mediated device of it is known' in before
     for card in CARDS:
         assert f'─ {card}  VGPU 3/4\n' in after
-    assert 'compute1  DISK_GB 520/1900  MEMORY_MB 53248/97395  VCPU 26/768\n' in after
+    amounts = 'MEMORY_MB 53248/97395 (512 reserved, ratio 1.5)  VCPU 26/768 (ratio 16)'
+    assert f'compute1  DISK_GB 520/1900  {amounts}\n' in after
 
 
 def test_the_demo_into_a_pipe_that_is_closed() -> None:
