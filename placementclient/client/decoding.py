@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from placementclient.client import answers, errors
+from placementclient.client import answers, errors, refusals
 from placementclient.client.endpoints import Endpoint
 
 #: At least one of them is in every answer of the service.
@@ -40,7 +40,7 @@ def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
     decoded = _decoded(response)
     status, headers = response.status_code, response.headers
     if status >= 400:
-        raise errors.from_answer(status, response.reason, decoded, headers)
+        raise refusals.from_answer(status, response.reason, decoded, headers)
     if decoded is None and not response.content and not any(name in headers for name in SIGNATURES):
         raise errors.Unreachable(f'{request} was answered with HTTP {status} and nothing else')
     if status >= 300 or (response.content and decoded is None):

@@ -1,4 +1,4 @@
-"""Every exception of this package, what the service's answers become, and the exit statuses."""
+"""Every exception of this package, and the exit statuses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Self
 from placementclient.client.wording import first
 
 #: What may steer a terminal, or cannot be printed at all.
-_UNPRINTABLE = r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]'
+UNPRINTABLE = r'[\x00-\x1f\x7f-\x9f\ud800-\udfff]'
 #: How many characters of a reason are shown.
 _LONGEST = 600
-#: And of what an answer says: the service lists what it does not know, a page may be anything.
-_LONGEST_DETAIL = 4000
+#: The code that the service gives where it has nothing to say; no news for a reader.
+UNDEFINED_CODE = 'placement.undefined_code'
 
 
 class ExitStatus(enum.IntEnum):
@@ -326,98 +326,11 @@ class ProviderNotFound(BadRequest):
     """The reshaper was given inventories of a provider that does not exist."""
 
 
-#: Conflicts look alike but for their code (from 1.23).
-BY_CODE: Mapping[str, type[HTTPError]] = {
-    'placement.concurrent_update': ConcurrentUpdate,
-    'placement.inventory.inuse': InventoryInUse,
-    'placement.duplicate_name': DuplicateName,
-    'placement.resource_provider.inuse': ProviderInUse,
-    'placement.resource_provider.cannot_delete_parent': CannotDeleteParent,
-    'placement.resource_provider.not_found': ProviderNotFound,
-}
-BY_STATUS: Mapping[int, type[HTTPError]] = {
-    400: BadRequest,
-    401: Unauthorized,
-    403: Forbidden,
-    404: NotFound,
-    406: NotAcceptable,
-    408: Busy,
-    409: Conflict,
-    429: Busy,
-}
 #: After these, the next request fails too: the credentials are refused.
 SHUT_OUT = (AuthenticationFailed, Forbidden, Unauthorized)
-#: Said for keystonemiddleware, whose answers are not those of the service.
-NOT_ACCEPTED = (
-    'the service does not accept the token, which may have expired: get a new one (openstack token '
-    'issue), or authenticate with a password or an application credential'
-)
-#: Statuses that mean the same, whoever says so: nothing was carried out.
-_ANYBODYS = (Unauthorized, Busy)
-#: What a 500 says where the service has lost a race that it does not answer with 409, or where the
-#: database has ended one of two transactions: both were rolled back.
-_LOST_RACE = '(?i)concurrently updated|deadlock|could not serialize access'
-#: The code that the service gives where it has nothing to say; no news for a reader.
-UNDEFINED_CODE = 'placement.undefined_code'
-
-
-def from_answer(
-    status: int, reason: str | None, body: Any, headers: Mapping[str, str]
-) -> HTTPError:
-    """The exception for an answer with a status of 400 or more.
-
-    :param body: the decoded JSON, or ``None`` if it is none: a proxy's HTML, an empty body
-    """
-    fault = _first_fault(body)
-    code = fault.get('code')
-    code = code if isinstance(code, str) else None
-    sentence = _sentence(fault)
-    error = _kind(status, code, sentence)(
-        status,
-        sentence or _unreadable(status, reason),
-        code,
-        str(fault.get('request_id') or headers.get('x-openstack-request-id') or '') or None,
-    )
-    if isinstance(error, Transient):
-        error.retry_after = headers.get('retry-after')
-    return error
-
-
-def _kind(status: int, code: str | None, sentence: str) -> type[HTTPError]:
-    if status >= 500:
-        return ConcurrentUpdate if re.search(_LOST_RACE, sentence) else ServerError
-    kind = BY_STATUS.get(status, HTTPError)
-    if sentence and kind not in _ANYBODYS:
-        return BY_CODE.get(code or '', kind)
-    return kind if kind in _ANYBODYS else ForeignAnswer
-
-
-def _first_fault(body: Any) -> Mapping[str, Any]:
-    faults = body.get('errors') if isinstance(body, Mapping) else None
-    if isinstance(faults, Sequence) and faults and isinstance(faults[0], Mapping):
-        return faults[0]
-    return {}
-
-
-def _sentence(fault: Mapping[str, Any]) -> str:
-    """The useful part of ``detail``: webob puts its standard phrase and a blank line before it."""
-    detail = str(fault.get('detail') or fault.get('title') or '')
-    # What follows is the JSON schema that the request does not satisfy, over dozens of lines.
-    detail = detail.partition('Failed validating')[0][:_LONGEST_DETAIL]
-    paragraphs = [' '.join(part.split()) for part in re.split(r'\n\s*\n', detail)]
-    # Nothing that an answer says may steer the terminal.
-    paragraphs = [re.sub(_UNPRINTABLE, '\ufffd', part) for part in paragraphs]
-    useful = [part for part in paragraphs if part]
-    return useful[-1] if useful else ''
 
 
 def _shown(reason: str) -> str:
     """A reason on one line of a length that a person reads."""
     cut = reason if len(reason) <= _LONGEST else f'{reason[:_LONGEST]}…'
-    return re.sub(_UNPRINTABLE, '\ufffd', cut)
-
-
-def _unreadable(status: int, reason: str | None) -> str:
-    if status == 401:
-        return f'{reason or "Unauthorized"}: {NOT_ACCEPTED}'
-    return f'{reason or "Unknown status"}: the answer is not one of the Placement service'
+    return re.sub(UNPRINTABLE, '\ufffd', cut)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from placementclient.client import errors
+from placementclient.client import errors, refusals
 from placementclient.client.http import USER_AGENT, Client, translated
 
 #: From here on migrations have UUIDs, and are listed in pages.
@@ -26,7 +26,7 @@ LARGEST_PAGE = 1 << 28
 MOST_PAGES = 10_000
 #: What to do about a refusal.
 _ADVICE = {
-    401: f': {errors.NOT_ACCEPTED}',
+    401: f': {refusals.NOT_ACCEPTED}',
     403: ': {} does not allow it to your user: it needs the role admin',
 }
 #: What the ID of a project or a server may be made of.

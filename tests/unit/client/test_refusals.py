@@ -1,0 +1,179 @@
+"""Exceptions that answers become."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placementclient.client import errors, refusals
+from tests.unit.dialogue import fault
+
+
+def answer(
+    status: int, body: Any = None, reason: str | None = None, **headers: str
+) -> errors.HTTPError:
+    return refusals.from_answer(status, reason, body, headers)
+
+
+@pytest.mark.parametrize(
+    ('status', 'kind', 'elsewhere'),
+    [
+        (400, errors.BadRequest, errors.ForeignAnswer),
+        (401, errors.Unauthorized, errors.Unauthorized),
+        (403, errors.Forbidden, errors.ForeignAnswer),
+        (404, errors.NotFound, errors.ForeignAnswer),
+        (405, errors.HTTPError, errors.ForeignAnswer),
+        (406, errors.NotAcceptable, errors.ForeignAnswer),
+        (408, errors.Busy, errors.Busy),
+        (409, errors.Conflict, errors.ForeignAnswer),
+        (418, errors.HTTPError, errors.ForeignAnswer),
+        (429, errors.Busy, errors.Busy),
+        (500, errors.ServerError, errors.ServerError),
+        (502, errors.ServerError, errors.ServerError),
+        (599, errors.ServerError, errors.ServerError),
+    ],
+)
+def test_a_status_is_a_type_and_only_the_service_says_what_is_there(
+    status: int, kind: type[errors.HTTPError], elsewhere: type[errors.HTTPError]
+) -> None:
+    assert type(answer(status, fault(status, 'x').body)) is kind
+    assert type(answer(status)) is elsewhere
+    assert type(answer(status, {'message': 'x', 'code': status})) is elsewhere
+
+
+@pytest.mark.parametrize(
+    'sentence',
+    [
+        'Another thread concurrently updated the resource provider data. Please retry your update',
+        "(pymysql.err.OperationalError) (1213, 'Deadlock found when trying to get lock')",
+        '(psycopg2.errors.DeadlockDetected) deadlock detected',
+        '(psycopg2.errors.SerializationFailure) could not serialize access',
+    ],
+)
+def test_a_race_that_is_lost_with_500_is_a_conflict(sentence: str) -> None:
+    assert type(answer(500, fault(500, sentence).body)) is errors.ConcurrentUpdate
+
+
+def test_when_to_ask_again_is_kept() -> None:
+    error = answer(503, None, 'Busy', **{'retry-after': '7'})
+    assert isinstance(error, errors.ServerError)
+    assert error.retry_after == '7'
+
+
+@pytest.mark.parametrize(
+    ('code', 'kind'),
+    [
+        ('placement.concurrent_update', errors.ConcurrentUpdate),
+        ('placement.inventory.inuse', errors.InventoryInUse),
+        ('placement.duplicate_name', errors.DuplicateName),
+        ('placement.resource_provider.inuse', errors.ProviderInUse),
+        ('placement.resource_provider.cannot_delete_parent', errors.CannotDeleteParent),
+        ('placement.undefined_code', errors.Conflict),
+        ('placement.of.a.later.release', errors.Conflict),
+        (None, errors.Conflict),
+        (['placement.concurrent_update'], errors.Conflict),
+    ],
+)
+def test_conflicts_are_told_apart_by_their_code(code: Any, kind: type[errors.HTTPError]) -> None:
+    assert type(answer(409, {'errors': [{'detail': 'x', 'code': code}]})) is kind
+
+
+def test_a_provider_that_the_reshaper_misses_is_a_bad_request() -> None:
+    error = answer(400, fault(400, 'No such', 'placement.resource_provider.not_found').body)
+    assert isinstance(error, errors.ProviderNotFound)
+    assert isinstance(error, errors.BadRequest)
+
+
+def test_the_message_is_the_last_paragraph_with_code_and_request_id() -> None:
+    error = answer(409, fault(409, 'Taken by somebody.', 'placement.duplicate_name').body)
+    assert str(error) == 'Taken by somebody. (HTTP 409) [placement.duplicate_name, req-1]'
+    assert (error.status, error.sentence) == (409, 'Taken by somebody.')
+    assert (error.code, error.request_id) == ('placement.duplicate_name', 'req-1')
+
+
+def test_the_code_of_what_has_no_code_is_not_printed() -> None:
+    assert str(answer(404, fault(404, 'No such.').body)) == 'No such. (HTTP 404) [req-1]'
+
+
+@pytest.mark.parametrize(
+    ('detail', 'sentence'),
+    [
+        ('Alone', 'Alone'),
+        ('Standard phrase.\n\n The news.  ', 'The news.'),
+        (
+            'Standard phrase.\n\n JSON does not validate: -1 is less than the minimum of 0\n\n'
+            "Failed validating 'minimum' in schema['x']:\n    {'minimum': 0}\n\n"
+            "On instance['x']:\n    -1  ",
+            'JSON does not validate: -1 is less than the minimum of 0',
+        ),
+        ('Standard phrase.\n \t\n The\n   news\r\ncontinued.\n\n', 'The news continued.'),
+        ('', 'Title'),
+        (None, 'Title'),
+    ],
+)
+def test_the_useful_paragraph_becomes_one_line(detail: str | None, sentence: str) -> None:
+    body = {'errors': [{'title': 'Title', 'detail': detail}]}
+    assert answer(400, body).sentence == sentence
+
+
+def test_facts_of_many_lines_are_told_in_one() -> None:
+    body = {'errors': [{'detail': 'a\x85b', 'code': 'c\nd', 'request_id': 'e\u2028f'}]}
+    assert str(answer(400, body, 'Bad\r\nRequest')) == 'a b (HTTP 400) [c d, e f]'
+    assert str(answer(400, None, 'Bad\r\nRequest')).startswith('Bad Request: ')
+
+
+def test_the_request_id_of_the_header_stands_in_for_that_of_the_body() -> None:
+    error = answer(502, None, 'Bad Gateway', **{'x-openstack-request-id': 'req-2'})
+    assert str(error) == (
+        'Bad Gateway: the answer is not one of the Placement service (HTTP 502) [req-2]'
+    )
+
+
+@pytest.mark.parametrize(
+    'body',
+    [
+        *(None, [], 'text', 5, {}),
+        *({'errors': errors} for errors in (None, [], {}, 'no')),
+        *({'errors': [fault]} for fault in (None, 'x', {}, {'detail': ''})),
+    ],
+    ids=str,
+)
+def test_a_body_that_says_nothing_leaves_the_reason(body: Any) -> None:
+    assert str(answer(409, body, 'Conflict')) == (
+        'Conflict: the answer is not one of the Placement service (HTTP 409)'
+    )
+
+
+def test_without_a_reason_the_status_remains() -> None:
+    assert str(answer(599)) == (
+        'Unknown status: the answer is not one of the Placement service (HTTP 599)'
+    )
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+facts = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(('detail', 'title', 'code', 'request_id', 'status'), anything)
+)
+
+
+@pytest.mark.slow
+@given(
+    st.integers(400, 599), anything | st.fixed_dictionaries({'errors': anything | st.lists(facts)})
+)
+def test_any_body_becomes_one_line_with_the_status(status: int, body: Any) -> None:
+    error = answer(status, body, 'Reason')
+    assert len(str(error).splitlines()) == 1
+    assert f'(HTTP {status})' in str(error)
+
+
+def test_an_answer_may_say_as_much_as_it_likes() -> None:
+    refusal = refusals.from_answer(400, None, fault(400, 'no ' + 'x' * 1_000_000).body, {})
+    assert str(refusal).startswith('no xxx')
+    assert len(str(refusal)) < 5000
