@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from placementclient.planner import infeasibility
 from placementclient.planner.diagnose import diagnose
@@ -17,11 +18,11 @@ from placementclient.planner.solve.search import (
 )
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target import additions
-from placementclient.planner.target.assignment import AssignmentProblem, ConsumerItem
+from placementclient.planner.target.assignment import Assignment, AssignmentProblem
 from placementclient.planner.target.known import HoldingKey, KnownAmount
 from placementclient.planner.target.overlay import SnapshotOverlay
-from placementclient.planner.target.target_state import TargetState, Where
-from placementclient.planner.target.transfers import Assignment, Transfer
+from placementclient.planner.target.target_state import Place, TargetState, Where
+from placementclient.planner.target.ways import ConsumerItem, Way
 
 
 def assign(
@@ -59,7 +60,7 @@ def prepared(
     """
     _refuse_hidden(overlay, target_state)
     problem = AssignmentProblem(overlay, target_state, spec)
-    refused = [*problem.overfull(), *additions.refusals(overlay, target_state)]
+    refused = [*problem.overfull(), *additions.refusals(target_state)]
     if refused:
         raise Refused(refused)
     for source, names in _groups(target_state, spec):
@@ -106,71 +107,90 @@ def _refuse_hidden(overlay: SnapshotOverlay, target_state: TargetState) -> None:
 
 
 def assignment_of(
-    target_state: TargetState, consumer_items: Sequence[ConsumerItem], found: Sequence[ItemDecision]
+    target_state: TargetState,
+    consumer_items: Sequence[ConsumerItem],
+    found: Sequence[ItemDecision],
+    root: str = '',
 ) -> Assignment:
-    """Return the result of the search in the words of a plan, labelled."""
-    assignment = Assignment([], [], [], [])
+    """Return the result of the search in the words of a plan, labelled.
+
+    :param root: of the only tree whose sources count, by UUID; empty: all of them count
+    """
+    numbered: list[tuple[int, PlannedRow]] = []
+    assignment = Assignment([], [], [])
     for item, decision in zip(consumer_items, found, strict=True):
-        is_open = item.known is None and not decision.forced
-        if is_open:
-            has_choice = decision.proved or len(decision.possible) > 1
-            rows = assignment.undecided if has_choice else assignment.unproved
-            rows += _open_rows(target_state, item, decision)
-        for option, placed in decision.placement:
-            for position, (name, amount) in enumerate(item.amounts.items()):
-                place = item.options[option][position]
-                if item.known:
-                    label = item.known.label
-                elif is_open and _has_choice(item, decision, position):
-                    label = Label.INFERRED
-                else:
-                    label = Label.FORCED
-                amount = placed if item.divisible else amount
-                assignment.rows.append(
-                    PlannedRow(
-                        item.consumer.uuid,
-                        name,
-                        amount,
-                        item.source.name,
-                        place.provider,
-                        place.resource_class,
-                        label,
-                        item.known.evidence if item.known else None,
-                    )
+        for position, holding in enumerate(item.holdings):
+            if root not in ('', holding.source.root_provider_uuid):
+                continue
+            known = holding.known
+            is_open = known is None and _has_choice(target_state, item, decision, position)
+            if is_open:
+                open_row, is_known = _open_row(target_state, item, decision, position)
+                (assignment.undecided if is_known else assignment.unproved).append(open_row)
+            for place, amount in _placed(item, decision, position):
+                row = PlannedRow(
+                    item.consumer.uuid,
+                    holding.resource_class,
+                    amount,
+                    holding.source.name,
+                    place.provider,
+                    place.resource_class,
+                    known.label if known else Label.INFERRED if is_open else Label.FORCED,
+                    known.evidence if known else None,
                 )
-                assignment.transfers.append(
-                    Transfer(item.consumer.uuid, Where(item.source.uuid, name), place.where, amount)
-                )
-    additions.assign(target_state, assignment)
+                numbered.append((holding.number, row))
+    numbered.sort(key=itemgetter(0))
+    assignment.rows += [row for _, row in numbered]
+    assignment.rows += additions.rows(target_state)
     return assignment
 
 
-def _has_choice(item: ConsumerItem, decision: ItemDecision, position: int) -> bool:
-    """Return whether one class of an item that is not forced may itself go to several places.
+def _placed(
+    item: ConsumerItem, decision: ItemDecision, position: int
+) -> Iterator[tuple[Place, int]]:
+    """Return the places of a holding, each with the amount that goes there."""
+    for option, amount in decision.placement:
+        for each in item.ways[option]:
+            if each.holding == position:
+                yield each.place, amount if item.divisible else each.amount
 
-    :param position: of the class
-    """
-    if len(item.amounts) == 1:
-        return True
-    options = decision.possible if decision.proved else range(len(item.options))
-    return len({item.options[option][position] for option in options}) > 1
+
+def _has_choice(
+    target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
+) -> bool:
+    """Return whether a holding of an item may itself go to several places."""
+    if decision.forced or len(item.holdings) == 1:
+        return not decision.forced
+    if not decision.proved:
+        return len(target_state.places[item.holdings[position].where]) > 1
+    return len({_part(item.ways[option], position) for option in decision.possible}) > 1
 
 
-def _open_rows(
-    target_state: TargetState, item: ConsumerItem, decision: ItemDecision
-) -> Iterator[OpenRow]:
-    for position, (name, amount) in enumerate(item.amounts.items()):
-        if not _has_choice(item, decision, position):
-            continue
-        places = [item.options[option][position] for option in decision.possible]
-        choices = tuple(dict.fromkeys(place.provider for place in places))
-        is_named = len(choices) < len({place.where for place in places})
-        yield OpenRow(
-            target_state.root.name,
-            item.consumer.uuid,
-            name,
-            amount,
-            item.source.name,
-            choices,
-            tuple(dict.fromkeys(place.resource_class for place in places)) if is_named else (),
-        )
+def _part(way: Way, position: int) -> tuple[tuple[Where, int], ...]:
+    return tuple((place.where, amount) for holding, place, amount in way if holding == position)
+
+
+def _open_row(
+    target_state: TargetState, item: ConsumerItem, decision: ItemDecision, position: int
+) -> tuple[OpenRow, bool]:
+    """Return the row of a holding that has a choice, and whether that is known."""
+    parts = {_part(item.ways[option], position) for option in decision.possible}
+    places = {
+        each.place.where: each.place
+        for option in decision.possible
+        for each in item.ways[option]
+        if each.holding == position
+    }
+    choices = tuple(dict.fromkeys(place.provider for place in places.values()))
+    is_named = len(choices) < len(places)
+    holding = item.holdings[position]
+    row = OpenRow(
+        target_state.root.name,
+        item.consumer.uuid,
+        holding.resource_class,
+        holding.amount,
+        holding.source.name,
+        choices,
+        tuple(dict.fromkeys(name for _, name in places)) if is_named else (),
+    )
+    return row, decision.proved or len(parts) > 1

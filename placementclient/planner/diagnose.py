@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from placementclient.planner.infeasibility import (
@@ -15,7 +16,8 @@ from placementclient.planner.infeasibility import (
 from placementclient.planner.solve.problem import Item
 from placementclient.planner.solve.search import Impossible
 from placementclient.planner.target.assignment import AssignmentProblem
-from placementclient.planner.target.target_state import TargetState
+from placementclient.planner.target.target_state import TargetState, Where
+from placementclient.planner.target.ways import ConsumerItem
 
 
 def diagnose(
@@ -55,41 +57,41 @@ class _Diagnosis:
 
     def units(self) -> Iterator[Cause]:
         """Amounts that no place admits."""
-        for consumer_item, item in zip(self._problem.consumer_items, self._items, strict=True):
-            if item.divisible or item.owner >= 0:
-                continue
-            for name, amount in consumer_item.amounts.items():
-                position = list(consumer_item.amounts).index(name)
-                places = [option[position] for option in consumer_item.options]
-                demands = [
-                    (
-                        self._problem.number(place.where),
-                        self._problem.held(consumer_item.consumer, place.where),
-                    )
-                    for place in places
-                ]
-                bins = [(self._problem.bins[where], held) for where, held in demands]
-                if any(option[0].stays for option in item.options) or any(
-                    bin_.admits(amount + held) for bin_, held in bins
-                ):
-                    continue
-                largest = max(bin_.max_unit - held for bin_, held in bins)
-                if amount > largest:
-                    yield TOO_LARGE(self._tree, consumer_item.consumer.uuid, name, amount, largest)
-                else:
-                    units = tuple(
-                        (self._name(where), bin_.min_unit, bin_.max_unit, bin_.step_size)
-                        for (where, _), (bin_, _) in zip(demands, bins, strict=True)
-                    )
-                    yield BAD_AMOUNT(self._tree, consumer_item.consumer.uuid, name, amount, units)
+        for item in self._problem.consumer_items:
+            if item.is_refused:
+                causes = [self._refused(item, index) for index in range(len(item.holdings))]
+                yield from [cause for cause, is_alone in causes if is_alone] or [causes[0][0]]
+
+    def _refused(self, item: ConsumerItem, index: int) -> tuple[Cause, bool]:
+        """Return why a holding does not go, and whether that is for its own units."""
+        holding, tried = item.holdings[index], list[tuple[int, int, int]]()
+        for way in item.ways:
+            sums = Counter[Where]()
+            for each in way:
+                sums[each.place.where] += each.amount
+            for _, place, amount in (each for each in way if each.holding == index):
+                kept = self._problem.held(item.consumer, place.where)
+                tried.append((self._problem.number(place.where), amount, kept + sums[place.where]))
+        tried = list(dict.fromkeys(tried))
+        bins = [(self._problem.bins[where], amount, total) for where, amount, total in tried]
+        largest = max(bin_.max_unit - total + amount for bin_, amount, total in bins)
+        about = self._tree, item.consumer.uuid, holding.resource_class, holding.amount
+        is_alone = not any(bin_.admits(total) for bin_, _, total in bins)
+        if holding.amount > largest:
+            return TOO_LARGE(*about, largest), is_alone
+        units = tuple(
+            (self._name(where), bin_.min_unit, bin_.max_unit, bin_.step_size)
+            for where, bin_ in {where: self._problem.bins[where] for where, _, _ in tried}.items()
+        )
+        return BAD_AMOUNT(*about, units), is_alone
 
     def overflows(self) -> Iterator[Cause]:
         """Places to which assignments alone send more than there is room for."""
-        needs: dict[int, int] = {}
-        for consumer_item, item in zip(self._problem.consumer_items, self._items, strict=True):
-            if consumer_item.known is not None:
-                for where, amount, _, _ in item.options[0]:
-                    needs[where] = needs.get(where, 0) + amount
+        needs = Counter[int]()
+        for item in self._problem.consumer_items:
+            for holding in item.holdings:
+                if holding.known is not None:
+                    needs[self._problem.number(holding.known.place.where)] += holding.amount
         for where, need in needs.items():
             free = self._problem.bins[where].free
             if need > free:
@@ -97,16 +99,15 @@ class _Diagnosis:
 
     def totals(self) -> Iterator[Cause]:
         """Classes of which more is held than all their places can take."""
-        demands: dict[frozenset[int], int] = {}
+        demands = Counter[frozenset[int]]()
         for item in self._items:
-            by_class: dict[str, tuple[set[int], int]] = {}
-            for option in item.options:
-                for where, amount, _, _ in option:
-                    places, _ = by_class.setdefault(self._problem.places[where][1], (set(), amount))
-                    places.add(where)
-            for own, amount in by_class.values():
-                key = frozenset(own)
-                demands[key] = demands.get(key, 0) + amount
+            for name in {self._class(demand.bin) for option in item.options for demand in option}:
+                of_class = [
+                    [demand for demand in option if self._class(demand.bin) == name]
+                    for option in item.options
+                ]
+                places = frozenset(demand.bin for option in of_class for demand in option)
+                demands[places] += min(sum(each.amount for each in own) for own in of_class)
         for group in sorted(demands, key=sorted):
             need = sum(amount for others, amount in demands.items() if others <= group)
             free = sum(max(self._problem.bins[where].free, 0) for where in group)
@@ -125,10 +126,10 @@ class _Diagnosis:
             item = self._items[index]
             for option in item.options:
                 for where, _, _, _ in option:
-                    by_class.setdefault(self._problem.places[where][1], ([], set()))[1].add(where)
-            amounts = {
-                self._problem.places[where][1]: amount for where, amount, _, _ in item.options[0]
-            }
+                    by_class.setdefault(self._class(where), ([], set()))[1].add(where)
+            amounts = Counter[str]()
+            for where, amount, _, _ in item.options[0]:
+                amounts[self._class(where)] += amount
             for name, amount in amounts.items():
                 by_class[name][0].append(amount)
         scarcest = max(by_class, key=lambda name: _scarcity(by_class[name], free))
@@ -154,8 +155,11 @@ class _Diagnosis:
         self, places: Sequence[int], need: int, free: int, mapped: bool = False
     ) -> Cause:
         providers = tuple(self._name(where) for where in places)
-        name = self._problem.places[places[0]][1]
+        name = self._class(places[0])
         return SHORTFALL(self._tree, providers, name, need, free, mapped)
+
+    def _class(self, where: int) -> str:
+        return self._problem.places[where].resource_class
 
     def _name(self, where: int) -> str:
         return self._target_state.providers[self._problem.places[where][0]].name

@@ -19,6 +19,7 @@ from placementclient.planner.target.known import (
     KnownAmount,
     KnownAssignments,
     held,
+    place_of,
     rows_by_key,
 )
 from placementclient.planner.target.overlay import SnapshotOverlay
@@ -137,10 +138,9 @@ def _kept(
         places = target_state.places.get(key.where, [])
         if held(overlay, key) != sum(row.amount for row in rows) or not places:
             continue
-        by_name = {(place.provider, place.resource_class): place for place in places}
         kept[key] = []
         for row in rows:
-            place = by_name.get((row.to_provider or '', row.to_resource_class))
+            place = place_of(row, places)
             if place is None:
                 reason = f'{row.to_provider} is no place for {row.consumer_uuid} any more'
                 raise Refused([BAD_ROW(target_state.root.name, reason)])

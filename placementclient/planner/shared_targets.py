@@ -8,7 +8,7 @@ trying: a target may have room for a tree only after another one has brought inv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,15 +21,14 @@ from placementclient.planner.infeasibility import (
     UNDETERMINED,
     Refused,
 )
-from placementclient.planner.plan.plan import PlannedRow
 from placementclient.planner.shared_consumers import is_judged_by_order
 from placementclient.planner.solve.search import Impossible, search
 from placementclient.planner.spec.values import Spec
+from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
-from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
+from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments, place_of
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState, Where
-from placementclient.planner.target.transfers import Assignment
 
 #: More demands of all items together are not put into one problem.
 MAX_DEMANDS = 1_000_000
@@ -44,19 +43,17 @@ class TreeAssignment(NamedTuple):
     def known(self) -> dict[HoldingKey, list[KnownAmount]]:
         """The same, as what is known when the tree is planned by itself."""
         known: dict[HoldingKey, list[KnownAmount]] = {}
-        for key, row, where in self.places():
-            places = self.target_state.places[key.where]
-            place = next(place for place in places if place.where == where)
+        uuids = {target.name: target.uuid for target in self.target_state.providers.values()}
+        for row in self.assignment.rows:
+            if row.from_provider is None:
+                continue
+            key = HoldingKey(row.consumer_uuid, uuids[row.from_provider], row.resource_class)
+            place = place_of(row, self.target_state.places[key.where])
+            assert place is not None
             known.setdefault(key, []).append(
                 KnownAmount(place, row.amount, row.label, row.evidence)
             )
         return known
-
-    def places(self) -> Iterator[tuple[HoldingKey, PlannedRow, Where | None]]:
-        """Each row, with what it moves and where that goes; without what is added."""
-        for row, transfer in zip(self.assignment.rows, self.assignment.transfers, strict=True):
-            if transfer.source is not None:
-                yield HoldingKey(row.consumer_uuid, *transfer.source), row, transfer.target
 
 
 def shared_by(target_state: TargetState) -> frozenset[str]:
@@ -132,23 +129,19 @@ def decide_together(
     if found is None:
         raise Refused([UNDETERMINED(name, timeout)])
     if order_matters:
-        found = [
-            replace(decision, forced=False, proved=False) if len(item.options) > 1 else decision
-            for item, decision in zip(items, found, strict=True)
+        open_places = [
+            [merged.places[holding.where] for holding in item.holdings if holding.known is None]
+            for item in problem.consumer_items
         ]
-    by_tree: dict[str, list[int]] = {root.uuid: [] for root in roots}
-    for index, item in enumerate(problem.consumer_items):
-        by_tree[item.source.root_provider_uuid].append(index)
+        found = [
+            replace(decision, forced=False, proved=False)
+            if any(len(places) > 1 for places in of_item)
+            else decision
+            for of_item, decision in zip(open_places, found, strict=True)
+        ]
     return [
-        TreeAssignment(
-            target_state,
-            assignment_of(
-                target_state,
-                [problem.consumer_items[index] for index in by_tree[target_state.root.uuid]],
-                [found[index] for index in by_tree[target_state.root.uuid]],
-            ),
-        )
-        for target_state in target_states
+        TreeAssignment(each, assignment_of(each, problem.consumer_items, found, each.root.uuid))
+        for each in target_states
     ]
 
 

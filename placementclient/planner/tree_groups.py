@@ -22,11 +22,11 @@ from placementclient.planner.shared_consumers import SharedConsumers
 from placementclient.planner.shared_targets import TreeAssignment
 from placementclient.planner.solve.problem import connected
 from placementclient.planner.spec.values import Spec
+from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state
 from placementclient.planner.target.known import HoldingKey, KnownAmount, KnownAssignments
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
-from placementclient.planner.target.transfers import Assignment
 from placementclient.planner.tree_plan import compose
 
 #: Of more trees that do not fit together, it is not tried which of them do.

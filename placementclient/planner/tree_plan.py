@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.changes.operations import ConsumerChange
@@ -10,12 +10,12 @@ from placementclient.model.consumers import Allocations
 from placementclient.model.servers import ServerMigration
 from placementclient.planner import warnings
 from placementclient.planner.plan import invariants
-from placementclient.planner.plan.plan import InventoryMove, TreePlan
+from placementclient.planner.plan.plan import InventoryMove, PlannedRow, TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.planner.spec.values import Spec
+from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.overlay import SnapshotOverlay
 from placementclient.planner.target.target_state import TargetState
-from placementclient.planner.target.transfers import Assignment, Transfer
 
 
 def compose(
@@ -40,7 +40,7 @@ def compose(
         gained_classes(providers),
         gained_traits(providers),
         providers,
-        consumer_changes(overlay, assignment.transfers),
+        consumer_changes(overlay, target_state, assignment.rows),
         tuple(assignment.rows),
         residents=_residents(overlay, target_state),
         moves=tuple(
@@ -81,13 +81,14 @@ def gained_traits(providers: Sequence[ProviderChange]) -> tuple[str, ...]:
 
 
 def consumer_changes(
-    overlay: SnapshotOverlay, transfers: Sequence[Transfer]
+    overlay: SnapshotOverlay, target_state: TargetState, rows: Sequence[PlannedRow]
 ) -> tuple[ConsumerChange, ...]:
     """Every consumer that some amount of moves, with all that it holds."""
-    by_consumer: dict[str, list[Transfer]] = {}
-    for transfer in transfers:
-        if transfer.source != transfer.target:
-            by_consumer.setdefault(transfer.consumer_uuid, []).append(transfer)
+    uuids = {target.name: target.uuid for target in target_state.providers.values()}
+    by_consumer: dict[str, list[PlannedRow]] = {}
+    for row in rows:
+        if (row.from_provider, row.resource_class) != (row.to_provider, row.to_resource_class):
+            by_consumer.setdefault(row.consumer_uuid, []).append(row)
     changes = []
     for uuid, own in sorted(by_consumer.items()):
         consumer = overlay.consumer(uuid)
@@ -99,21 +100,27 @@ def consumer_changes(
                 consumer.generation,
                 consumer.type,
                 consumer.allocations,
-                _moved(consumer.allocations, own),
+                _moved(consumer.allocations, own, uuids),
             )
         )
     return tuple(changes)
 
 
-def _moved(before: Allocations, transfers: Sequence[Transfer]) -> Allocations:
+def _moved(
+    before: Allocations, rows: Sequence[PlannedRow], uuids: Mapping[str, str]
+) -> Allocations:
+    """Return what a consumer holds after its rows.
+
+    :param uuids: of providers, by their names
+    """
     after = {provider_uuid: dict(resources) for provider_uuid, resources in before.items()}
-    for _, source, _, amount in transfers:
-        if source is not None:
-            after[source.provider_uuid][source.resource_class] -= amount
-    for _, _, target, amount in transfers:
-        if target is not None:
-            resources = after.setdefault(target.provider_uuid, {})
-            resources[target.resource_class] = resources.get(target.resource_class, 0) + amount
+    for row in rows:
+        if row.from_provider is not None:
+            after[uuids[row.from_provider]][row.resource_class] -= row.amount
+    for row in rows:
+        if row.to_provider is not None:
+            resources, name = after.setdefault(uuids[row.to_provider], {}), row.to_resource_class
+            resources[name] = resources.get(name, 0) + row.amount
     positive = {
         provider_uuid: {name: amount for name, amount in resources.items() if amount}
         for provider_uuid, resources in after.items()

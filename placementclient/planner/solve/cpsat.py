@@ -10,7 +10,6 @@ from placementclient.planner.solve.problem import (
     Decision,
     ItemGroup,
     ItemPlacement,
-    OwnedBin,
     Part,
     Problem,
 )
@@ -102,7 +101,7 @@ class _Model:
     """The problem in the solver's terms.
 
     Items that are alike and stay whole are counted, so that symmetry costs nothing; what may be
-    divided, and what shares a bin with another item of its owner, has variables of its own.
+    divided has variables of its own.
     """
 
     def __init__(self, problem: Problem, budget: Budget) -> None:
@@ -114,8 +113,6 @@ class _Model:
         self._counts: list[list[Any]] = []
         #: of each group that may be divided, of each item: its share in each option
         self._parts: list[list[list[_Share]]] = []
-        #: of each owner: whether anything moves, so that the units judge all that it has
-        self._moving: dict[int, Any] = {}
         for group in problem.groups:
             divisible = group.item.divisible
             self._counts.append([] if divisible else self._whole(group))
@@ -125,8 +122,6 @@ class _Model:
         for load, bin_ in zip(self._loads, problem.bins, strict=True):
             if load:
                 self._model.add(sum(load) <= bin_.free)
-        for owned in problem.owned():
-            self._couple(owned)
 
     def best(self) -> list[list[ItemPlacement]] | None:
         found = self.any()
@@ -216,15 +211,14 @@ class _Model:
             self._loads[demand.bin].append(amount)
             shares.append(_Share(amount, used))
         self._model.add(sum(share.amount for share in shares) == group.item.size)
-        if group.item.owner < 0:
-            for (demand,), share in zip(group.item.options, shares, strict=True):
-                judged = [share.used]
-                if demand.stays:
-                    # What is divided moves in part, and so what stays of it is judged too.
-                    whole = self._model.new_bool_var('')
-                    self._model.add(share.amount == demand.amount).only_enforce_if(whole)
-                    judged.append(~whole)
-                self._units(demand.bin, share.amount + demand.held, judged)
+        for (demand,), share in zip(group.item.options, shares, strict=True):
+            judged = [share.used]
+            if demand.stays:
+                # What is divided moves in part, and so what stays of it is judged too.
+                whole = self._model.new_bool_var('')
+                self._model.add(share.amount == demand.amount).only_enforce_if(whole)
+                judged.append(~whole)
+            self._units(demand.bin, share.amount + demand.held, judged)
         return shares
 
     def _units(self, where: int, amount: Any, judged: list[Any]) -> None:
@@ -234,30 +228,6 @@ class _Model:
         self._model.add(amount == bin_.step_size * steps).only_enforce_if(*judged)
         self._model.add(amount >= bin_.min_unit).only_enforce_if(*judged)
         self._model.add(amount <= bin_.max_unit).only_enforce_if(*judged)
-
-    def _couple(self, owned: OwnedBin) -> None:
-        """The units of a bin count for all that one owner has there, if anything of it moves."""
-        moving = self._moving.setdefault(owned.owner, self._model.new_bool_var(''))
-        amounts, useds = [], []
-        for index, option in owned.users:
-            group = self._problem.groups[index]
-            demands = group.item.options[option]
-            if group.item.divisible:
-                share = self._parts[index][0][option]
-                amounts.append(share.amount)
-                used = share.used
-            else:
-                used = self._counts[index][option]
-                amounts.append(used * sum(d.amount for d in demands if d.bin == owned.bin))
-            useds.append(used)
-            if not demands[0].stays:
-                self._model.add(moving >= used)
-        if owned.refused:
-            judged = [moving]
-        else:
-            judged = [moving, self._model.new_bool_var('')]
-            self._model.add_max_equality(judged[1], useds)
-        self._units(owned.bin, sum(amounts) + owned.held, judged)
 
     def _hint(self, placements: Sequence[Sequence[ItemPlacement]]) -> None:
         for counts, parts, placed in zip(self._counts, self._parts, placements, strict=True):

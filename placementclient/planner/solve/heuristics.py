@@ -26,15 +26,11 @@ MOST_MOVES = 20_000
 
 def place(problem: Problem) -> list[list[ItemPlacement]] | None:
     """A solution with the fewest divisions; ``None``: none was found, there may be one."""
-    if any(group.item.owner >= 0 for group in problem.groups):
-        return None
     return _fitted(problem) or _fitted(problem, is_even=True)
 
 
 def explore(problem: Problem, decision: Decision) -> None:
     """Learn what is possible: items go where none is known to go, and others make room for them."""
-    if any(group.item.owner >= 0 for group in problem.groups):
-        return
     for placements in (decision.placements, _fitted(problem, is_even=True)):
         if placements is None or not decision.is_open(problem):
             continue
@@ -73,7 +69,7 @@ def _fitted(problem: Problem, *, is_even: bool = False) -> list[list[ItemPlaceme
         options = [
             (option, demands)
             for option, demands in enumerate(group.item.options)
-            if _admits(problem, demands)
+            if _admits(problem, group.item, demands)
         ]
         while left := group.count - len(placed):
             if is_even:
@@ -125,8 +121,8 @@ def _divide(problem: Problem, item: Item, free: list[int]) -> ItemPlacement | No
     return tuple(parts)
 
 
-def _admits(problem: Problem, demands: Sequence[Demand]) -> bool:
-    return all(problem.bins[demand.bin].takes(demand) for demand in demands)
+def _admits(problem: Problem, item: Item, demands: Sequence[Demand]) -> bool:
+    return not item.divisible or problem.bins[demands[0].bin].takes(demands[0])
 
 
 def _size(demands: Sequence[Demand]) -> int:
@@ -143,7 +139,7 @@ class _Solution:
             {
                 option: demands
                 for option, demands in enumerate(group.item.options)
-                if _admits(problem, demands)
+                if _admits(problem, group.item, demands)
             }
             for group in problem.groups
         ]

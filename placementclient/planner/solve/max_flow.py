@@ -7,8 +7,7 @@ from placementclient.planner.solve.problem import Decision, ItemGroup, ItemPlace
 
 
 def applies(problem: Problem) -> bool:
-    """Return whether all items are whole, of one class, of one size, and independent of each
-    other."""
+    """Return whether all items are whole, of one class and of one size."""
     sizes = {
         demand.amount
         for group in problem.groups
@@ -16,9 +15,7 @@ def applies(problem: Problem) -> bool:
         for demand in demands
     }
     return len(sizes) == 1 and all(
-        not group.item.divisible
-        and group.item.owner < 0
-        and all(len(demands) == 1 for demands in group.item.options)
+        not group.item.divisible and all(len(demands) == 1 for demands in group.item.options)
         for group in problem.groups
     )
 

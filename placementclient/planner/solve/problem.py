@@ -41,9 +41,8 @@ class Demand(NamedTuple):
 
     :param bin: its index
     :param amount: in units of its class
-    :param held: what the owner has there besides, and keeps
-    :param stays: whether the whole amount is there now: units are judged only where something
-        of its owner moves, as the service judges all that is written, and only that
+    :param held: of what may be divided: what the consumer has there besides, and keeps
+    :param stays: likewise: whether the whole amount is there now, so that units judge only parts
     """
 
     bin: int
@@ -80,7 +79,7 @@ class Bin:
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
     def takes(self, demand: Demand) -> bool:
-        """Return whether the units admit a demand of an item that is the only one of its owner."""
+        """Return whether the units admit all of what may be divided."""
         return demand.stays or self.admits(demand.amount + demand.held)
 
     def largest_part(self, most: int, held: int) -> int:
@@ -93,20 +92,13 @@ class Bin:
 class Item:
     """An amount to place: as a whole by one option, or divided over several.
 
-    :param options: the demands of each option, in the order of preference; whether an option is to
-        stay, its first demand says
-    :param divisible: whether it may be divided; then each option has one demand, of the whole
-    :param owner: the consumer's number, from 0, where the units judge several of its items
-        together: in one bin, or because one may stay only as long as the others do; -1 where each
-        is judged for itself
-    :param refused: what the owner keeps in bins that do not admit that alone: unless something
-        comes to it, nothing of the owner can move; the amount of these demands is 0
+    :param options: the demands of each option, in the order of preference
+    :param divisible: whether it may be divided; then each option has one demand, of the whole, and
+        the units judge the parts; those of other items are judged before
     """
 
     options: tuple[tuple[Demand, ...], ...]
     divisible: bool = False
-    owner: int = -1
-    refused: tuple[Demand, ...] = ()
 
     @property
     def size(self) -> int:
@@ -116,25 +108,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemGroup:
-    """So many items that are all alike; one, where it has an owner."""
+    """So many items that are all alike."""
 
     item: Item
     count: int
-
-
-class OwnedBin(NamedTuple):
-    """A bin that items of an owner may use.
-
-    :param held: what the owner has there besides
-    :param refused: whether the units do not admit that alone
-    :param users: group and option of each item that may use it
-    """
-
-    owner: int
-    bin: int
-    held: int
-    refused: bool
-    users: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +120,6 @@ class Problem:
 
     bins: tuple[Bin, ...]
     groups: tuple[ItemGroup, ...]
-
-    def owned(self) -> Iterator[OwnedBin]:
-        """The bins in which the units judge all that an owner has there."""
-        bins: dict[tuple[int, int], OwnedBin] = {}
-        for index, group in enumerate(self.groups):
-            owner = group.item.owner
-            if owner < 0 or not group.count:
-                continue
-            for where, _, held, _ in group.item.refused:
-                bins.setdefault((owner, where), OwnedBin(owner, where, held, True, []))
-            for option, demands in enumerate(group.item.options):
-                for where, _, held, _ in demands:
-                    bin_ = bins.setdefault((owner, where), OwnedBin(owner, where, held, False, []))
-                    bin_.users.append((index, option))
-        return iter(bins.values())
 
 
 @dataclass(slots=True)

@@ -153,9 +153,9 @@ class _Search:
             ]
             if not options:
                 return index
-            if len(options) > 1 or item.owner >= 0:
+            if len(options) > 1:
                 continue
-            if item.divisible and not self._fits(item.options[options[0]]):
+            if not self._fits(item, item.options[options[0]]):
                 return index
             for where in self._take(index, options[0]):
                 pending |= dict.fromkeys(sorted(users[where]))
@@ -172,22 +172,16 @@ class _Search:
 
     def _may(self, item: Item, option: Sequence[Demand]) -> bool:
         """Return whether an option is possible as far as this item alone goes."""
-        if item.divisible and not self._fits(option):
-            ((where, size, held, _),) = option
-            bin_ = self._bins[where]
-            most = min(size, self._free[where], bin_.max_unit - held)
-            return most > 0 and (item.owner >= 0 or bin_.largest_part(most, held) > 0)
-        if item.owner >= 0:
-            return all(
-                demand.amount <= self._free[demand.bin]
-                and (demand.stays or demand.amount + demand.held <= self._bins[demand.bin].max_unit)
-                for demand in option
-            )
-        return self._fits(option)
+        if not item.divisible or self._fits(item, option):
+            return self._fits(item, option)
+        ((where, size, held, _),) = option
+        bin_ = self._bins[where]
+        return bin_.largest_part(min(size, self._free[where], bin_.max_unit - held), held) > 0
 
-    def _fits(self, option: Sequence[Demand]) -> bool:
+    def _fits(self, item: Item, option: Sequence[Demand]) -> bool:
         return all(
-            demand.amount <= self._free[demand.bin] and self._bins[demand.bin].takes(demand)
+            demand.amount <= self._free[demand.bin]
+            and (not item.divisible or self._bins[demand.bin].takes(demand))
             for demand in option
         )
 
@@ -200,8 +194,6 @@ class _Search:
                 touched[index] = {
                     demand.bin for option in options for demand in item.options[option]
                 }
-                if item.owner >= 0:
-                    touched[index].add(-1 - item.owner)
         return list(connected(touched))
 
     def _note(self, decision: Decision, members: Sequence[Sequence[int]]) -> None:
@@ -222,27 +214,22 @@ class _Search:
         become equal.
         """
         bins: dict[int, int] = {}
-        owners: dict[int, int] = {}
-        groups: dict[tuple[Item, int], list[int]] = {}
+        groups: dict[Item, list[int]] = {}
         renumbered: dict[tuple[Item, tuple[int, ...]], Item] = {}
         for index in component:
             item, left = self._items[index], tuple(self._options[index])
             abstract = renumbered.get((item, left))
             if abstract is None:
-                owned = item.owner >= 0
-                owner = owners.setdefault(item.owner, len(owners)) if owned else -1
                 options = tuple(_renumbered(item.options[option], bins) for option in left)
-                refused = _renumbered(item.refused, bins)
-                abstract = Item(options, item.divisible, owner, refused)
-                renumbered[item, left] = abstract
-            groups.setdefault((abstract, index if item.owner >= 0 else -1), []).append(index)
+                abstract = renumbered[item, left] = Item(options, item.divisible)
+            groups.setdefault(abstract, []).append(index)
         order = sorted(groups)
         return (
             Problem(
                 tuple(replace(self._bins[where], free=self._free[where]) for where in bins),
-                tuple(ItemGroup(alike[0], len(groups[alike])) for alike in order),
+                tuple(ItemGroup(item, len(groups[item])) for item in order),
             ),
-            [groups[alike] for alike in order],
+            [groups[item] for item in order],
         )
 
 
@@ -325,7 +312,6 @@ def _whole_item(problem: Problem, item: Item) -> Item:
     options: list[tuple[Demand, ...]] = []
     for (demand,) in item.options:
         bin_ = problem.bins[demand.bin]
-        admitted = item.owner >= 0 or bin_.takes(demand)
         too_much = max(bin_.free + 1, demand.amount)
-        options.append((demand if admitted else demand._replace(amount=too_much),))
+        options.append((demand if bin_.takes(demand) else demand._replace(amount=too_much),))
     return replace(item, options=tuple(options), divisible=False)

@@ -249,6 +249,12 @@ def rows_by_key(tree: TreePlan, *, backwards: bool) -> dict[HoldingKey, list[Pla
     return rows
 
 
+def place_of(row: PlannedRow, places: Iterable[Place]) -> Place | None:
+    """Return the place that a row goes to; ``None``: it is none of those."""
+    wanted = row.to_provider, row.to_resource_class
+    return next((each for each in places if (each.provider, each.resource_class) == wanted), None)
+
+
 def held(overlay: SnapshotOverlay, key: HoldingKey) -> int:
     """Return how much that is now, in units of the class; 0 too where the consumer is gone."""
     consumer = overlay.snapshot.consumers.get(key.consumer_uuid)

@@ -91,7 +91,7 @@ def test_what_is_no_flow() -> None:
 
 def test_what_stays_is_placed_against_the_units() -> None:
     bins = (Bin(9, 1, 2, 1), Bin(9, 1, 2, 1))
-    stays = Item(((Demand(0, 3),), (Demand(1, 3, stays=True),)))
+    stays = Item(((Demand(0, 3),), (Demand(1, 3, stays=True),)), divisible=True)
     packing = Problem(bins, (ItemGroup(stays, 1),))
     assert heuristics.place(packing) == [[((1, 3),)]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -40,27 +41,15 @@ def options(item: Item) -> list[ItemPlacement]:
 
 
 def holds(bins: Sequence[Bin], items: Sequence[Item], solution: Sequence[ItemPlacement]) -> bool:
-    loads: dict[int, int] = {}
-    owned: dict[object, dict[int, int]] = {}
-    moving: set[object] = set()
-    for index, (item, placement) in enumerate(zip(items, solution, strict=True)):
-        owner = item.owner if item.owner >= 0 else ('item', index)
-        has = owned.setdefault(owner, {})
+    loads = Counter[int]()
+    for item, placement in zip(items, solution, strict=True):
         for option, part in placement:
             for where, amount, held, stays in item.options[option]:
-                amount = part if item.divisible else amount
-                loads[where] = loads.get(where, 0) + amount
-                has[where] = has.get(where, held) + amount
-                if not stays:
-                    moving.add(owner)
-        for where, _, held, _ in item.refused:
-            has.setdefault(where, held)
-    return all(bins[where].free >= load for where, load in loads.items()) and all(
-        bins[where].admits(amount)
-        for owner in moving
-        for where, amount in owned[owner].items()
-        if amount
-    )
+                loads[where] += part if item.divisible else amount
+                is_judged = item.divisible and not (stays and part == item.size)
+                if is_judged and not bins[where].admits(held + part):
+                    return False
+    return all(bins[where].free >= load for where, load in loads.items())
 
 
 def solutions(bins: Sequence[Bin], items: Sequence[Item]) -> list[tuple[ItemPlacement, ...]]:
@@ -86,36 +75,21 @@ def problems(draw: st.DrawFn) -> tuple[list[Bin], list[Item]]:
             max_size=4,
         )
     )
-    is_owned = draw(st.integers(0, 4)) == 0
     items = []
-    kept = [draw(st.sampled_from([0, 0, 1])) if is_owned else 0 for _ in bins]
     for _ in range(draw(st.integers(1, 4))):
         places = draw(st.permutations(range(len(bins))))[: draw(st.integers(1, len(bins)))]
         divisible, size = draw(st.booleans()), draw(st.integers(1, 4))
         other = draw(st.integers(1, 3)) if not divisible and len(bins) > 1 else 0
-        stays = draw(st.sampled_from([None, None, places[-1]]))
+        stays = draw(st.sampled_from([None, None, places[-1]])) if divisible else None
         options = []
         for where in places:
-            held = kept[where] if is_owned else draw(st.sampled_from([0, 0, 0, 1]))
+            held = draw(st.sampled_from([0, 0, 0, 1])) if divisible else 0
             demands = [Demand(where, size, held, where == stays)]
             if other:
-                second = (where + 1) % len(bins)
-                demands.append(Demand(second, other, kept[second], where == stays))
+                demands.append(Demand((where + 1) % len(bins), other))
             options.append(tuple(demands))
-        owner = draw(st.sampled_from([0, 0, 1])) if is_owned else -1
-        items.append(Item(tuple(options), divisible, owner))
-    return bins, [with_refused(bins, kept, item) if is_owned else item for item in items]
-
-
-def with_refused(bins: Sequence[Bin], kept: Sequence[int], item: Item) -> Item:
-    return replace(
-        item,
-        refused=tuple(
-            Demand(where, 0, held)
-            for where, (bin_, held) in enumerate(zip(bins, kept, strict=True))
-            if held and not bin_.admits(held)
-        ),
-    )
+        items.append(Item(tuple(options), divisible))
+    return bins, items
 
 
 @pytest.mark.slow
