@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 from typing import NamedTuple
@@ -12,9 +12,9 @@ from typing import NamedTuple
 from placementclient.insight.drain import requests
 from placementclient.insight.drain.packing import PackingProblem, TargetHost
 from placementclient.insight.drain.requests import Request
-from placementclient.insight.drain.shapes import ANY, HostProvider, Pool, Shape, Units
+from placementclient.insight.drain.shapes import HostProvider, Pool, Shape, Units
 from placementclient.insight.topology import Topology, is_sharing
-from placementclient.model.consumers import Allocations, Consumer
+from placementclient.model.consumers import Allocations, Consumer, gained
 from placementclient.model.nova import COMPUTE_NODE, DISABLED, MIGRATION
 from placementclient.model.snapshots import ProviderState, Snapshot
 
@@ -99,6 +99,20 @@ class DrainCloud:
     def on(self, snapshot: Snapshot) -> DrainCloud:
         """Return the same with another snapshot."""
         return DrainCloud(snapshot, self.knowledge, self._keep_free)
+
+    @cached_property
+    def vacated(self) -> DrainCloud:
+        """The same without any server."""
+        servers = {server.uuid: server.allocations for server in self.servers(self.hosts)[0]}
+        gains = gained((held, {}) for held in servers.values())
+        states = (
+            replace(state, usages=Counter(state.usages) + gains[state.uuid])
+            for state in self.snapshot.providers.values()
+        )
+        others = (
+            consumer for uuid, consumer in self.snapshot.consumers.items() if uuid not in servers
+        )
+        return self.on(Snapshot(states, others, self.snapshot.origin))
 
     def _is_host(self, root: ProviderState) -> bool:
         return any(state.inventories and not is_sharing(state) for state in self.tree(root.uuid))
@@ -185,31 +199,22 @@ class DrainCloud:
         self,
         servers: Iterable[Request],
         emptied: Collection[str],
-        *,
-        is_lax: bool = False,
         spare: Sequence[str] = (),
-        gone: Iterable[MovingServer] = (),
-        is_loose: bool = False,
     ) -> PackingProblem:
         """Return the hosts that servers may go to, and how many servers there are of each kind.
 
         :param servers: the request of each
         :param emptied: the UUIDs of the roots of hosts that are to be emptied
-        :param is_lax: whether only amounts count for some of the servers
         :param spare: the UUIDs of roots of hosts, for each of which an empty one like it is added
-        :param gone: servers whose room is taken for free
-        :param is_loose: whether every server may stay where it is: units count for nothing then,
-            nor do disabled hosts, and a host that is over its capacity has room for what it has
         """
         found = list(servers)
         kinds = {id(request): request for request in found}
         counts = Counter(map(id, found))
         out = set(emptied)
         targets = [uuid for uuid in self.hosts if uuid not in out]
-        lost = list(gone)
-        pools = self._pools(targets, found if is_lax else (), lost)
-        relevant = kinds.values() if is_lax else None
-        builder = _HostBuilder(self, pools, relevant, lost, is_loose=is_loose)
+        is_lax = any(request.is_lax for request in kinds.values())
+        pools = self._pools(targets, found if is_lax else ())
+        builder = _HostBuilder(self, pools, kinds.values() if is_lax else None)
         hosts = [builder.host(uuid) for uuid in targets]
         hosts += [builder.host(uuid, is_new=True) for uuid in spare]
         return PackingProblem(
@@ -219,14 +224,11 @@ class DrainCloud:
             dict(self.knowledge.limits),
         )
 
-    def _pools(
-        self, targets: Iterable[str], leaving: Iterable[Request], gone: Iterable[MovingServer]
-    ) -> dict[Pool, int]:
+    def _pools(self, targets: Iterable[str], leaving: Iterable[Request]) -> dict[Pool, int]:
         """Return what sharing providers have free.
 
         :param targets: the UUIDs of the roots of the hosts that servers may go to
         :param leaving: servers that may go to other storage, so that there may be more
-        :param gone: servers whose room is taken for free
         """
         pools = {
             (state.uuid, name): state.free(name)
@@ -234,11 +236,8 @@ class DrainCloud:
             if is_sharing(state)
             for name in state.inventories
         }
-        for pool, amount in _held(gone).items():
-            if pool in pools:
-                pools[pool] += amount
         left = [each for request in leaving for each in request.shared]
-        if not left or gone:
+        if not left:
             return pools
         serving: dict[str, set[str]] = {}
         for root in targets:
@@ -250,17 +249,14 @@ class DrainCloud:
                 pools[uuid, name] += amount
         return pools
 
-    def room(
-        self, state: ProviderState, gone: Mapping[tuple[str, str], int], *, is_new: bool = False
-    ) -> list[int]:
+    def room(self, state: ProviderState, *, is_new: bool = False) -> list[int]:
         """Return what is free of each class of a provider, as far as it may be used.
 
-        :param gone: what of its usage does not count, by its UUID and the class
         :param is_new: whether nothing of it is used yet
         """
         return [
             inventory.capacity
-            - (0 if is_new else state.used(name) - gone.get((state.uuid, name), 0))
+            - (0 if is_new else state.used(name))
             - ceil(inventory.capacity * self._keep_free / 100)
             for name, inventory in sorted(state.inventories.items())
         ]
@@ -274,12 +270,8 @@ class _HostBuilder:
         cloud: DrainCloud,
         pools: Mapping[Pool, int],
         relevant: Iterable[Request] | None,
-        gone: Iterable[MovingServer],
-        *,
-        is_loose: bool,
     ) -> None:
-        self._cloud, self._pools, self._is_loose = cloud, pools, is_loose
-        self._gone = _held(gone)
+        self._cloud, self._pools = cloud, pools
         self._shapes: dict[tuple[HostProvider, ...], Shape] = {}
         #: The traits and aggregates that some request names; ``None``: all count.
         self._named = None if relevant is None else frozenset(_named(relevant))
@@ -294,7 +286,7 @@ class _HostBuilder:
         reached = cloud.topology.reached(root_uuid)
         numbers = {state.uuid: number for number, state in enumerate(states)}
         bins = [self._bin(state, numbers, root_uuid) for state in states]
-        if is_new or self._is_loose:
+        if is_new:
             bins[0] = bins[0]._replace(traits=bins[0].traits - {DISABLED})
         bins += [self._bin(state, {}, root_uuid) for state in reached]
         shape = self._shapes.get(tuple(bins)) or Shape(bins)
@@ -303,19 +295,10 @@ class _HostBuilder:
             free
             for state in states
             if not is_sharing(state)
-            for free in cloud.room(state, self._gone, is_new=is_new)
+            for free in cloud.room(state, is_new=is_new)
         ]
-        if self._is_loose:
-            # Where more is used than there is, that may stay.
-            own = [
-                self._gone[state.uuid, name]
-                for state in states
-                if not is_sharing(state)
-                for name in sorted(state.inventories)
-            ]
-            room = list(map(max, room, own))
         members: Counter[str] = Counter()
-        if cloud.knowledge.groups and not (is_new or self._gone):
+        if cloud.knowledge.groups and not is_new:
             for consumer in cloud.consumers(root_uuid):
                 members.update(cloud.knowledge.groups.get(consumer.uuid, ()))
         return TargetHost(
@@ -341,23 +324,10 @@ class _HostBuilder:
             parent,
             traits,
             aggregates,
-            tuple(
-                (name, ANY if self._is_loose else Units.of(inventory))
-                for name, inventory in sorted(state.inventories.items())
-            ),
+            tuple((name, Units.of(each)) for name, each in sorted(state.inventories.items())),
             state.uuid if is_sharing(state) else None,
             state.uuid in numbers,
         )
-
-
-def _held(servers: Iterable[MovingServer]) -> Counter[tuple[str, str]]:
-    """Return what servers hold together, by the UUID of the provider and the class."""
-    held: Counter[tuple[str, str]] = Counter()
-    for server in servers:
-        for uuid, resources in server.allocations.items():
-            for name, amount in resources.items():
-                held[uuid, name] += amount
-    return held
 
 
 def _named(found: Iterable[Request]) -> Iterator[str]:

@@ -129,7 +129,7 @@ def packed(
     :param is_lax: whether to ask for the amounts alone where no more is known
     """
     asked = [(cloud.lax if is_lax else cloud.strict)(server) for server in servers]
-    return Packed(servers, asked, pack(cloud.problem(asked, emptied, is_lax=is_lax), effort))
+    return Packed(servers, asked, pack(cloud.problem(asked, emptied), effort))
 
 
 def decide(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from placementclient.client import errors
 from placementclient.insight.drain import requests
@@ -12,6 +12,11 @@ from placementclient.insight.drain.exact import EFFORT, pack
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import Ledger, ServerMove, refusals, waves
 from placementclient.insight.drain.plan import PACE, DrainVerdict, Pace
+from placementclient.insight.drain.requests import Request
+from placementclient.insight.topology import is_sharing
+from placementclient.model.inventories import Inventory
+from placementclient.model.nova import DISABLED
+from placementclient.model.snapshots import Snapshot
 
 Batch = tuple[str, ...]
 
@@ -144,15 +149,38 @@ def is_never(cloud: DrainCloud, emptied: Collection[str], effort: float = EFFORT
 
     :param effort: how long to search, in the solver's deterministic unit
     """
-    everybody = cloud.servers(cloud.hosts)[0]
-    out = set(emptied)
-    leaving = [server for server in everybody if server.host in out]
-    asked = list(map(cloud.lax, leaving))
-    alone = pack(cloud.problem(asked, out, is_lax=True, gone=everybody), effort)
-    if alone.bound < len(leaving):
-        return True
-    asked = [requests.lax(cloud.snapshot, server.allocations) for server in everybody]
-    unified: dict[requests.Request, requests.Request] = {}
-    asked = [unified.setdefault(request, request) for request in asked]
-    problem = cloud.problem(asked, out, is_lax=True, gone=everybody, is_loose=True)
-    return pack(problem, effort).bound < len(everybody)
+    servers, out = cloud.servers(cloud.hosts)[0], set(emptied)
+    leaving = (cloud.lax(server) for server in servers if server.host in out)
+    everybody = (requests.lax(cloud.snapshot, server.allocations) for server in servers)
+    return not (
+        _may_fit(cloud.vacated, leaving, out, effort)
+        and _may_fit(_loosened(cloud), everybody, out, effort)
+    )
+
+
+def _may_fit(
+    cloud: DrainCloud, asked: Iterable[Request], out: Collection[str], effort: float
+) -> bool:
+    """Return whether it is not disproved that servers which hold nothing yet have places."""
+    known: dict[Request, Request] = {}
+    fresh = (each._replace(shared=()) for each in asked)
+    found = [known.setdefault(each, each) for each in fresh]
+    return pack(cloud.problem(found, out), effort).bound >= len(found)
+
+
+def _loosened(cloud: DrainCloud) -> DrainCloud:
+    """Return a cloud without servers in which each of them may stay where it is.
+
+    Units count for nothing, nor do disabled hosts. A host that is over its capacity has room for
+    what its servers have.
+    """
+    states = []
+    for state in cloud.vacated.snapshot.providers.values():
+        inventories = {}
+        for name, free in zip(sorted(state.inventories), cloud.room(state), strict=True):
+            used = state.used(name)
+            held = cloud.snapshot.providers[state.uuid].used(name) - used
+            most = state.free(name) if is_sharing(state) else max(free, held)
+            inventories[name] = Inventory(used + most, min_unit=0)
+        states.append(replace(state, inventories=inventories, traits=state.traits - {DISABLED}))
+    return DrainCloud(Snapshot(states, cloud.vacated.snapshot.consumers.values()))

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from placementclient.insight.drain.requests import AskedPart, Request
-from placementclient.model.inventories import UNLIMITED, Inventory
+from placementclient.model.inventories import Inventory
 
 #: How many providers are tried for the parts of one server on one host.
 MAX_STEPS = 20_000
@@ -37,10 +37,6 @@ class Units(NamedTuple):
     def admit(self, amount: int) -> bool:
         """Return whether a server may hold this amount."""
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
-
-
-#: Admit every amount.
-ANY = Units(0, UNLIMITED, 1)
 
 
 class HostProvider(NamedTuple):
