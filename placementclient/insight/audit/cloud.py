@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import enum
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,25 +39,6 @@ class Answers(NamedTuple):
     limits: Sequence[str] | None = None
     nodes: Sequence[BaremetalNode] | None = None
     ports: Sequence[Port] | None = None
-
-
-class Situation(enum.Enum):
-    """An odd situation of a consumer."""
-
-    #: Nova knows neither a server nor a migration of that UUID.
-    ORPHAN = enum.auto()
-    #: The server is shelved and on no host, and nothing is done with it.
-    LEFT_BY_SHELVING = enum.auto()
-    #: It is a migration's, which is over.
-    LEFT_BY_MIGRATION = enum.auto()
-    #: On several hosts, while a migration is under way.
-    IN_MIGRATION = enum.auto()
-    #: On the host that it was evacuated from, too.
-    LEFT_BY_EVACUATION = enum.auto()
-    #: On several hosts, and no migration explains it.
-    DOUBLED = enum.auto()
-    #: On several hosts, and it is not known whether a migration explains it.
-    ON_SEVERAL_TREES = enum.auto()
 
 
 class Cloud:
@@ -143,13 +124,13 @@ class Cloud:
         return [(state, usage) for state, usage in pairs if usage]
 
     @cached_property
-    def cases(self) -> dict[Situation, list[Case]]:
-        """The consumers in each odd situation, by UUID."""
-        cases: dict[Situation, list[Case]] = {situation: [] for situation in Situation}
+    def cases(self) -> Mapping[str, list[Case]]:
+        """The consumers in each odd situation, by the check that finds it, in order of UUIDs."""
+        cases = defaultdict[str, list[Case]](list)
         for _, consumer in sorted(self.snapshot.consumers.items()):
             case = Case(self, consumer)
-            if situation := _situation(case):
-                cases[situation].append(case)
+            if check := _situation(case):
+                cases[check].append(case)
         return cases
 
     def host_roots(self, names: Sequence[str]) -> list[str]:
@@ -230,24 +211,24 @@ class Case:
         )
 
 
-def _situation(case: Case) -> Situation | None:
-    """Return the odd situation of a consumer; ``None`` if there is none, or none is known."""
+def _situation(case: Case) -> str:
+    """Return the check that finds a consumer; empty if nothing is odd, or not known to be."""
     cloud = case.cloud
     if case.migration is not None:
-        return Situation.LEFT_BY_MIGRATION if case.migration.is_over else None
+        return 'left-by-migration' if case.migration.is_over else ''
     if _is_orphan(case):
-        return Situation.ORPHAN
+        return 'orphan'
     if case.known and case.known.is_offloaded:
-        return Situation.LEFT_BY_SHELVING
+        return 'left-by-shelving'
     if len(case.hosts) < 2:
-        return None
+        return ''
     if any(not migration.is_over for migration in case.migrations):
-        return Situation.IN_MIGRATION
+        return 'in-migration'
     if cloud.servers is None or cloud.migrations is None:
-        return Situation.ON_SEVERAL_TREES
+        return 'on-several-trees'
     if case.elsewhere and all(map(case.came_from, case.elsewhere)):
-        return Situation.LEFT_BY_EVACUATION
-    return Situation.DOUBLED
+        return 'left-by-evacuation'
+    return 'doubled'
 
 
 def _is_orphan(case: Case) -> bool:

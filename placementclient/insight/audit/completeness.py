@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from placementclient.insight.audit.cloud import Cloud, Situation
+from placementclient.insight.audit.cloud import Cloud
 from placementclient.insight.topology import is_sharing
 from placementclient.model.nova import MIGRATION
 
@@ -40,7 +40,7 @@ def shortfall(cloud: Cloud) -> MissingRecords | None:
     cut off. One of migrations that lacks some may lack that of a consumer without a type, too.
     """
     listed = cloud.snapshot.consumers.keys() & (cloud.servers or {}).keys()
-    found = (case.consumer for case in cloud.cases[Situation.ORPHAN])
+    found = (case.consumer for case in cloud.cases['orphan'])
     orphans = {consumer.uuid for consumer in found if consumer.type != MIGRATION}
     hosts = []
     for root, states in cloud.topology.trees.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from placementclient.insight.audit.cloud import Case, Cloud, Situation
+from placementclient.insight.audit.cloud import Case, Cloud
 from placementclient.insight.audit.findings import Fault
 from placementclient.model.nova import INSTANCE, MIGRATION
 from placementclient.model.repairs import FreeAllocations
@@ -48,7 +48,7 @@ def orphan(cloud: Cloud) -> Iterator[Fault]:
             return 'it may be a migration: give the list of migrations too, with --migrations'
         return ''
 
-    return _in(cloud, Situation.ORPHAN, lambda case: list(case.consumer.allocations), doubt)
+    return _in(cloud, 'orphan', lambda case: list(case.consumer.allocations), doubt)
 
 
 def left_by_shelving(cloud: Cloud) -> Iterator[Fault]:
@@ -67,7 +67,7 @@ def left_by_shelving(cloud: Cloud) -> Iterator[Fault]:
     """
     servers = cloud.servers or {}
     faults = _in(
-        cloud, Situation.LEFT_BY_SHELVING, lambda case: list(case.consumer.allocations), _unsettled
+        cloud, 'left-by-shelving', lambda case: list(case.consumer.allocations), _unsettled
     )
     for fault in faults:
         yield replace(fault, passed_over=cloud.passed_over(servers[fault.subject]))
@@ -92,7 +92,7 @@ def left_by_migration(cloud: Cloud) -> Iterator[Fault]:
         failed = case.migration is not None and case.migration.has_failed
         return [] if failed else list(case.consumer.allocations)
 
-    return _in(cloud, Situation.LEFT_BY_MIGRATION, superfluous, lambda case: _MIGRATION)
+    return _in(cloud, 'left-by-migration', superfluous, lambda case: _MIGRATION)
 
 
 def in_migration(cloud: Cloud) -> Iterator[Fault]:
@@ -112,7 +112,7 @@ def in_migration(cloud: Cloud) -> Iterator[Fault]:
     def doubt(case: Case) -> str:
         return f'it ends with the migration: {_LOOK.format(case.server)}'
 
-    return _in(cloud, Situation.IN_MIGRATION, lambda case: [], doubt)
+    return _in(cloud, 'in-migration', lambda case: [], doubt)
 
 
 def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
@@ -132,7 +132,7 @@ def left_by_evacuation(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    return _in(cloud, Situation.LEFT_BY_EVACUATION, _elsewhere, _unsettled)
+    return _in(cloud, 'left-by-evacuation', _elsewhere, _unsettled)
 
 
 def doubled(cloud: Cloud) -> Iterator[Fault]:
@@ -149,7 +149,7 @@ def doubled(cloud: Cloud) -> Iterator[Fault]:
 
     Example: ``holds (compute1 (VCPU 4), compute2 (VCPU 4)), host compute2``
     """
-    return _in(cloud, Situation.DOUBLED, _elsewhere, _unsettled)
+    return _in(cloud, 'doubled', _elsewhere, _unsettled)
 
 
 def on_several_trees(cloud: Cloud) -> Iterator[Fault]:
@@ -174,7 +174,7 @@ def on_several_trees(cloud: Cloud) -> Iterator[Fault]:
             f'it is not known why: {look}, and audit again with the lists of servers and migrations'
         )
 
-    return _in(cloud, Situation.ON_SEVERAL_TREES, lambda case: [], doubt)
+    return _in(cloud, 'on-several-trees', lambda case: [], doubt)
 
 
 def _elsewhere(case: Case) -> list[str]:
@@ -188,12 +188,13 @@ def _unsettled(case: Case) -> str:
 
 def _in(
     cloud: Cloud,
-    sought: Situation,
+    sought: str,
     superfluous: Callable[[Case], list[str]],
     doubt: Callable[[Case], str],
 ) -> Iterator[Fault]:
     """The consumers in a situation.
 
+    :param sought: the ID of the check
     :param superfluous: the providers that a consumer should hold nothing of
     :param doubt: why it is not safe to take that from it; empty: it is safe
     """

@@ -35,6 +35,13 @@ _WORDS = {
     Kind.ISOLATE: 'each group on a provider of its own',
     Kind.SAME_SUBTREE: 'groups {} in one subtree',
 }
+#: The fields of a :class:`Filter` whose values are requirements, one by one.
+_FIELDS = {
+    Kind.TRAIT: 'required',
+    Kind.NOT_TRAIT: 'forbidden',
+    Kind.AGGREGATE: 'member_of',
+    Kind.NOT_AGGREGATE: 'forbidden_member_of',
+}
 #: What is asked of the request as a whole, whatever resources it asks for.
 _OF_THE_WHOLE = (Kind.ROOT_TRAIT, Kind.NOT_ROOT_TRAIT, Kind.ISOLATE, Kind.SAME_SUBTREE)
 
@@ -97,15 +104,11 @@ def requirements(request: CandidateRequest) -> tuple[Requirement, ...]:
 def _of_group(suffix: str, group: Filter) -> Iterator[Requirement]:
     for name, amount in group.resources.items():
         yield Requirement(Kind.RESOURCE, name, suffix, amount)
-    for kind, values in (
-        (Kind.TRAIT, group.required),
-        (Kind.NOT_TRAIT, group.forbidden),
-        (Kind.AGGREGATE, group.member_of),
-        (Kind.NOT_AGGREGATE, group.forbidden_member_of),
-        (Kind.IN_TREE, (group.in_tree,) if group.in_tree else ()),
-    ):
-        for value in values:
+    for kind, field in _FIELDS.items():
+        for value in getattr(group, field):
             yield Requirement(kind, value, suffix)
+    if group.in_tree:
+        yield Requirement(Kind.IN_TREE, group.in_tree, suffix)
 
 
 def restricted(request: CandidateRequest, kept: Collection[Requirement]) -> CandidateRequest | None:
@@ -162,14 +165,8 @@ def _filter(group: Collection[Requirement]) -> Filter:
         for requirement in group
         if requirement.kind is Kind.RESOURCE
     }
-    return Filter(
-        resources,
-        _values(group, Kind.TRAIT),
-        _values(group, Kind.NOT_TRAIT),
-        _values(group, Kind.AGGREGATE),
-        _values(group, Kind.NOT_AGGREGATE),
-        next(iter(_values(group, Kind.IN_TREE)), None),
-    )
+    values = {field: _values(group, kind) for kind, field in _FIELDS.items()}
+    return Filter(resources, in_tree=next(iter(_values(group, Kind.IN_TREE)), None), **values)
 
 
 def _values(group: Collection[Requirement], kind: Kind) -> tuple[str, ...]:
