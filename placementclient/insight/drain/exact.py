@@ -7,6 +7,7 @@ out to the hosts. A group for which that fails gets the patterns of its hosts in
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from placementclient.insight.drain import groups
 from placementclient.insight.drain.groups import Group, Item
 from placementclient.insight.drain.packing import Filler, PackingProblem, Placed, fill
-from placementclient.insight.drain.shapes import Pool, Shape, Way
+from placementclient.insight.drain.shapes import Pool, Shape
 from placementclient.optimize import cpsat
 
 #: How long to search, in the solver's deterministic unit (about a second).
@@ -69,7 +70,7 @@ def pack(problem: PackingProblem, effort: float = EFFORT) -> Packing:
         single = [(host.shape, host.room, 1) for host in problem.hosts]
         return Packing(filled, first.placed, bound(problem, _possible(problem), single))
     alike = groups.groups(problem)
-    possible = {kind for group in alike for kind in group.ways}
+    possible = {kind for group in alike for kind, _ in group.ways}
     rooms = [(group.shape, group.room, len(group.hosts)) for group in alike]
     first = Packing(filled, first.placed, bound(problem, possible, rooms))
     return first if first.is_exact else _GroupSearch(problem, alike, effort).run(first)
@@ -132,7 +133,7 @@ class _GroupSearch:
     def __init__(self, problem: PackingProblem, alike: Sequence[Group], effort: float) -> None:
         self._problem, self._groups, self._left = problem, alike, effort
         #: The patterns of groups that the cuts are too loose for, by the number of the group.
-        self._patterns: dict[int, list[dict[Item, int]]] = {}
+        self._patterns: dict[int, list[Counter[Item]]] = {}
         self._stuck: set[int] = set()
 
     def run(self, best: Packing) -> Packing:
@@ -140,8 +141,7 @@ class _GroupSearch:
 
         :param best: what is known already
         """
-        size = sum(len(ways) for group in self._groups for ways in group.ways.values())
-        if size > LARGEST:
+        if sum(len(group.ways) for group in self._groups) > LARGEST:
             return best
         while self._left > 0:
             model = _GroupModel(self._problem, self._groups, self._patterns)
@@ -197,7 +197,7 @@ class _GroupShare(NamedTuple):
 
     group: int
     items: dict[Item, int]
-    patterns: list[dict[Item, int]] | None
+    patterns: Sequence[Mapping[Item, int]] | None
 
 
 class _GroupModel:
@@ -210,7 +210,7 @@ class _GroupModel:
         self,
         problem: PackingProblem,
         alike: Sequence[Group],
-        patterns: Mapping[int, list[dict[Item, int]]],
+        patterns: Mapping[int, Sequence[Mapping[Item, int]]],
     ) -> None:
         self.model = cpsat.load('Where not every server has a place, how many have one').CpModel()
         self._problem, self._groups, self._patterns = problem, alike, patterns
@@ -219,17 +219,12 @@ class _GroupModel:
         by_kind: dict[int, list[Any]] = {}
         pools: dict[Pool, list[Any]] = {}
         for number, group in enumerate(alike):
-            counts = {
-                (kind, way): self._count(group, kind, each)
-                for kind, ways in group.ways.items()
-                for way, each in enumerate(ways)
-            }
+            counts = {item: self._count(group, item) for item in group.ways}
             self._counts.append(counts)
-            for (kind, way), count in counts.items():
-                by_kind.setdefault(kind, []).append(count)
-                for pool, amount in group.ways[kind][way].shared:
+            for item, count in counts.items():
+                by_kind.setdefault(item[0], []).append(count)
+                for pool, amount in group.ways[item].shared:
                     pools.setdefault(pool, []).append(amount * count)
-            self._limit(group, counts)
             self._fit(group, counts)
             if number in patterns:
                 self._follow(number, counts)
@@ -252,25 +247,15 @@ class _GroupModel:
                 shares.append(_GroupShare(number, items, used))
         return shares
 
-    def _count(self, group: Group, kind: int, way: Way) -> Any:
-        most = min(self._problem.wanted[kind], len(group.hosts) * group.most(way))
+    def _count(self, group: Group, item: Item) -> Any:
+        most = min(self._problem.wanted[item[0]], len(group.hosts) * group.most(item))
         return self.model.new_int_var(0, most, '')
-
-    def _limit(self, group: Group, counts: Mapping[Item, Any]) -> None:
-        """Allow each host only so many servers of a server group."""
-        by_name: dict[str, list[Any]] = {}
-        for (kind, _), count in counts.items():
-            for name in self._problem.kinds[kind].limits:
-                by_name.setdefault(name, []).append(count)
-        for name, terms in by_name.items():
-            left = group.left.get(name, self._problem.limits[name])
-            self.model.add(sum(terms) <= len(group.hosts) * left)
 
     def _fit(self, group: Group, counts: Mapping[Item, Any]) -> None:
         """Allow no more than there is, with a rounding cut for each size."""
         hosts, by_room = len(group.hosts), dict[int, list[tuple[int, Any]]]()
-        for (kind, way), count in counts.items():
-            for at, amount in group.ways[kind][way].local:
+        for item, count in counts.items():
+            for at, amount in group.takes[item]:
                 if amount:
                     by_room.setdefault(at, []).append((amount, count))
         for at, terms in by_room.items():
@@ -302,8 +287,7 @@ def _place(
         for item, most in pattern.items():
             count = min(most, left.get(item, 0))
             if count:
-                kind, number = item
-                way = group.ways[kind][number]
+                kind, way = item[0], group.ways[item]
                 problem.place(problem.kinds[kind], problem.hosts[at], way, count)
                 placed[kind] += [Placed(at, way)] * count
                 left[item] -= count

@@ -5,6 +5,7 @@ Of a host's room only what the requests can use counts. Many hosts of a cloud ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -25,98 +26,67 @@ Item = tuple[int, int]
 class Group:
     """Hosts that are alike.
 
-    :param room: what each of them has, as far as the requests can use it
-    :param left: how many servers more of a server group each may have, where some are there
-    :param ways: by the number of the kind
+    :param room: what each of them has, as far as the requests can use it; behind that how many
+        servers more of each server group it may have
+    :param ways: of each item
+    :param takes: what each item takes of the room
     :param is_relaxed: there are too many ways of some kind, so that only the sums count for it
     """
 
     shape: Shape
     room: tuple[int, ...]
-    left: dict[str, int]
     hosts: list[int] = field(default_factory=list)
-    ways: dict[int, list[Way]] = field(default_factory=dict)
+    ways: dict[Item, Way] = field(default_factory=dict)
+    takes: dict[Item, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     is_relaxed: bool = False
 
-    def most(self, way: Way) -> int:
-        """Return how many servers one host has room for, if all are served in one way."""
-        return min((self.room[at] // amount for at, amount in way.local if amount), default=1 << 31)
+    def most(self, item: Item) -> int:
+        """Return how many servers one host has room for, if all of them are such an item."""
+        return min((self.room[at] // n for at, n in self.takes[item] if n), default=1 << 31)
 
 
 def groups(problem: PackingProblem) -> list[Group]:
     """Return the hosts that some request has room on, in groups."""
     trimmer = _Trimmer(problem)
+    names = sorted({name for request in problem.kinds for name in request.limits})
     found: dict[object, Group] = {}
     for number, host in enumerate(problem.hosts):
         _order_twins(host)
         room = trimmer.trimmed(host.shape, tuple(host.room))
-        left = {name: problem.limits[name] - n for name, n in sorted(host.members.items()) if n}
-        key = id(host.shape), room, tuple(left.items())
-        if key not in found:
-            found[key] = Group(host.shape, room, left)
-        found[key].hosts.append(number)
+        room += tuple(problem.limits[name] - host.members[name] for name in names)
+        key = id(host.shape), room
+        found.setdefault(key, Group(host.shape, room)).hosts.append(number)
     for group in found.values():
-        group.ways = trimmer.ways(group)
+        places = {name: group.shape.width + at for at, name in enumerate(names)}
+        trimmer.add_ways(group, places)
     return [group for group in found.values() if group.ways]
 
 
-def patterns(problem: PackingProblem, group: Group) -> list[dict[Item, int]] | None:
+def patterns(problem: PackingProblem, group: Group) -> list[Counter[Item]] | None:
     """Return the largest sets of servers that a host of a group has room for together.
 
     :return: ``None`` if there are too many
     """
-    return None if group.is_relaxed else _Patterns(problem, group).found()
-
-
-class _Patterns:
-    """Fills a host of a group in every way in which nothing more has room."""
-
-    def __init__(self, problem: PackingProblem, group: Group) -> None:
-        self._problem, self._room = problem, list(group.room)
-        self._items = [
-            ((kind, number), way)
-            for kind, ways in group.ways.items()
-            for number, way in enumerate(ways)
-        ]
-        self._left = {**problem.limits, **group.left}
-        self._pattern: dict[Item, int] = {}
-        self._found: list[dict[Item, int]] = []
-        self._steps = MAX_PATTERNS * 50
-
-    def found(self) -> list[dict[Item, int]] | None:
-        """Return the patterns; ``None`` if there are too many."""
-        return self._found if self._search(0) else None
-
-    def _search(self, start: int) -> bool:
-        """Add servers from an item on, and return whether all was tried."""
-        self._steps -= 1
-        if self._steps < 0 or len(self._found) > MAX_PATTERNS:
-            return False
-        fitting = [index for index, item in enumerate(self._items) if self._fits(*item)]
+    items = list(group.ways)
+    # No more of an item than there are servers is one room more.
+    room = (*group.room, *(problem.wanted[kind] for kind, _ in items))
+    takes = [(*group.takes[item], (len(group.room) + at, 1)) for at, item in enumerate(items)]
+    found: list[Counter[Item]] = []
+    pending: list[tuple[tuple[int, ...], tuple[int, ...]]] = [((), room)]
+    for _ in range(0 if group.is_relaxed else MAX_PATTERNS * 50):
+        chosen, room = pending.pop()
+        fitting = [n for n, each in enumerate(takes) if all(room[at] >= k for at, k in each)]
         if not fitting:
-            self._found.append({item: n for item, n in self._pattern.items() if n})
-        for index in fitting:
-            if index >= start:
-                self._take(*self._items[index], 1)
-                is_whole = self._search(index)
-                self._take(*self._items[index], -1)
-                if not is_whole:
-                    return False
-        return True
-
-    def _fits(self, item: Item, way: Way) -> bool:
-        return (
-            all(self._room[at] >= amount for at, amount in way.local)
-            and self._pattern.get(item, 0) < self._problem.wanted[item[0]]
-            and all(self._left[name] > 0 for name in self._problem.kinds[item[0]].limits)
-        )
-
-    def _take(self, item: Item, way: Way, sign: int) -> None:
-        self._pattern[item] = self._pattern.get(item, 0) + sign
-        for at, amount in way.local:
-            self._room[at] -= sign * amount
-        for name in self._problem.kinds[item[0]].limits:
-            self._left[name] -= sign
+            found.append(Counter(items[number] for number in chosen))
+        for number in reversed(fitting):
+            if number >= max(chosen, default=0):
+                left = list(room)
+                for at, amount in takes[number]:
+                    left[at] -= amount
+                pending.append(((*chosen, number), tuple(left)))
+        if not pending or len(found) > MAX_PATTERNS:
+            break
+    return None if pending or len(found) > MAX_PATTERNS else found
 
 
 class _Trimmer:
@@ -159,18 +129,21 @@ class _Trimmer:
             self._trimmed[key] = self._trim(shape, capped)
         return self._trimmed[key]
 
-    def ways(self, group: Group) -> dict[int, list[Way]]:
-        """Return the ways of each kind on a host of a group."""
-        problem, found = self._problem, {}
+    def add_ways(self, group: Group, places: Mapping[str, int]) -> None:
+        """Add the ways of each kind on a host of a group.
+
+        :param places: of server groups in the room
+        """
         for kind in self._kinds[group.shape]:
-            request = problem.kinds[kind]
-            if any(group.left.get(name, 1) < 1 for name in request.limits):
+            request = self._problem.kinds[kind]
+            limits = tuple((places[name], 1) for name in request.limits)
+            if any(group.room[at] < 1 for at, _ in limits):
                 continue
             ways, is_relaxed = self._ways_of(request, group.shape, group.room)
             group.is_relaxed |= is_relaxed
-            if ways:
-                found[kind] = ways
-        return found
+            for number, way in enumerate(ways):
+                group.ways[kind, number] = way
+                group.takes[kind, number] = (*way.local, *limits)
 
     def _ways_of(
         self, request: Request, shape: Shape, room: Sequence[int]
