@@ -76,7 +76,8 @@ def text(value: Any) -> str:
     if value is None:
         return ''
     if isinstance(value, Mapping):
-        return ', '.join(f'{key} {_inner(item)}' for key, item in value.items())
+        there = ((key, item) for key, item in value.items() if item is not None)
+        return ', '.join(f'{key} {_inner(item)}' for key, item in there)
     if isinstance(value, list | tuple):
         return ', '.join(map(_inner, value))
     return str(value)

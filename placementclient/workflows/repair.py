@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from placementclient.api import allocation, resource_provider
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.plan import plan as plan_of
-from placementclient.changes.results import Carried
+from placementclient.changes.results import Carried, Note
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
@@ -33,6 +33,7 @@ class Repairing:
     :param is_current: whether the snapshot was read just now
     :param listed: when the lists were finished by which it was decided who holds too much; ``None``
         if they are certainly younger than the snapshot
+    :ivar notes: on the repairs that cannot be made; known once they are planned
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Repairing:
         self._client, self._snapshot, self._repairs = client, snapshot, repairs
         self._is_current, self._listed = is_current, listed
         self._reasons: dict[int, str] = {}
+        self.notes: list[Note] = []
 
     def plan(self, roots: Sequence[str] = ()) -> ChangePlan:
         """Plan the repairs.
@@ -58,19 +60,28 @@ class Repairing:
             for number, repair in self._repairs.items()
             if number not in self._reasons and (not roots or self._is_in(repair, roots))
         }
-        self._reasons |= self._young(chosen)
+        self._refuse(self._young(chosen))
         old = {number: each for number, each in chosen.items() if number not in self._reasons}
         if not old:
             return ChangePlan(_COMMAND, ())
         there = self._snapshot if self._is_current and not roots else self._read(old.values())
         after, reasons = repaired(there, old)
-        self._reasons |= reasons
+        self._refuse(reasons)
         return plan_of(_COMMAND, there, after)
+
+    def _refuse(self, reasons: Mapping[int, str]) -> None:
+        self._reasons |= reasons
+        for number, reason in reasons.items():
+            self.notes.append(Note(_row_of(self._repairs[number])[0], 'failed', reason))
 
     def ends(self, results: Iterable[Carried]) -> dict[int, str]:
         """Return the result of each repair, by number."""
         results = list(results)
         return {number: self._end(number, each, results) for number, each in self._repairs.items()}
+
+    def failed(self, failure: Exception) -> dict[int, str]:
+        """Return the result of each repair, by number, where they could not be planned."""
+        return dict.fromkeys(self._repairs, f'failed: {failure}')
 
     def planned(self) -> dict[int, str]:
         """Return whether each repair is planned, by number."""

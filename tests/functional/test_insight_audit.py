@@ -255,6 +255,37 @@ def test_nothing_is_mended_without_a_yes(small: Site, placement: Placement) -> N
     assert content(capture.capture(small.client)) == content(before)
 
 
+def test_a_dry_run_prints_the_changes_of_the_fixes(small: Site, placement: Placement) -> None:
+    before = capture.capture(small.client)
+    result = small.audit(placement, *small.files, '--dry-run')
+    assert result.status == 3
+    rows = {(row['object'], row['change']): row for row in json.loads(result.stdout)}
+    assert all(row['state'] == 'planned' for row in rows.values())
+    gone = rows[f'consumer {uuid_of("gone")}', 'allocations']
+    assert (list(gone['before'].values()), gone['after']) == ([SERVER], None)
+    assert rows['withheld', 'MEMORY_MB:reserved']['after'] == 1024
+    assert rows['owner_gpu', 'traits']['after'] == ['OWNER_NOVA']
+    assert result.stderr.splitlines()[-1] == (
+        '0 providers to create, 3 to change, 0 to delete; 4 allocations to free'
+    )
+    assert content(capture.capture(small.client)) == content(before)
+    assert small.audit(placement, *small.files, '--fix', '--dry-run') == result
+    both = small.audit(placement, *small.files, '--dry-run', '--plan', 'plan.json')
+    assert (both.status, both.stdout) == (2, '')
+    one = placement('resource', 'provider', 'audit', '-f', 'text', *small.files, '--dry-run')
+    assert one.stdout.splitlines()[1].split()[1::2][:2] == ['object', 'change']
+    small.audit(placement, *small.files, '--fix', '--yes')
+    again = small.audit(placement, *small.lists, '--dry-run')
+    assert (again.status, json.loads(again.stdout)) == (0, [])
+
+
+def test_a_dry_run_says_which_fixes_cannot_be_made(small: Site, placement: Placement) -> None:
+    result = small.audit(placement, *small.lists, '--dry-run')
+    assert result.status == 3
+    states = {row['object']: row['state'] for row in json.loads(result.stdout)}
+    assert (states[f'consumer {uuid_of("gone")}'], states['owner_gpu']) == ('failed', 'planned')
+
+
 @pytest.mark.parametrize('kill_at', [0, 3])
 def test_a_plan_is_applied_verified_and_taken_back(
     small: Site, placement: Placement, tmp_path: Path, kill_at: int

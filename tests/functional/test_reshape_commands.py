@@ -225,8 +225,9 @@ def test_a_plan_that_was_made_of_another_service_says_so(
     plan = storage.read_plan('plan.json')
     there = Origin('2026-11-01T22:00:00+00:00', 'https://elsewhere/placement', 'test')
     storage.write_plan('plan.json', replace(plan, origin=there))
+    asked = placement(f'{PREFIX} apply plan.json')
     said = placement(f'{PREFIX} apply plan.json --yes')
-    assert said.status == 0
+    assert (asked.status, said.status) == (2, 0)
     extent, made, *_ = said.stderr.splitlines()
     assert extent == (
         '2 providers to create, 1 to change, 0 to delete; 6 allocations to move; 2 warnings'
@@ -235,6 +236,8 @@ def test_a_plan_that_was_made_of_another_service_says_so(
         'The plan was made on what was there at 2026-11-01T22:00:00+00:00 of '
         'https://elsewhere/placement. This is '
     )
+    question = made.partition('This is ')[0] + 'Apply plan.json, to 1 of its trees, at '
+    assert asked.stderr.startswith(f'{extent}. {question}')
 
 
 def test_where_none_of_its_trees_is_a_plan_is_refused(

@@ -14,7 +14,7 @@ from cliff.formatters import base as formatters
 from placementclient.client import errors
 from placementclient.client.printable import shown
 from placementclient.client.wording import suggestion
-from placementclient.commands.framework import base, changing, option, watching
+from placementclient.commands.framework import base, changing, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from placementclient.model.servers import Server
     from placementclient.model.snapshots import Snapshot
     from placementclient.render.repairs import Invocation
+    from placementclient.workflows.repair import Repairing
 
 #: The longest line of a text for people, in characters, also on a wider terminal.
 _WIDEST = 100
@@ -75,7 +76,8 @@ class AuditProvider(watching.Watching, Changing):
 
     --fix carries out the safe commands: no server loses an allocation that it needs. It deletes
     nothing if the list of servers is not complete, and nothing of a migration under way. Each
-    deletion reads and judges again first. --plan writes the safe fixes as a plan and exits with 0.
+    deletion reads and judges again first. --dry-run prints the changes that --fix would make, and
+    --plan writes them as a plan and exits with 0.
 
     Example:
 
@@ -111,9 +113,7 @@ class AuditProvider(watching.Watching, Changing):
             'repeated',
         ),
         Flag('--fix', help='Carry out the fixes that are safe'),
-        changing.PLAN,
-        option.OVERWRITE,
-        option.YES,
+        *changing.OPTIONS,
         watching.WATCH,
     )
 
@@ -127,7 +127,21 @@ class AuditProvider(watching.Watching, Changing):
         """Return the names of the columns: of the findings, or of the text about a check."""
         from placementclient.render import audit_checks
 
+        if parsed_args.dry_run:
+            return Changing.prints
         return audit_checks.COLUMNS if parsed_args.explain else self.prints
+
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        if parsed_args.dry_run and parsed_args.formatter == 'text':
+            # Paragraphs are for findings.
+            parsed_args.formatter = 'table'
+        is_asked_to_fix = parsed_args.fix or parsed_args.plan or parsed_args.dry_run
+        for name in ('assume', 'watch') if is_asked_to_fix else ():
+            if getattr(parsed_args, name):
+                raise errors.UsageError(
+                    f'--{name} is to look only: leave out --fix, --dry-run and --plan'
+                )
+        super()._check(parsed_args)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight.audit import checks
@@ -135,10 +149,6 @@ class AuditProvider(watching.Watching, Changing):
         from placementclient.render import findings as tables
         from placementclient.workflows import repair
 
-        if parsed_args.assume and (parsed_args.fix or parsed_args.plan):
-            raise errors.UsageError('--assume is to look only: leave out --fix and --plan')
-        if parsed_args.watch and (parsed_args.fix or parsed_args.plan):
-            raise errors.UsageError('--watch is to look only: leave out --fix and --plan')
         ids = [check.id for check in checks.CHECKS]
         self._check_ids([*parsed_args.ignore, *parsed_args.id], ids)
         if parsed_args.explain:
@@ -158,8 +168,12 @@ class AuditProvider(watching.Watching, Changing):
             )
         findings = audit.findings
         self._check_subjects(parsed_args, cloud, findings)
+        repairing = self._repairing(cloud.snapshot, findings, parsed_args)
+        if parsed_args.dry_run:
+            self.nothing = Changing.nothing
+            return self.change(parsed_args, repairing.plan, repairing.notes)
         is_asked_to_fix = parsed_args.fix or parsed_args.plan
-        done = self._fix(cloud.snapshot, findings, parsed_args) if is_asked_to_fix else None
+        done = self._fix(repairing, parsed_args) if is_asked_to_fix else None
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
         left = (each for place, each in enumerate(findings) if place not in fixed)
         if not parsed_args.plan and any(each.is_wrong for each in left):
@@ -204,10 +218,10 @@ class AuditProvider(watching.Watching, Changing):
                     raise errors.BadArgument(said)
                 self.log.warning(said)
 
-    def _fix(
+    def _repairing(
         self, snapshot: Snapshot, findings: Sequence[Finding], parsed_args: argparse.Namespace
-    ) -> dict[int, str]:
-        """Carry out or plan what is safe; return what came of it, by the finding's place."""
+    ) -> Repairing:
+        """Return the repairs that are safe, by the finding's place."""
         from placementclient.workflows.repair import Repairing
 
         safe = {
@@ -215,19 +229,22 @@ class AuditProvider(watching.Watching, Changing):
             for place, finding in enumerate(findings)
             if finding.fault.repair is not None
         }
-        repairing = Repairing(
+        return Repairing(
             self.client,
             snapshot,
             safe,
             is_current=not parsed_args.snapshot,
             listed=_listed(parsed_args),
         )
+
+    def _fix(self, repairing: Repairing, parsed_args: argparse.Namespace) -> dict[int, str]:
+        """Carry out or plan what is safe; return what came of it, by the finding's place."""
         try:
             plan = repairing.plan()
         except errors.PlacementError as failure:
             if parsed_args.plan:
                 raise
-            return dict.fromkeys(safe, f'failed: {failure}')
+            return repairing.failed(failure)
         if parsed_args.plan:
             self.write(plan, parsed_args)
             return repairing.planned()

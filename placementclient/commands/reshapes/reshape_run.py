@@ -93,10 +93,9 @@ class ApplyReshape(PlanRunCommand):
         count = count if parsed_args.limit is None else min(count, parsed_args.limit)
         here = self.client.service
         question = f'Apply {parsed_args.plan}, to {count} of its trees, at {here}?'
-        question = f'{extent(trees)}. {question}'
-        self.confirm(f'{_made(plan, here)}{question}', parsed_args)
+        self.confirm(f'{extent(trees)}. {_made(plan, here)}{question}', parsed_args)
         if parsed_args.yes:
-            self.log.warning(f'{extent(trees)}')
+            self.log.warning(extent(trees))
         if parsed_args.yes and origin.is_elsewhere(plan.origin, here):
             self.log.warning(f'{_made(plan, here)}This is {here}')
         outcome = self.carry_out(

@@ -149,12 +149,12 @@ def test_an_audit_prints_no_command_for_what_is_assumed(placement: Placement, fo
     assert row['reason'] == reason
 
 
-@pytest.mark.parametrize('option', ['--fix', '--plan plan.json'])
+@pytest.mark.parametrize('option', ['--fix', '--plan plan.json', '--dry-run'])
 def test_an_audit_fixes_nothing_that_is_assumed(
     placement: Placement, service: Service, option: str
 ) -> None:
     result = placement(f'resource provider audit --assume assume.yaml {option}')
-    said = '--assume is to look only: leave out --fix and --plan\n'
+    said = '--assume is to look only: leave out --fix, --dry-run and --plan\n'
     assert result == Result(2, '', said)
     assert service.requests == []
 
