@@ -43,7 +43,8 @@ class ProviderSelector:
     def selected(self, states: Collection[ProviderState]) -> list[ProviderState]:
         """Return the providers that meet all conditions.
 
-        :raises errors.BadFile: if none does
+        :raises errors.BadFile: if none does, in a file
+        :raises errors.NoSuchProvider: likewise, in options
         """
         found: Collection[ProviderState] = states
         for field in _CONDITIONS:
@@ -78,18 +79,19 @@ class ProviderSelector:
             return has_each(state.aggregates, wanted)
         return (wanted in state.traits) is (field == 'with_trait')
 
-    def _unmet(self, field: str, states: Iterable[ProviderState]) -> errors.BadFile:
-        at = self.at.inside(field)
+    def _unmet(self, field: str, states: Iterable[ProviderState]) -> errors.PlacementError:
+        in_file = self.at.inside(field).error
+        error = errors.NoSuchProvider if self.at is _NOWHERE else in_file
         if field == 'match':
-            return at.error(patterns.unmatched(str(self.match), [state.name for state in states]))
+            return error(patterns.unmatched(str(self.match), [state.name for state in states]))
         there = {
             'with_trait': lambda: {name for state in states for name in state.traits},
             'with_class': lambda: {name for state in states for name in state.inventories},
         }
         name = getattr(self, field)
         if field in there and name not in (known := there[field]()):
-            return at.error(f'no provider has {name}{meant(name, known)}')
-        return at.error('no provider meets all conditions')
+            return error(f'no provider has {name}{meant(name, known)}')
+        return error('no provider meets all conditions')
 
 
 def _member_of(cursor: Cursor) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placementclient import program
-from placementclient.api import resource_class, resource_provider, trait
+from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
 from placementclient.changes.region import with_facets
@@ -74,7 +74,7 @@ class Edits:
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
         states = {}
-        for provider in _listed(self._client, self._selection):
+        for provider in listed(self._client, self._selection):
             state = self._state(provider, facets)
             if not name or name in state.inventories:
                 states[provider.uuid] = state
@@ -153,7 +153,7 @@ class Edits:
             raise errors.BadArgument(f'There is no trait {name!r}{meant(name, known)}')
 
 
-def _listed(client: Client, selection: ProviderSelector) -> list[Provider]:
+def listed(client: Client, selection: ProviderSelector) -> list[Provider]:
     """List the selected providers by name; those that lack the class are among them.
 
     :raises errors.NoSuchProvider: if there is none
@@ -173,6 +173,24 @@ def _listed(client: Client, selection: ProviderSelector) -> list[Provider]:
         reason = f'none {" and ".join(conditions)}' if conditions else 'there is none'
         raise errors.NoSuchProvider(f'No resource provider is selected: {reason}')
     return [listed[name] for name in sorted(names)]
+
+
+def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[str]) -> list[str]:
+    """Return the UUIDs of the roots of the trees with a selected provider.
+
+    :param names: names, UUIDs or patterns of providers, only of whose trees they are; none: of all
+    :raises errors.NoSuchProvider: if there is none
+    """
+    found = listed(client, selection)
+    if names:
+        states = map(ProviderState, resource_provider.list(client))
+        roots = Snapshot(states, ()).root_uuids(names)
+        found = [each for each in found if each.root_uuid in roots]
+    if name := selection.with_class:
+        found = [each for each in found if name in inventory.list(client, each.uuid).value]
+    if not found:
+        raise errors.NoSuchProvider(f'No resource provider is selected by {selection}')
+    return list({each.root_uuid: each for each in found})
 
 
 def _new(states: Iterable[ProviderState], facet: str) -> set[str]:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from placementclient.api import aggregate, inventory, trait
 from placementclient.client.http import Client
-from tests.functional.clouds import cloud, loaded
+from tests.functional.clouds import cloud, loaded, uuid_of
 from tests.functional.conftest import Placement
 from tests.functional.hosts import build
 
 NOTHING = '"compte*" matches no provider. Did you mean "compute*"?'
+AGGREGATE = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa'
 #: Each reads trees that exist; FILE is a snapshot of them.
 LIVE = [
     'resource provider snapshot save OUT',
@@ -140,3 +142,114 @@ def test_a_plan_on_a_snapshot_of_a_pattern(
 
 def trees(stdout: str) -> dict[str, str]:
     return {row['tree']: row['state'] for row in json.loads(stdout)}
+
+
+#: Each selects the trees of compute0 and compute2: by a child, or by the root.
+CONDITIONS = [
+    '--match compute[02]',
+    '--match compute[02]_gpu1',
+    '--with-trait CUSTOM_SOME',
+    '--with-class SRIOV_NET_VF',
+    f'--member-of {AGGREGATE}',
+    f'--tree compute[012] --with-trait CUSTOM_SOME --member-of {AGGREGATE} --with-class VGPU',
+]
+
+
+def marked(client: Client) -> None:
+    """Build hosts of which two have a trait, an aggregate and a class in the tree."""
+    build(client, hosts=4)
+    trait.create(client, 'CUSTOM_SOME')
+    for name in ('compute0_gpu1', 'compute2_gpu1'):
+        uuid = uuid_of(name)
+        there = trait.list_of_provider(client, uuid)
+        trait.set_on_provider(client, uuid, [*there.value, 'CUSTOM_SOME'], there.generation)
+        others = aggregate.list(client, uuid)
+        aggregate.set(client, uuid, [*others.value, AGGREGATE], others.generation)
+        read = inventory.list(client, uuid)
+        inventory.create(client, uuid, 'SRIOV_NET_VF', {'total': 8}, read.generation)
+
+
+@pytest.mark.parametrize('options', CONDITIONS)
+def test_conditions_select_the_trees_of_the_providers_that_meet_them(
+    client: Client, placement: Placement, tmp_path: Path, options: str
+) -> None:
+    marked(client)
+    placement(f'resource provider snapshot save {tmp_path}/cloud.json')
+    for command in [*LIVE[:4], *FILES[:3], 'resource provider audit -f json']:
+        words = typed(command, tmp_path)
+        named = placement(f'{words} --tree compute0 --tree compute2')
+        (tmp_path / 'some.json').unlink(missing_ok=True)
+        found = placement(f'{words} {options}')
+        assert (found.status, found.stdout) == (named.status, named.stdout), command
+        if 'OUT' in command:
+            document = json.loads((tmp_path / 'some.json').read_text())
+            (tmp_path / 'some.json').unlink()
+            names = {each['name'] for each in document['providers']}
+            assert ('compute0' in names, 'compute1' in names) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ('option', 'reason'),
+    [
+        ('--match compte*', NOTHING),
+        ('--with-trait CUSTOM_OTHER', ''),
+        ('--tree compute1 --with-class SRIOV_NET_VF', ''),
+    ],
+)
+def test_conditions_that_nothing_meets_are_an_error(
+    client: Client, placement: Placement, tmp_path: Path, option: str, reason: str
+) -> None:
+    marked(client)
+    placement(f'resource provider snapshot save {tmp_path}/cloud.json')
+    for command in LIVE[:4] + FILES[:3]:
+        result = placement(f'{typed(command, tmp_path)} {option}')
+        assert (result.status, result.stdout) == (1, ''), command
+        assert reason in result.stderr
+        assert not (tmp_path / 'some.json').exists()
+
+
+@pytest.mark.parametrize('options', CONDITIONS)
+def test_conditions_select_trees_of_a_plan(
+    client: Client, placement: Placement, tmp_path: Path, options: str
+) -> None:
+    marked(client)
+    cloud, plan = tmp_path / 'cloud.json', tmp_path / 'plan.json'
+    assert placement(f'resource provider snapshot save {cloud}').status == 0
+    edit = 'inventory set --match compute? --amend --resource VCPU:reserved=2'
+    assert placement(f'resource provider {edit} --plan {plan}').status == 0
+
+    def trees(command: str) -> list[str]:
+        result = placement(f'resource provider reshape {command} -f json')
+        assert result.status == 0, result.stderr
+        return sorted(row['tree'] for row in json.loads(result.stdout))
+
+    chosen = ['compute0', 'compute2']
+    rehearsed = trees(f'rehearse {plan} --snapshot {cloud} {options}')
+    assert {*rehearsed} == {*chosen, 'all'}
+    assert trees(f'apply {plan} --yes {options}') == chosen
+    assert trees(f'status {plan} {options}') == chosen
+    assert trees(f'verify {plan} {options}') == chosen
+    assert {
+        row['state']
+        for row in json.loads(
+            placement(f'resource provider reshape status {plan} --match compute[13] -f json').stdout
+        )
+    } == {'pending'}
+    assert trees(f'rollback {plan} --yes {options}') == chosen
+    other = placement(f'resource provider reshape status {plan} --with-class DISK_GB --match nfs*')
+    assert (other.status, other.stdout) == (1, '')
+
+
+def test_a_plan_is_made_for_the_trees_that_conditions_select(
+    client: Client, placement: Placement, tmp_path: Path
+) -> None:
+    loaded(client, cloud(hosts=3))
+    spec, path, saved = (tmp_path / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
+    spec.write_text(SPEC)
+    placement(f'resource provider snapshot save {saved}')
+    for source in ('', f'--snapshot {saved}'):
+        plan = f'resource provider reshape plan --spec {spec} {source} -o {path}'
+        assert placement(f'{plan} --match compte*').stderr.endswith(f'{NOTHING}\n')
+        assert placement(f'{plan} --match compute[12] --with-class VGPU').status == 0
+        shown = json.loads(placement(f'resource provider reshape show {path} -f json').stdout)
+        assert [tree['root_provider_name'] for tree in shown['trees']] == ['compute1', 'compute2']

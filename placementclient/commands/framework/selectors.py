@@ -3,40 +3,75 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from placementclient.client import errors
+from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Flag, Option
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.insight.selecting import ProviderSelector
+    from placementclient.model.snapshots import Snapshot
+    from placementclient.reshape.engines import AnyPlan
 
-OPTIONS = (
-    Flag('--all', help='All resource providers'),
-    Option(
-        '--match',
-        metavar='<pattern>',
-        help='Those whose names fit a pattern as of files, such as compute-?',
-    ),
-    Option('--with-trait', metavar='<trait>', since='1.18', help='Those that have this trait'),
-    Option('--with-class', metavar='<resource_class>', help='Those with inventory of this class'),
-    Option(
-        '--member-of',
-        since='1.3',
-        action='append',
-        help='Those in one of these aggregates, joined by commas, by UUID or by their name in '
-        'Nova. May be repeated from API version 1.24 on: those in each',
-    ),
+
+def _conditions(those: str) -> tuple[Option, ...]:
+    """Return the options that are conditions of providers.
+
+    :param those: what is selected, as their help texts begin
+    """
+    return (
+        Option(
+            '--match',
+            metavar='<pattern>',
+            help=f'{those} whose names fit a pattern as of files, such as compute-?',
+        ),
+        Option(
+            '--with-trait', metavar='<trait>', since='1.18', help=f'{those} that have this trait'
+        ),
+        Option(
+            '--with-class',
+            metavar='<resource_class>',
+            help=f'{those} that have inventory of this class',
+        ),
+        Option(
+            '--member-of',
+            since='1.3',
+            action='append',
+            help=f'{those} in one of these aggregates, joined by commas, by UUID or by their name '
+            'in Nova. May be repeated from API version 1.24 on: those in each',
+        ),
+    )
+
+
+_CONDITIONS = _conditions('Those')
+#: For a command that takes providers.
+OPTIONS = (Flag('--all', help='All resource providers'), *_CONDITIONS)
+#: For a command that takes whole trees.
+OF_TREES = _conditions('Only trees with providers')
+TREE = Option(
+    '--tree',
+    metavar='<provider>',
+    action='append',
+    help='Only the tree of this resource provider, by name, UUID, or a pattern of names as of '
+    "files, such as 'compute2*'; may be repeated",
 )
+TREES = (TREE, *OF_TREES)
 
 
 def are_given(parsed_args: argparse.Namespace) -> bool:
     """Return whether some options select resource providers."""
-    return any(each.is_given(parsed_args) for each in OPTIONS)
+    is_all = getattr(parsed_args, 'all', False)
+    return is_all or any(each.is_given(parsed_args) for each in _CONDITIONS)
 
 
-def selection(client: Client, parsed_args: argparse.Namespace) -> ProviderSelector:
-    """Return the conditions that the options state."""
+def selection(client: Client | None, parsed_args: argparse.Namespace) -> ProviderSelector:
+    """Return the conditions that the options state.
+
+    :param client: finds aggregates by their names; ``None``: they are given by their UUIDs
+    """
     from placementclient.commands.framework.filters import any_of
     from placementclient.insight.selecting import ProviderSelector
 
@@ -46,3 +81,47 @@ def selection(client: Client, parsed_args: argparse.Namespace) -> ProviderSelect
         with_class=parsed_args.with_class,
         member_of=any_of(parsed_args.member_of, client),
     )
+
+
+def trees(
+    command: base.PlacementCommand,
+    parsed_args: argparse.Namespace,
+    snapshot: Snapshot | None = None,
+) -> Sequence[str]:
+    """Return the trees that the options select, each by any of its providers; none: all.
+
+    A tree is selected if one of its providers meets all conditions.
+
+    :param snapshot: where to look for them; ``None``: in the live cloud
+    :raises errors.PlacementError: if none is selected
+    """
+    named: Sequence[str] = parsed_args.tree
+    if not are_given(parsed_args):
+        return named
+    if snapshot is not None:
+        selector = selection(None, parsed_args)
+        found = selector.selected(snapshot.only(named).providers.values())
+        return list({each.provider.root_uuid: each for each in found})
+    from placementclient.workflows import edits
+
+    return edits.selected_roots(command.client, selection(command.client, parsed_args), named)
+
+
+def trees_of(
+    plan: AnyPlan,
+    command: base.PlacementCommand,
+    parsed_args: argparse.Namespace,
+    snapshot: Snapshot | None = None,
+) -> Sequence[str]:
+    """Return the trees of a plan that the options select; the arguments are those of :func:`trees`.
+
+    :raises errors.PlacementError: if none is selected
+    """
+    if not are_given(parsed_args):
+        named: Sequence[str] = parsed_args.tree
+        return named
+    there = trees(command, argparse.Namespace(**vars(parsed_args) | {'tree': []}), snapshot)
+    planned = [each.root_provider_uuid for each in plan.selected(parsed_args.tree)]
+    if not (found := [uuid for uuid in planned if uuid in there]):
+        raise errors.NoSuchProvider('The plan has no tree with a selected provider')
+    return found

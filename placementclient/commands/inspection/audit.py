@@ -14,13 +14,13 @@ from cliff.formatters import base as formatters
 from placementclient.client import errors
 from placementclient.client.printable import shown
 from placementclient.client.wording import suggestion
-from placementclient.commands.framework import base, changing, watching
+from placementclient.commands.framework import base, changing, selectors, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import lists
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.changes.results import Carried
@@ -93,7 +93,7 @@ class AuditProvider(watching.Watching, Changing):
         SNAPSHOT,
         ASSUME,
         *lists.OPTIONS,
-        TREE,
+        *selectors.TREES,
         Option(
             '--explain',
             metavar='<id>',
@@ -156,7 +156,8 @@ class AuditProvider(watching.Watching, Changing):
             return audit_checks.rows([checks.CHECKS[ids.index(parsed_args.explain)]])
         ignored = {*parsed_args.ignore, *(set(ids).difference(parsed_args.id or ids))}
         cloud, failures = read(self, parsed_args, set(ids) - ignored)
-        roots = set(cloud.snapshot.root_uuids(parsed_args.tree))
+        trees = selectors.trees(self, parsed_args, cloud.snapshot)
+        roots = set(cloud.snapshot.root_uuids(trees))
         audit = checks.audit(cloud, roots, ignored, parsed_args.subject)
         made = len(ids) - len(ignored) - len(audit.left_out)
         self.nothing = tables.nothing(made, cloud, roots)

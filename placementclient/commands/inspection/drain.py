@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.commands.framework import base, compute, option
+from placementclient.commands.framework import base, compute, option, selectors
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
@@ -66,12 +66,7 @@ class PlanDrain(base.Lister):
             default=[],
             help="A host, by the name or UUID of its provider, or a pattern such as 'compute2*'",
         ),
-        Option('--match', metavar='<pattern>', help='The hosts whose names fit a pattern'),
-        Option(
-            '--member-of',
-            metavar='<aggregate>',
-            help='The hosts whose root provider is in this aggregate, by UUID, such as a rack',
-        ),
+        *selectors.OF_TREES,
         Option(
             '--requests',
             metavar='<file>|nova',
@@ -165,7 +160,8 @@ class PlanDrain(base.Lister):
             parsed_args.keep_free,
         )
         names = parsed_args.host
-        hosts = selected(cloud, names, parsed_args.match, parsed_args.member_of)
+        client = None if parsed_args.snapshot else self.client
+        hosts = selected(cloud, names, selectors.selection(client, parsed_args))
         self._print(drains.parts(cloud.snapshot, names))
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
@@ -184,9 +180,11 @@ class PlanDrain(base.Lister):
             raise errors.UsageError('--batch is for --rolling')
         if not 0 <= parsed_args.keep_free < 100:
             raise errors.UsageError('--keep-free is a part of 100, from 0 on')
-        is_given = parsed_args.host or parsed_args.match or parsed_args.member_of
+        is_given = parsed_args.host or selectors.are_given(parsed_args)
         if not (parsed_args.lose or is_given):
-            raise errors.UsageError('Give hosts, --match or --member-of')
+            raise errors.UsageError(
+                'Give hosts, --match, --with-trait, --with-class or --member-of'
+            )
 
     def _knowledge(
         self, snapshot: Snapshot, parsed_args: argparse.Namespace, placed: frozenset[str]

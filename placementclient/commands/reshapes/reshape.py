@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from placementclient import program
 from placementclient.client import errors
 from placementclient.client.wording import listed
-from placementclient.commands.framework import base, compute, option, progress
+from placementclient.commands.framework import base, compute, option, progress, selectors
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import PLAN, check_free
-from placementclient.commands.snapshots.snapshot import TREE
 
 if TYPE_CHECKING:
     from placementclient.model.providers import Provider
@@ -97,7 +96,7 @@ class PlanReshape(base.ShowOne):
             help='Assignments of consumers to providers, as CSV, JSON or YAML; may be repeated. '
             'They replace those of a plan that is given as --spec',
         ),
-        TREE,
+        *selectors.TREES,
         compute.migrations_option('to be warned of those under way'),
         Flag('--allow-inferred', help='Choose one if several assignments are possible'),
         Flag(
@@ -177,11 +176,12 @@ class PlanReshape(base.ShowOne):
             from placementclient import files
 
             snapshot = files.read_snapshot(parsed_args.snapshot)
-            return snapshot, None, snapshot.expanded(parsed_args.tree)
+            trees = selectors.trees(self, parsed_args, snapshot)
+            return snapshot, None, snapshot.expanded(trees)
         from placementclient.reshape import scope
         from placementclient.snapshot import listing
 
-        trees = listing.expanded(self.client, parsed_args.tree)
+        trees = listing.expanded(self.client, selectors.trees(self, parsed_args))
         with progress.shown(self.app, self.log) as show:
             found = scope.captured(
                 self.client, spec, trees, workers=4, progress=show, expect=show.expect
@@ -200,7 +200,7 @@ class ShowReshape(DocumentCommand):
     auth_required = False
     options = (
         PLAN,
-        TREE,
+        selectors.TREE,
         Flag('--summary', help='Totals and warnings only, without the trees'),
     )
 
@@ -253,7 +253,7 @@ class RehearseReshape(base.Lister):
             metavar='<file>',
             help='Snapshot file that the plan was made from, or a newer one; every plan needs one',
         ),
-        TREE,
+        *selectors.TREES,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
@@ -268,6 +268,7 @@ class RehearseReshape(base.Lister):
             )
         plan = storage.read_any_plan(parsed_args.plan)
         snapshot = files.read_snapshot(parsed_args.snapshot)
-        rehearsal = rehearse.rehearse(plan, snapshot, trees=parsed_args.tree)
+        trees = selectors.trees_of(plan, self, parsed_args, snapshot)
+        rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)
         self.exit_status = rehearsal.exit_status
         return runs.rehearsal(rehearsal)

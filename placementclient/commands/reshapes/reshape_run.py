@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, option, progress, watching
+from placementclient.commands.framework import base, option, progress, selectors, watching
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import PLAN
 from placementclient.commands.reshapes.plan_run import (
@@ -19,7 +19,6 @@ from placementclient.commands.reshapes.plan_run import (
     journal_path,
 )
 from placementclient.commands.reshapes.reshape import computes_up, still_up
-from placementclient.commands.snapshots.snapshot import TREE
 
 if TYPE_CHECKING:
     from placementclient.planner.plan.plan import TreePlan
@@ -52,7 +51,7 @@ class ApplyReshape(PlanRunCommand):
 
     options = (
         PLAN,
-        TREE,
+        *selectors.TREES,
         Option(
             '--limit',
             metavar='<number>',
@@ -86,6 +85,7 @@ class ApplyReshape(PlanRunCommand):
         from placementclient.reshape import storage
 
         plan = storage.read_any_plan(parsed_args.plan)
+        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
         trees = plan.selected(parsed_args.tree)
         if isinstance(plan, Plan):
             self._check_computes(plan.selected(parsed_args.tree), parsed_args)
@@ -142,7 +142,7 @@ class RollbackReshape(PlanRunCommand):
 
     options = (
         PLAN,
-        TREE,
+        *selectors.TREES,
         option.workers('trees to change'),
         MAX_LATENCY,
         OTHER_SERVICE,
@@ -154,6 +154,7 @@ class RollbackReshape(PlanRunCommand):
         from placementclient.reshape import storage
 
         plan = storage.read_any_plan(parsed_args.plan)
+        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
         count = len(plan.selected(parsed_args.tree))
         question = (
             f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
@@ -180,7 +181,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
     options = (
         PLAN,
-        TREE,
+        *selectors.TREES,
         option.workers('trees to read, or with an order: to change,', None),
         watching.WATCH,
         Flag(
@@ -196,7 +197,8 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         given = [name for name in ('pause', 'resume', 'stop') if vars(parsed_args)[name]]
-        if len(given) > 1 or (given and (parsed_args.watch or parsed_args.tree)):
+        is_choosy = parsed_args.watch or parsed_args.tree or selectors.are_given(parsed_args)
+        if len(given) > 1 or (given and is_choosy):
             raise errors.UsageError(
                 'give one of --pause, --resume and --stop, without --watch and --tree'
             )
@@ -222,6 +224,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         from placementclient.reshape import engines, storage
 
         plan = storage.read_any_plan(parsed_args.plan)
+        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
         found = engines.status(
             self.client,
             plan,
@@ -256,13 +259,14 @@ class VerifyReshape(base.Lister):
 
     statuses = ((errors.ExitStatus.DIFFERS, 'what was applied is not complete or not right'),)
     prints = ('tree', 'kind', 'message', 'is_damage', 'verdict')
-    options = (PLAN, TREE, option.workers('trees to read'))
+    options = (PLAN, *selectors.TREES, option.workers('trees to read'))
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.render import runs
         from placementclient.reshape import engines, storage
 
         plan = storage.read_any_plan(parsed_args.plan)
+        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
         trees = plan.selected(parsed_args.tree)
         with progress.shown(self.app, self.log, len(trees)) as show:
             differences = engines.verify(

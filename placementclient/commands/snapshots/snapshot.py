@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import counted
-from placementclient.commands.framework import base, changing, option, progress
+from placementclient.commands.framework import base, changing, option, progress, selectors
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 
     from placementclient.changes.plan import ChangePlan
     from placementclient.model.snapshots import Snapshot
-
-TREE = Option(
-    '--tree',
-    metavar='<provider>',
-    action='append',
-    help='Only the tree of this resource provider, by name, UUID, or a pattern of names as of '
-    "files, such as 'compute2*'; may be repeated",
-)
-
 
 SNAPSHOT = Option(
     '--snapshot',
@@ -42,20 +33,21 @@ _FILE = Option(
 LIVE = 'live'
 
 
-def taken(
-    command: base.PlacementCommand, parsed_args: argparse.Namespace, trees: Sequence[str] = ()
-) -> Snapshot:
-    """The snapshot that ``--snapshot`` names, or one of what is now.
-
-    :param trees: those that are read of what is now; none: all
-    """
-    return _read(command, parsed_args.snapshot or LIVE, trees)
+def taken(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Snapshot:
+    """Return the snapshot that ``--snapshot`` names, or one of what is now."""
+    return _read(command, parsed_args.snapshot or LIVE)
 
 
-def _read(command: base.PlacementCommand, path: str, trees: Sequence[str] = ()) -> Snapshot:
-    if path != LIVE:
-        return saved(command, path)
-    return _captured(command, trees, 4)
+def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, workers: int) -> Snapshot:
+    """Return the trees that the options select, of ``--snapshot`` or of what is now."""
+    if parsed_args.snapshot:
+        snapshot = saved(command, parsed_args.snapshot)
+        return snapshot.only(selectors.trees(command, parsed_args, snapshot))
+    return _captured(command, selectors.trees(command, parsed_args), workers)
+
+
+def _read(command: base.PlacementCommand, path: str) -> Snapshot:
+    return _captured(command, (), option.WORKERS) if path == LIVE else saved(command, path)
 
 
 def saved(command: base.PlacementCommand, path: str) -> Snapshot:
@@ -101,7 +93,7 @@ class SaveSnapshot(base.ShowOne):
     prints = ('file', 'trees', 'providers', 'consumers')
     options = (
         Option('file', nargs='?', help='The file to write'),
-        TREE,
+        *selectors.TREES,
         Option(
             '--history',
             metavar='<folder>',
@@ -119,17 +111,14 @@ class SaveSnapshot(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         self._check_combination(parsed_args)
-        path, trees = parsed_args.file, parsed_args.tree
+        path = parsed_args.file
         if path and not parsed_args.overwrite and os.path.isfile(path):
             raise errors.BadFile(
                 path,
                 'exists, and may be the only one of what was before: '
                 'give another name, or --overwrite',
             )
-        if parsed_args.snapshot:
-            snapshot = saved(self, parsed_args.snapshot).only(trees)
-        else:
-            snapshot = _captured(self, trees, parsed_args.workers)
+        snapshot = part(self, parsed_args, parsed_args.workers)
         path = self._write(path, parsed_args.history, snapshot)
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
         return self.prints, (path, *counts)
@@ -137,7 +126,7 @@ class SaveSnapshot(base.ShowOne):
     def _check_combination(self, parsed_args: argparse.Namespace) -> None:
         if bool(parsed_args.file) == bool(parsed_args.history):
             raise errors.UsageError('give a file or --history, one of them')
-        if parsed_args.history and parsed_args.tree:
+        if parsed_args.history and (parsed_args.tree or selectors.are_given(parsed_args)):
             raise errors.UsageError('--history keeps all trees: --tree contradicts it')
 
     def _write(self, path: str | None, folder: str | None, snapshot: Snapshot) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient.commands.framework import base, changing, option
+from placementclient.commands.framework import base, changing, option, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class ExportTree(base.Command):
 
     auth_required = False
     options = (
-        TREE,
+        *selectors.TREES,
         SNAPSHOT,
         option.OUTPUT,
     )
@@ -77,6 +77,5 @@ class ExportTree(base.Command):
         from placementclient import files
         from placementclient.producers.declarations import document
 
-        trees = parsed_args.tree
-        found = document(taken(self, parsed_args, trees).only(trees))
+        found = document(part(self, parsed_args, option.WORKERS))
         files.write_document(parsed_args.output, found)

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, option, watching
+from placementclient.commands.framework import base, option, selectors, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, TREE, taken
+from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
@@ -45,10 +45,10 @@ class _Trees(watching.Watching, DocumentCommand):
         terminal = self.app.stdout.isatty() and os.environ.get('TERM') != 'dumb'
         return Style(bars=terminal, colours=terminal and not os.environ.get('NO_COLOR'))
 
-    def trees(self, wanted: Sequence[str], parsed_args: argparse.Namespace) -> Iterator[Tree]:
+    def trees(self, parsed_args: argparse.Namespace) -> Iterator[Tree]:
         """The trees to show, each as soon as it is known."""
         as_data = parsed_args.formatter != self.formatter_default
-        return _read(self, wanted, parsed_args, traits=as_data)
+        return _read(self, parsed_args, traits=as_data)
 
     def drawn(self, trees: Iterable[Tree], parsed_args: argparse.Namespace) -> Iterator[str]:
         """The lines of all trees."""
@@ -80,7 +80,7 @@ class ShowTree(_Trees):
     options = (option.PROVIDER, *_WITH, watching.WATCH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
-        trees = list(self.trees([parsed_args.provider], parsed_args))
+        trees = list(self.trees(parsed_args))
         if not trees:
             raise errors.NoSuchProvider(f'{parsed_args.provider} has gone meanwhile')
         if len(trees) > 1:
@@ -103,10 +103,10 @@ class ListTree(_Trees):
       openstack resource provider tree list --tree 'compute2*' --snapshot cloud.json.gz
     """
 
-    options = (TREE, *_WITH, watching.WATCH)
+    options = (*selectors.TREES, *_WITH, watching.WATCH)
 
     def text(self, parsed_args: argparse.Namespace) -> Text:
-        trees = self.trees(parsed_args.tree, parsed_args)
+        trees = self.trees(parsed_args)
         if parsed_args.formatter == self.formatter_default:
             return Text({}, self.drawn(trees, parsed_args), painted=self.style().colours)
         return Text({'trees': self.data(trees, parsed_args)}, ())
@@ -125,7 +125,7 @@ class GraphTree(base.Command):
 
     auth_required = False
     options = (
-        TREE,
+        *selectors.TREES,
         Option(
             '--format',
             choices=['dot', 'mermaid', 'svg'],
@@ -144,7 +144,7 @@ class GraphTree(base.Command):
         if is_unasked and self.app.stdout.isatty():
             raise errors.UsageError('A picture is no text: give its file with -o, or its --format')
         kind = parsed_args.format or _kind_of(parsed_args.output)
-        found = _read(self, parsed_args.tree, parsed_args)
+        found = _read(self, parsed_args)
         render = {'dot': graphs.dot, 'mermaid': graphs.mermaid, 'svg': pictures.svg}
         text = render[kind](
             list(found),
@@ -169,21 +169,17 @@ def _kind_of(path: str) -> str:
 
 
 def _read(
-    command: base.PlacementCommand,
-    wanted: Sequence[str],
-    parsed_args: argparse.Namespace,
-    *,
-    traits: bool = False,
+    command: base.PlacementCommand, parsed_args: argparse.Namespace, *, traits: bool = False
 ) -> Iterator[Tree]:
     """The trees as the options say.
 
     :param traits: read the traits also if they are not shown
     """
     if parsed_args.snapshot or parsed_args.assume:
-        return _of_file(command, wanted, parsed_args)
+        return _of_file(command, parsed_args)
     from placementclient.snapshot import capture, tree_reader
 
-    client = command.client
+    client, wanted = command.client, _wanted(command, parsed_args)
     if not wanted and client.snapshot_reader and client.microversion >= capture.SINCE:
         return _of_snapshot(capture.capture(client))
     return tree_reader.read_trees(
@@ -195,16 +191,25 @@ def _read(
     )
 
 
-def _of_file(
-    command: base.PlacementCommand, wanted: Sequence[str], parsed_args: argparse.Namespace
-) -> Iterator[Tree]:
+def _wanted(
+    command: base.PlacementCommand,
+    parsed_args: argparse.Namespace,
+    snapshot: Snapshot | None = None,
+) -> Sequence[str]:
+    """Return the trees that the options select; the arguments are those of selectors.trees."""
+    if 'provider' in parsed_args:
+        return [parsed_args.provider]
+    return selectors.trees(command, parsed_args, snapshot)
+
+
+def _of_file(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Iterator[Tree]:
     """The trees of a snapshot file, or of what is now; as they would be, where that is asked for.
 
     :raises errors.NoSuchProvider: if a provider is not in it
     """
     snapshot = assumed(command, parsed_args, taken(command, parsed_args)).snapshot
     try:
-        roots = snapshot.root_uuids(wanted)
+        roots = snapshot.root_uuids(_wanted(command, parsed_args, snapshot))
     except errors.NoSuchProvider as reason:
         path = parsed_args.snapshot or ', '.join(parsed_args.assume)
         raise errors.NoSuchProvider(f'{path}: {reason}') from reason

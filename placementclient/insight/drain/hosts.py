@@ -6,38 +6,23 @@ from collections.abc import Sequence
 
 from placementclient.client import errors
 from placementclient.insight.drain.cloud import DrainCloud
+from placementclient.insight.selecting import ProviderSelector
 from placementclient.insight.topology import is_sharing
-from placementclient.model import patterns
 
 
-def selected(
-    cloud: DrainCloud, arguments: Sequence[str], match: str | None, aggregate: str | None
-) -> list[str]:
+def selected(cloud: DrainCloud, arguments: Sequence[str], selection: ProviderSelector) -> list[str]:
     """Return the UUIDs of the roots of the hosts that are selected; of all, if nothing is given.
 
     :param arguments: names, UUIDs or patterns
-    :param match: a pattern of names of hosts
-    :param aggregate: the UUID of an aggregate; with a pattern, both have to hold
-    :raises errors.NoSuchProvider: if there is none, or an argument names no host
+    :param selection: the conditions that one provider of a host has to meet
+    :raises errors.PlacementError: if there is none, or an argument names no host
     """
-    snapshot = cloud.snapshot
-    known = {snapshot.providers[uuid].name: uuid for uuid in cloud.hosts}
-    if not (arguments or match or aggregate):
-        return list(known.values())
+    if not (arguments or str(selection)):
+        return list(cloud.hosts)
     found = dict.fromkeys(uuid for argument in arguments for uuid in _named(cloud, argument))
-    if match or aggregate:
-        names = list(known)
-        if match:
-            names = patterns.matching(match, names)
-            if not names:
-                raise errors.NoSuchProvider(patterns.unmatched(match, known, 'host'))
-        if aggregate:
-            names = [
-                name for name in names if aggregate in snapshot.providers[known[name]].aggregates
-            ]
-            if not names:
-                raise errors.NoSuchProvider(f'No host is in the aggregate {aggregate}')
-        found |= dict.fromkeys(known[name] for name in names)
+    if str(selection):
+        states = [state for uuid in cloud.hosts for state in cloud.snapshot.tree(uuid)]
+        found |= dict.fromkeys(each.provider.root_uuid for each in selection.selected(states))
     return list(found)
 
 
