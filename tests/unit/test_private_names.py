@@ -30,13 +30,6 @@ class Private(NamedTuple):
 
 
 PRIVATE = (
-    Private('cliff', 'cliff.command', ('_hooks',), 'commands/framework/placement_command.py'),
-    Private(
-        'cliff',
-        'cliff.display',
-        ('_generate_columns_and_selector',),
-        'commands/framework/base.py',
-    ),
     Private('osc-lib', 'osc_lib.clientmanager', ('_auth_required', '_api_version'), 'plugin.py'),
     Private('stevedore', 'stevedore.extension', ('ENTRY_POINT_CACHE',), 'loading/deferral.py'),
     Private('alembic', 'alembic.script.base', ('_upgrade_revs',), 'direct/service.py'),

@@ -50,20 +50,14 @@ class _Table(PlacementCommand, DisplayCommandBase[Any]):
 
         :raises errors.BadArgument: if one is not, or none is
         """
-        unknown = [name for name in given if not self._is_column(name, names)]
+        known = set(map(_normalized, names))
+        unknown = [name for name in given if _normalized(name) not in known]
         if not unknown:
             return
         said = f'No recognized column names in {unknown}. Recognized columns are {tuple(names)}.'
         if self.endpoint is None or len(unknown) == len(given):
             raise errors.BadArgument(said)
         self.log.warning(said)
-
-    def _is_column(self, name: str, names: Sequence[str]) -> bool:
-        try:
-            self._generate_columns_and_selector(argparse.Namespace(columns=[name]), names)
-        except ValueError:
-            return False
-        return True
 
     def produce_output(
         self, parsed_args: argparse.Namespace, names: Sequence[str], values: Any
@@ -118,6 +112,11 @@ class Lister(_Table, command.Lister):
 
 class ShowOne(_Table, command.ShowOne):
     """A command that prints the fields of one thing."""
+
+
+def _normalized(column: str) -> str:
+    """Return the name of a column as cliff compares it with those of -c."""
+    return column.lower().strip().replace(' ', '_')
 
 
 def with_last_modified(output: Output, read: Read[Any], *, one: bool = True) -> Output:

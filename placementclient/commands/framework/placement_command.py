@@ -97,11 +97,9 @@ class PlacementCommand(command.Command):
         return _EXAMPLE.sub(rf'\1{self.program}', description)
 
     def get_epilog(self) -> str:
-        """Return the exit statuses and the origin; cliff reads all metadata to find the origin."""
+        """Return the exit statuses and the origin, for which cliff would read all metadata."""
         lines = (f'  {int(status)}  {text}\n' for status, text in (*USUAL, *self.statuses))
         ends = f'Exit status:\n\n{"".join(lines)}'
-        if next(iter(self._hooks), None) is not None:
-            return f'{ends}{super().get_epilog()}'
         return ends if self._is_lean else f'{ends}{_ORIGIN}'
 
     #: How the command ends where nothing is raised.
@@ -160,13 +158,15 @@ class PlacementCommand(command.Command):
         return status or self.exit_status
 
     def _report_change(self, change: Change, failure: errors.PlacementError) -> None:
-        """Say what became of the change before an error that does not say it itself.
-
-        What fails only in the end, such as a run of many, says what was done; where an answer does
-        not come, the error says what is not known.
-        """
+        """Say what became of the change before an error that does not say it itself."""
         is_lost = isinstance(failure, errors.NoAnswer)
-        if (is_lost or isinstance(failure, errors.HTTPError)) if change.is_done else not is_lost:
+        if change.is_done:
+            # What fails only in the end, such as a run of many, says itself what was done.
+            is_silent = is_lost or isinstance(failure, errors.HTTPError)
+        else:
+            # Where an answer does not come, the error says what is not known.
+            is_silent = not is_lost
+        if is_silent:
             from placementclient.commands.framework import interruption
 
             self.log.error(f'Before this error: {interruption.sentence(change)}')

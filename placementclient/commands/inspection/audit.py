@@ -88,7 +88,10 @@ class AuditProvider(watching.Watching, Changing):
     auth_required = False
     formatter_namespace = 'placementclient.formatter.findings'
     prints = ('id', 'severity', 'subject', 'evidence', 'command', 'reason', 'fix')
-    statuses = ((errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),)
+    statuses = (
+        base.WOULD_DO,
+        (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),
+    )
     options = (
         SNAPSHOT,
         ASSUME,
@@ -169,12 +172,13 @@ class AuditProvider(watching.Watching, Changing):
             )
         findings = audit.findings
         self._check_subjects(parsed_args, cloud, findings)
-        repairing = self._repairing(cloud.snapshot, findings, parsed_args)
-        if parsed_args.dry_run:
-            self.nothing = Changing.nothing
-            return self.change(parsed_args, repairing.plan, repairing.notes)
-        is_asked_to_fix = parsed_args.fix or parsed_args.plan
-        done = self._fix(repairing, parsed_args) if is_asked_to_fix else None
+        done = None
+        if parsed_args.fix or parsed_args.plan or parsed_args.dry_run:
+            repairing = self._repairing(cloud.snapshot, findings, parsed_args)
+            if parsed_args.dry_run:
+                self.nothing = Changing.nothing
+                return self.change(parsed_args, repairing.plan, repairing.notes)
+            done = self._fix(repairing, parsed_args)
         fixed = {place for place, end in (done or {}).items() if end == repair.DONE}
         left = (each for place, each in enumerate(findings) if place not in fixed)
         if not parsed_args.plan and any(each.is_wrong for each in left):
