@@ -36,17 +36,11 @@ _GENERATION = Option(
 #: Owner and type of a consumer.
 OWNER = (
     Option(
-        '--project-id',
-        metavar='<project>',
+        '--project-id <project>',
         required_since='1.8',
         help='ID of the project that the consumer belongs to',
     ),
-    Option(
-        '--user-id',
-        metavar='<user>',
-        required_since='1.8',
-        help='ID of the user that it belongs to',
-    ),
+    Option('--user-id <user>', required_since='1.8', help='ID of the user that it belongs to'),
     Option(
         '--consumer-type',
         required_since='1.38',
@@ -129,17 +123,13 @@ class SetAllocation(ConsumerLister):
     options = (
         option.CONSUMER,
         Option(
-            '--allocation',
-            metavar='<rp=provider,resource_class=amount>',
-            action='append',
+            '--allocation <rp=provider,resource_class=amount>...',
             help='Name or UUID of a resource provider, and an amount of a class; more classes may'
             ' follow. May be repeated',
         ),
         *OWNER,
         Option(
-            '--mapping',
-            metavar='<group=provider>',
-            action='append',
+            '--mapping <group=provider>...',
             since='1.34',
             help='Provider that serves a request group, as a candidate has it; may be repeated',
         ),
@@ -201,14 +191,12 @@ class UnsetAllocation(ConsumerLister):
     options = (
         option.CONSUMER,
         Option(
-            '--provider',
-            action='append',
+            '--provider <provider>...',
             help='Remove only allocations of this resource provider, by name or UUID; may be '
             'repeated',
         ),
         Option(
-            '--resource-class',
-            action='append',
+            '--resource-class <resource_class>...',
             help='Remove only allocations of this resource class; may be repeated',
         ),
         _GENERATION,

@@ -84,24 +84,18 @@ FILTERS: tuple[Option, ...] = (
         help='isolate: no two groups from the same provider',
     ),
     Option(
-        '--same-subtree',
-        metavar='<group,group>',
-        action='append',
+        '--same-subtree <group,group>...',
         since='1.36',
         help='Groups, joined by commas, whose providers have one of them as a common ancestor; '
         'a group in it needs no resources; may be repeated',
     ),
     Option(
-        '--root-required',
-        metavar='<trait>',
-        action='append',
+        '--root-required <trait>...',
         since='1.35',
         help='A trait that the root of the tree must have; may be repeated',
     ),
     Option(
-        '--root-forbidden',
-        metavar='<trait>',
-        action='append',
+        '--root-forbidden <trait>...',
         since='1.35',
         help='A trait that the root of the tree must not have; may be repeated',
     ),

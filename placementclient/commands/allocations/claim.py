@@ -73,8 +73,7 @@ class ClaimAllocation(base.Lister):
         *FILTERS,
         LIMIT,
         Option(
-            '--alternates',
-            metavar='<number>',
+            '--alternates <number>',
             type=int,
             default=0,
             help='Print so many of the next candidates, each on another tree',

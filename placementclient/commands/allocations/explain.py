@@ -51,24 +51,16 @@ class ExplainCandidate(DocumentCommand):
     options = (
         *FILTERS,
         LIMIT,
-        Option(
-            '--hosts',
-            metavar='<number>',
-            type=int,
-            default=5,
-            help='Show so many of the nearest trees',
-        ),
+        Option('--hosts <number>', type=int, default=5, help='Show so many of the nearest trees'),
         SNAPSHOT,
         ASSUME,
         Option(
-            '--flavor',
-            metavar='<name>',
+            '--flavor <name>',
             help="Send the request of Nova's scheduler for a server of this flavor, with its root"
             ' disk on the host; --required, --member-of and the like are added',
         ),
         Option(
-            '--flavors',
-            metavar='<file>',
+            '--flavors <file>',
             default=NOVA,
             help='Find the flavor in this file with the answer of GET /flavors/detail; nova: ask '
             'Nova',

@@ -43,27 +43,18 @@ class HealAllocation(Changing):
 
     first_version = GUARDS_CONSUMERS
     options = (
+        Option('--server <uuid>...', type=normalized, help='Only this server; may be repeated'),
         Option(
-            '--server',
-            metavar='<uuid>',
-            type=normalized,
-            action='append',
-            help='Only this server; may be repeated',
-        ),
-        Option(
-            '--servers',
-            metavar='<file>|nova',
+            '--servers <file>|nova',
             help='The list of all servers, with details; default: nova, ask Nova',
         ),
         Option(
-            '--flavors',
-            metavar='<file>',
+            '--flavors <file>',
             help='The list of all flavors, for servers that have only the ID of theirs (below '
             'compute API 2.47)',
         ),
         Option(
-            '--migrations',
-            metavar='<file>|nova',
+            '--migrations <file>|nova',
             help='The list of all migrations; default: nova, ask Nova, unless a list of servers '
             'is given',
         ),

@@ -65,23 +65,20 @@ class MoveAllocation(_Relocation):
     options = (
         option.CONSUMER,
         Option(
-            '--from',
+            '--from <provider>',
             dest='source',
-            metavar='<provider>',
             required=True,
             help='Name or UUID of the resource provider to move the allocation from',
         ),
         Option(
-            '--to',
+            '--to <provider>',
             dest='target',
-            metavar='<provider>',
             required=True,
             help='Name or UUID of the resource provider to move the allocation to',
         ),
         Option(
-            '--class',
+            '--class <resource_class>...',
             dest='resource_class',
-            action='append',
             help='Move only this resource class; may be repeated. Default: all classes',
         ),
     )
@@ -147,8 +144,7 @@ class TransferAllocation(_Relocation):
     options = (
         option.CONSUMER,
         Option(
-            '--to-consumer',
-            metavar='<uuid>',
+            '--to-consumer <uuid>',
             type=normalized,
             required=True,
             help='UUID of the consumer that gets the allocations, such as a migration',

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from placementclient.producers.assuming.overlay import Assumed
 
 ASSUME = Option(
-    '--assume',
-    metavar='<file>',
-    action='append',
+    '--assume <file>...',
     help='Look at the cloud as it would be after the changes in this file. Nothing is written. '
     'The file may have other inventories or traits, new hosts, hosts that are off, more '
     'servers, or a plan. May be repeated; the changes of the first file come first',

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     Decide = Callable[[Sequence[str]], ChangePlan]
 
 PLAN = Option(
-    '--plan',
-    metavar='<file>',
+    '--plan <file>',
     help='Write the changes to this plan file and make none. "resource provider reshape show | '
     'rehearse | apply | status | verify | rollback" take the plan',
 )

@@ -28,8 +28,7 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
     repeated = settings or {'action': 'append', 'default': []}
     return (
         Option(
-            '--resource',
-            metavar='<resource_class>=<value>',
+            '--resource <resource_class>=<value>',
             since=since['resource'],
             help='Amount of a resource class, in units of the class; several joined by commas, '
             'and may be repeated',
@@ -56,16 +55,14 @@ def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
             **repeated,
         ),
         Option(
-            '--forbidden-member-of',
-            metavar='<member_of>',
+            '--forbidden-member-of <member_of>',
             since='1.32',
             help='Aggregates, by UUID or by their name in Nova, joined by commas: a member of '
             'none of them. May be repeated',
             **repeated,
         ),
         Option(
-            '--in-tree',
-            metavar='<provider>',
+            '--in-tree <provider>',
             since=since['in-tree'],
             help='Name or UUID of a provider: only its tree',
             **settings,

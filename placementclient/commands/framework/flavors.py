@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
 
 FLAVORS = Option(
-    '--flavors',
-    metavar='<file>',
+    '--flavors <file>',
     help='Show how many servers of each flavor still fit. The file has the answer of GET '
     '/flavors/detail or the output of openstack flavor list --all --long -f json; nova: ask '
     'Nova',

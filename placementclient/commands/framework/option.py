@@ -10,13 +10,17 @@ from typing import Any
 from placementclient.client.microversion import HIGHEST, LOWEST, Microversion
 from placementclient.model.providers import normalized
 
+#: The metavars of whole numbers.
+_NUMBERS = ('<number>', '<seconds>', '<milliseconds>')
+
 
 class Option:
     """An option or a positional argument.
 
     :param flags: as ``add_argument`` takes them, and its keyword arguments as ``settings``; the
-        metavar of one with a value is its ``dest`` unless given, and the values of one that may be
-        repeated begin with ``[]``
+        last has the metavar behind it, as in ``'--limit <number>'``, where that is not the ``dest``
+        of an option with a value; ``'--id <id>...'`` may be repeated, its values begin with
+        ``[]``; a number is from 1 on, unless its type says otherwise
     :param help: a sentence without its full stop; the microversions are appended to it
     :param since: the first microversion that has it, such as ``'1.14'``
     :param until: the last one, where a later version took it away
@@ -38,8 +42,15 @@ class Option:
         missable: bool = False,
         **settings: Any,
     ) -> None:
-        self.flags, self.settings = flags, settings
-        self.dest: str = settings.get('dest') or flags[-1].lstrip('-').replace('-', '_')
+        last, _, metavar = flags[-1].partition(' ')
+        if metavar:
+            settings['metavar'] = metavar.removesuffix('...')
+        if metavar.endswith('...'):
+            settings['action'] = 'append'
+        if metavar in _NUMBERS:
+            settings.setdefault('type', positive)
+        self.flags, self.settings = (*flags[:-1], last), settings
+        self.dest: str = settings.get('dest') or last.lstrip('-').replace('-', '_')
         if settings.get('action') == 'append':
             settings.setdefault('default', [])
         if (
@@ -133,8 +144,7 @@ def workers(what: str, default: int | None = WORKERS) -> Option:
     :param default: ``None``: the command has to see whether it was given
     """
     return Option(
-        '--workers',
-        metavar='<number>',
+        '--workers <number>',
         type=_number_of_workers,
         default=default,
         help=f'Number of {what} at the same time, or auto: two for each processor of this machine'
@@ -153,8 +163,7 @@ def _number_of_workers(text: str) -> int:
 OVERWRITE = Flag('--overwrite', help='Overwrite the file if it exists')
 OUTPUT = Option(
     '-o',
-    '--output',
-    metavar='<file>',
+    '--output <file>',
     default='-',
     help='Write to this file; default: standard output',
 )

@@ -24,22 +24,14 @@ def _conditions(those: str) -> tuple[Option, ...]:
     """
     return (
         Option(
-            '--match',
-            metavar='<pattern>',
+            '--match <pattern>',
             help=f'{those} whose names fit a pattern as of files, such as compute-?',
         ),
+        Option('--with-trait <trait>', since='1.18', help=f'{those} that have this trait'),
+        Option('--with-class <resource_class>', help=f'{those} that have inventory of this class'),
         Option(
-            '--with-trait', metavar='<trait>', since='1.18', help=f'{those} that have this trait'
-        ),
-        Option(
-            '--with-class',
-            metavar='<resource_class>',
-            help=f'{those} that have inventory of this class',
-        ),
-        Option(
-            '--member-of',
+            '--member-of <member_of>...',
             since='1.3',
-            action='append',
             help=f'{those} in one of these aggregates, joined by commas, by UUID or by their name '
             'in Nova. May be repeated from API version 1.24 on: those in each',
         ),
@@ -52,9 +44,7 @@ OPTIONS = (Flag('--all', help='All resource providers'), *_CONDITIONS)
 #: For a command that takes whole trees.
 OF_TREES = _conditions('Only trees with providers')
 TREE = Option(
-    '--tree',
-    metavar='<provider>',
-    action='append',
+    '--tree <provider>...',
     help='Only the tree of this resource provider, by name, UUID, or a pattern of names as of '
     "files, such as 'compute2*'; may be repeated",
 )

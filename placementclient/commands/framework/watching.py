@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.client.printable import printable
-from placementclient.commands.framework import base, option
+from placementclient.commands.framework import base
 from placementclient.commands.framework.option import Option
 
 WATCH = Option(
-    '--watch',
-    metavar='<seconds>',
-    type=option.positive,
+    '--watch <seconds>',
     help='Read again after so many seconds and redraw the table in its place, until Ctrl-C; only '
     'on a terminal. Default: print once',
 )

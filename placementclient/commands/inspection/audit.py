@@ -98,20 +98,13 @@ class AuditProvider(watching.Watching, Changing):
         *lists.OPTIONS,
         *selectors.TREES,
         Option(
-            '--explain',
-            metavar='<id>',
+            '--explain <id>',
             help='Print what this check finds, why it matters and if the fix is safe; read nothing',
         ),
+        Option('--ignore <id>...', help='Leave out this check; may be repeated'),
+        Option('--id <id>...', help='Make only this check; may be repeated'),
         Option(
-            '--ignore',
-            metavar='<id>',
-            action='append',
-            help='Leave out this check; may be repeated',
-        ),
-        Option('--id', action='append', help='Make only this check; may be repeated'),
-        Option(
-            '--subject',
-            action='append',
+            '--subject <subject>...',
             help='Show and fix only findings of this subject, as in the column subject; may be '
             'repeated',
         ),

@@ -88,8 +88,7 @@ class ShowCapacity(watching.WatchingLister):
             '--member-of',
         ),
         Option(
-            '--fits',
-            metavar='<resource_class>=<value>[,...]',
+            '--fits <resource_class>=<value>[,...]',
             help='Show how many servers of this shape still fit',
         ),
         flavors.FLAVORS,

@@ -49,20 +49,17 @@ class ExportCapacity(base.Command):
     options = (
         flavors.FLAVORS,
         Option(
-            '--aggregates',
-            metavar='<file>|nova',
+            '--aggregates <file>|nova',
             help='Add the zone of each host and the projects of each aggregate: a file with the '
             'answer of GET /os-aggregates, or nova: ask Nova',
         ),
         Option(
-            '--projects',
-            metavar='<file>|keystone',
+            '--projects <file>|keystone',
             help='Add the names of projects: a file with the output of openstack project list -f '
             'json, or keystone: ask Keystone',
         ),
         Option(
-            '--quotas',
-            metavar='<file>|nova',
+            '--quotas <file>|nova',
             help='Add the quotas of projects: a file with the output of openstack quota list '
             '--compute -f json, or nova: ask Nova for each project with allocations',
         ),
@@ -70,14 +67,11 @@ class ExportCapacity(base.Command):
         ASSUME,
         option.OUTPUT,
         Option(
-            '--serve',
-            metavar='<address>:<port>',
+            '--serve <address>:<port>',
             help='Serve the metrics at this address until a SIGTERM',
         ),
         Option(
-            '--interval',
-            metavar='<seconds>',
-            type=option.positive,
+            '--interval <seconds>',
             default=60,
             help='With --serve: read the cloud again after so many seconds. A reading may take '
             'three intervals, or a minute if these are shorter',

@@ -39,15 +39,13 @@ class CheckProvider(watching.WatchingLister):
             help='Check the cloud as it would be after this plan, of a reshape or of changes',
         ),
         Option(
-            '--flavors',
-            metavar='<file>|nova',
+            '--flavors <file>|nova',
             help='The flavors that rules name: a file with the answer of GET /flavors/detail. '
             'Default: nova, ask Nova if a rule names a flavor',
         ),
         Flag('--strict', help='A rule that selects nothing counts as broken'),
         Option(
-            '--junit',
-            metavar='<file>',
+            '--junit <file>',
             help='Write the outcome of each rule to this file too, as XML in the form of JUnit',
         ),
         watching.WATCH,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.commands.framework import base, compute, option, selectors
+from placementclient.commands.framework import base, compute, selectors
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
@@ -68,8 +68,7 @@ class PlanDrain(base.Lister):
         ),
         *selectors.OF_TREES,
         Option(
-            '--requests',
-            metavar='<file>|nova',
+            '--requests <file>|nova',
             help='Count the requests of the servers: flavors with traits and groups, availability'
             ' zone and server group. The file has the answer of GET /servers/detail, and may'
             ' have aggregates and server_groups of GET /os-aggregates and /os-server-groups '
@@ -82,24 +81,19 @@ class PlanDrain(base.Lister):
         ),
         Flag('--rolling', help='Empty the hosts in batches, one after the other'),
         Option(
-            '--batch',
-            metavar='<number>',
-            type=option.positive,
+            '--batch <number>',
             help='With --rolling: empty so many hosts at a time. Default: one aggregate at a '
             'time, such as a rack, the smallest of each host; a host without aggregate is a '
             'batch alone',
         ),
         Option(
-            '--lose',
-            metavar='<number>',
-            type=option.positive,
+            '--lose <number>',
             help='Check that every server has a place if this many hosts fail together, of the '
             'named hosts or of all. For 1 each host is checked. For more each combination is '
             'checked, or the largest if there are more than 10,000. Default: no losses',
         ),
         Option(
-            '--keep-free',
-            metavar='<percent>',
+            '--keep-free <percent>',
             type=float,
             default=0.0,
             help='Leave so many percent of the capacity of each class free on each host',
@@ -109,31 +103,24 @@ class PlanDrain(base.Lister):
             help='Move servers of other hosts out of the way, where that makes room',
         ),
         Option(
-            '--per-host',
-            metavar='<number>',
-            type=option.positive,
+            '--per-host <number>',
             default=2,
             help='Let so many servers leave a host, and so many come to a host, at the same time',
         ),
         Option(
-            '--parallel',
-            metavar='<number>',
-            type=option.positive,
+            '--parallel <number>',
             default=50,
             help='Let so many servers move at the same time in all',
         ),
         Option(
-            '--solver-timeout',
-            metavar='<seconds>',
-            type=option.positive,
+            '--solver-timeout <seconds>',
             default=60,
             help='Search for so many seconds. They are counted in steps of the search: the same '
             'files give the same answer',
         ),
         Option(
             '-o',
-            '--output',
-            metavar='<file>',
+            '--output <file>',
             help='Also write the whole answer as JSON to this file, for resource provider report '
             '--drain',
         ),

@@ -45,15 +45,13 @@ class ForecastCapacity(ReadingHistory):
     options = (
         FOLDER,
         Option(
-            '--flavors',
-            metavar='<file>',
+            '--flavors <file>',
             help='Forecast the number of servers of each flavor that still fit. The file has the '
             'answer of GET /flavors/detail or the output of openstack flavor list --all '
             '--long -f json; nova: ask Nova',
         ),
         Option(
-            '--flavor',
-            action='append',
+            '--flavor <flavor>...',
             help='Forecast only the flavor of this name; without --flavors Nova is asked. May be '
             'repeated',
         ),

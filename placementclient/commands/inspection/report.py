@@ -40,22 +40,19 @@ class ReportProvider(base.Command):
         ASSUME,
         Option('--plan', help='Show the effect of this plan file'),
         Option(
-            '--drain',
-            metavar='<file>',
+            '--drain <file>',
             help='Show this file of drain plan -o: the hosts before and after, and the waves',
         ),
         *lists.OPTIONS,
         Option(
-            '--title',
-            metavar='<text>',
+            '--title <text>',
             default='',
             help='The title of the page (default: "Capacity report", or with --plan "Reshape plan '
             'and capacity")',
         ),
         Option(
             '-o',
-            '--output',
-            metavar='<file>',
+            '--output <file>',
             default='-',
             help='Write the page to this file; default: standard output, unless that is a terminal',
         ),

@@ -51,8 +51,7 @@ class SetAggregate(base.Lister):
     options = (
         option.PROVIDER,
         Option(
-            '--aggregate',
-            action='append',
+            '--aggregate <aggregate>...',
             help='Aggregate, by UUID or by its name in Nova; may be repeated. Default: the '
             'provider is in no aggregate',
         ),

@@ -32,8 +32,7 @@ class SyncAggregate(Changing):
     first_version = Microversion(1, 22)
     options = (
         Option(
-            '--aggregates',
-            metavar='<file>|nova',
+            '--aggregates <file>|nova',
             help='The list of all host aggregates, with UUIDs; default: nova, ask Nova',
         ),
         Flag('--remove', help='Also take hosts out of aggregates in which Nova does not have them'),

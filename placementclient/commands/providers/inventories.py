@@ -50,9 +50,7 @@ class ReplaceInventories(Editing):
             help='Name or UUID of the resource provider; UUID of the aggregate with --aggregate',
         ),
         Option(
-            '--resource',
-            metavar='<resource_class>[:<field>]=<value>',
-            action='append',
+            '--resource <resource_class>[:<field>]=<value>...',
             help='Field of the inventory of a class, one of allocation_ratio, min_unit, max_unit,'
             ' reserved, step_size, total; may be repeated. Default: all inventories are '
             'deleted',

@@ -49,8 +49,7 @@ class ReplaceProvider(Changing):
         Option('old', help='Name or UUID of the resource provider that goes'),
         Option('--uuid', type=_uuid, help='Create the new resource provider with this UUID'),
         Option(
-            '--with',
-            metavar='<provider>',
+            '--with <provider>',
             dest='twin',
             help='Use this existing resource provider, by name or UUID',
         ),

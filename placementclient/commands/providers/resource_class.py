@@ -86,7 +86,7 @@ class SetClass(_Write):
     endpoint = endpoints.SET_CLASS
     options = (
         _NAME,
-        Option('--name', dest='new_name', metavar='<name>', help='New name', until='1.6'),
+        Option('--name <name>', dest='new_name', help='New name', until='1.6'),
     )
 
     def since(self, parsed_args: argparse.Namespace) -> Microversion:

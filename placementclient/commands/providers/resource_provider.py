@@ -72,8 +72,7 @@ class CreateResourceProvider(base.ShowOne):
     options = (
         Option('name', help='Name of the resource provider'),
         Option(
-            '--parent-provider',
-            metavar='<provider>',
+            '--parent-provider <provider>',
             since='1.14',
             help='Name or UUID of the parent; default: none, the provider is a root',
         ),
@@ -150,8 +149,7 @@ class SetResourceProvider(base.ShowOne):
         option.PROVIDER,
         Option('--name', help='New name'),
         Option(
-            '--parent-provider',
-            metavar='<provider>',
+            '--parent-provider <provider>',
             since='1.14',
             help='Name or UUID of the new parent; below API version 1.37 only for a root',
         ),

@@ -137,8 +137,7 @@ class SetProviderTrait(base.Lister):
     options = (
         option.PROVIDER,
         Option(
-            '--trait',
-            action='append',
+            '--trait <trait>...',
             help='Name of a trait; may be repeated. Default: the provider gets no traits',
         ),
         option.GENERATION,

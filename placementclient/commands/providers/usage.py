@@ -51,7 +51,7 @@ class ShowUsage(watching.WatchingLister):
     endpoint = endpoints.SHOW_USAGES
     options = (
         Option('project', help='ID of the project'),
-        Option('--user-id', metavar='<user>', help='Count only the consumers of this user, by ID'),
+        Option('--user-id <user>', help='Count only the consumers of this user, by ID'),
         Option(
             '--consumer-type',
             since='1.38',

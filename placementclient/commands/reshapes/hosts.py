@@ -75,8 +75,7 @@ class AssignmentsReshape(_Fitting):
     auth_required = False
     options = (
         Option(
-            '--host-facts',
-            metavar='<file>',
+            '--host-facts <file>',
             action='extend',
             nargs='+',
             default=[],
@@ -85,30 +84,25 @@ class AssignmentsReshape(_Fitting):
         ),
         Flag('--numa', help='With --host-facts: write the NUMA cells of servers'),
         Option(
-            '--servers',
-            metavar='<file>|nova',
+            '--servers <file>|nova',
             help='Answer of GET /servers/detail, from compute API 2.47 on; or nova: ask Nova',
         ),
         Flag('--pinned', help='With --servers: write the servers with CPUs of their own'),
         Option(
-            '--migrations',
-            metavar='<file>|nova',
+            '--migrations <file>|nova',
             help='With --pinned: the migrations under way, as a list or from the compute service',
         ),
         Option(
-            '--snapshot',
-            metavar='<file>',
+            '--snapshot <file>',
             help='Compare with the allocations of this snapshot; --pinned needs it',
         ),
         Option(
-            '--class',
+            '--class <class>|<mdev type>=<class>...',
             dest='classes',
-            metavar='<class>|<mdev type>=<class>',
-            action='append',
             help="Resource class of mediated devices, or of one type, as Nova's mdev_class says; "
             'may be repeated. Default: VGPU',
         ),
-        Option('-o', '--output', metavar='<file>', required=True, help='The file of assignments'),
+        Option('-o', '--output <file>', required=True, help='The file of assignments'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
@@ -178,27 +172,22 @@ class DevicesReshape(_Fitting):
     auth_required = False
     options = (
         Option(
-            '--devices',
-            metavar='<file>',
-            action='append',
+            '--devices <file>...',
             required=True,
             help='Rows of pci_devices: CSV, JSON, or what mysql --batch or --xml prints; '
             'may be repeated',
         ),
         Option(
-            '--device-spec',
-            metavar='[<host>=]<file>',
-            action='append',
+            '--device-spec [<host>=]<file>...',
             required=True,
             help='A nova.conf, or the JSON objects of its device_spec: <host>=<file> for one '
             'host, <file> for the hosts without a file of their own; may be repeated',
         ),
         Option(
-            '--snapshot',
-            metavar='<file>',
+            '--snapshot <file>',
             help='Leave out instances without allocations on the host in this snapshot',
         ),
-        Option('-o', '--output', metavar='<file>', required=True, help='The specification'),
+        Option('-o', '--output <file>', required=True, help='The specification'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from placementclient.client import errors
 from placementclient.client.wording import counted, listed
-from placementclient.commands.framework import base, option, progress
+from placementclient.commands.framework import base, progress
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import journal_of
 
@@ -27,9 +27,7 @@ OTHER_SERVICE = Flag(
     help='Go on although the plan was made for another service, or none of its trees is here',
 )
 MAX_LATENCY = Option(
-    '--max-latency',
-    metavar='<milliseconds>',
-    type=option.positive,
+    '--max-latency <milliseconds>',
     help='Slow down while the service takes longer to answer: fewer trees at the same time, then '
     'pauses between them; never more than --workers. Default: no limit',
 )

@@ -78,21 +78,14 @@ class PlanReshape(base.ShowOne):
     )
     options = (
         Option(
-            '--spec',
-            metavar='<file>',
+            '--spec <file>',
             required=True,
             help='The specification, as YAML or JSON; or a plan, to plan again from its '
             'specification and assignments',
         ),
+        Option('--snapshot <file>', help='Plan on this snapshot file in place of the live cloud'),
         Option(
-            '--snapshot',
-            metavar='<file>',
-            help='Plan on this snapshot file in place of the live cloud',
-        ),
-        Option(
-            '--assignments',
-            metavar='<file>',
-            action='append',
+            '--assignments <file>...',
             help='Assignments of consumers to providers, as CSV, JSON or YAML; may be repeated. '
             'They replace those of a plan that is given as --spec',
         ),
@@ -104,22 +97,19 @@ class PlanReshape(base.ShowOne):
             help='Leave out trees that cannot be planned, instead of planning none',
         ),
         Option(
-            '--solver-timeout',
-            metavar='<seconds>',
-            type=option.positive,
+            '--solver-timeout <seconds>',
             default=60,
             help='Search for the assignments of a tree for so many seconds. They are counted in '
             'steps of the search: the same files give the same plan',
         ),
         Option(
-            '--write-assignments',
-            metavar='<file>',
+            '--write-assignments <file>',
             help='Write a CSV file with the undecided rows, to fill in and hand back',
         ),
         Flag(
             '--fail-on-warnings', help='Write no plan and exit with status 1 if there is a warning'
         ),
-        Option('-o', '--output', metavar='<plan>', required=True, help='The file of the plan'),
+        Option('-o', '--output <plan>', required=True, help='The file of the plan'),
         option.OVERWRITE,
     )
 
@@ -249,8 +239,7 @@ class RehearseReshape(base.Lister):
     options = (
         PLAN,
         Option(
-            '--snapshot',
-            metavar='<file>',
+            '--snapshot <file>',
             help='Snapshot file that the plan was made from, or a newer one; every plan needs one',
         ),
         *selectors.TREES,

@@ -53,18 +53,14 @@ class ApplyReshape(PlanRunCommand):
         PLAN,
         *selectors.TREES,
         Option(
-            '--limit',
-            metavar='<number>',
-            type=option.positive,
+            '--limit <number>',
             help='Change at most this number of trees, not counting those that are done; default:'
             ' all trees',
         ),
         option.workers('trees to change'),
         MAX_LATENCY,
         Option(
-            '--max-failures',
-            metavar='<number>',
-            type=option.positive,
+            '--max-failures <number>',
             help='Stop after so many trees have failed; trees under way are completed. Default: '
             'go on',
         ),

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
 
 SNAPSHOT = Option(
-    '--snapshot',
-    metavar='<file>',
+    '--snapshot <file>',
     help='Read this snapshot file, or folder@time of a history, in place of the live cloud',
 )
 _FILE = Option(
@@ -95,13 +94,11 @@ class SaveSnapshot(base.ShowOne):
         Option('file', nargs='?', help='The file to write'),
         *selectors.TREES,
         Option(
-            '--history',
-            metavar='<folder>',
+            '--history <folder>',
             help='Add the snapshot to the history in this folder, which is made if it is missing',
         ),
         Option(
-            '--snapshot',
-            metavar='<file>',
+            '--snapshot <file>',
             help='Save this snapshot file again, such as folder@time of a history, or a file that'
             ' joins a history; default: the live cloud',
         ),
