@@ -1,7 +1,7 @@
-"""Names of providers, resource classes and traits, cache for a short time, for a key press.
+"""Names of providers, resource classes and traits, kept for a short time, for a key press.
 
 ``placement complete --values KIND WORD`` prints those that begin with a word; the command line so
-far, a word a line, comes on stdin, where no list of processes shows a password. What is cache is
+far, a word a line, comes on stdin, where no list of processes shows a password. What is kept is
 printed at once, and renewed by another process if it is old. Only what was never known is waited
 for.
 """
@@ -40,7 +40,7 @@ _IRRELEVANT = ('OS_PLACEMENT_API_VERSION',)
 
 
 def main(argv: list[str]) -> int:
-    """Print values, or renew those that are cache.
+    """Print values, or renew those that are kept.
 
     :param argv: ``KIND WORD``, or ``--renew KIND``
     """
@@ -86,7 +86,7 @@ def _folder(environment: Mapping[str, str]) -> str:
 
 
 class ValueCache:
-    """The values of a kind that are cache for one cloud and one user of it.
+    """The values of a kind that are kept for one cloud and one user of it.
 
     :param kind: one of :data:`COMMANDS`
     :param environment: what leads to the cloud
@@ -140,7 +140,7 @@ class ValueCache:
             )  # fmt: skip
 
     def renew(self) -> None:
-        """Ask the service; where it does not answer, what was known is cache for as long again."""
+        """Ask the service; where it does not answer, what was known is kept for as long again."""
         with contextlib.suppress(OSError), self._alone():
             asked = _ask(self._kind)
             names = {*_standard(self._kind), *(self.read() if asked is None else asked)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from placementclient import api
 from placementclient.client import endpoints, errors
@@ -13,12 +13,12 @@ from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED, Microve
 from placementclient.commands.framework import base, option, watching
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.consumers import Consumer
 from placementclient.model.providers import normalized_body
 from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
-    from placementclient.model.consumers import Consumer
     from placementclient.model.freshness import Read
 
 _OWNED = Microversion(1, 8)
@@ -142,8 +142,6 @@ class SetAllocation(ConsumerLister):
         mappings = _mappings(self.client, parsed_args.mapping)
 
         def write(generation: int | None) -> None:
-            from placementclient.model.consumers import Consumer
-
             consumer = Consumer(
                 parsed_args.consumer,
                 allocations,
@@ -266,12 +264,16 @@ class ReplaceAllocation(base.Command):
     endpoint = endpoints.REPLACE_ALLOCATIONS
     options = (Option('--file', required=True, help='The file; - for standard input'),)
 
+    def send(self, body: Any) -> None:
+        """Send the content of the file."""
+        api.allocation.replace(self.client, body)
+
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         from placementclient import files
 
         body = normalized_body(files.read_document(parsed_args.file))
         # Its generations guard it: where it was carried out, it is refused the second time.
-        self.retried(lambda: api.allocation.replace(self.client, body), given=body)
+        self.retried(lambda: self.send(body), given=body)
 
 
 def _parsed(client: Client, arguments: Iterable[str]) -> dict[str, dict[str, int]]:

@@ -11,11 +11,11 @@ from placementclient.client import endpoints, errors
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework import base, filters
 from placementclient.commands.framework.option import Flag, Option
+from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.render import columns
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
-    from placementclient.model.requests import CandidateRequest, Filter
 
 _NAMED_GROUPS = Microversion(1, 33)
 _EMPTY_GROUPS = Microversion(1, 36)
@@ -165,7 +165,6 @@ def requested(
     groups = {suffix: filters.parsed(client, options, find) for suffix, options in given.items()}
     if is_whole:
         _check_groups(client, groups, parsed_args)
-    from placementclient.model.requests import CandidateRequest, Filter
 
     common = groups.pop(_COMMON, Filter())
     return CandidateRequest(

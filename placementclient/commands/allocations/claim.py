@@ -15,10 +15,10 @@ from placementclient.commands.allocations.allocation import OWNER
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
 from placementclient.commands.framework import base, option
 from placementclient.commands.framework.option import Option
+from placementclient.model.consumers import Candidate, Consumer, ProviderSummary, together
 from placementclient.render import columns
 
 if TYPE_CHECKING:
-    from placementclient.model.consumers import Candidate, Consumer, ProviderSummary
     from placementclient.model.requests import CandidateRequest
 
 
@@ -146,7 +146,6 @@ class ClaimAllocation(base.Lister):
 
         :param summaries: of the candidates that there are; those of its providers are added
         """
-        from placementclient.model.consumers import Candidate, ProviderSummary
 
         for uuid in consumer.allocations.keys() - summaries.keys():
             provider = api.resource_provider.show(self.client, uuid).value
@@ -167,7 +166,6 @@ def _is_claimed(
     consumer: Consumer, request: CandidateRequest, parsed_args: argparse.Namespace
 ) -> bool:
     """Return whether a consumer holds as much of each class as is asked for, for the same owner."""
-    from placementclient.model.consumers import together
 
     wanted = together(each.resources for each in (request.common, *request.groups.values()))
     held = together(consumer.allocations.values())

@@ -15,10 +15,11 @@ from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
+from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
+from placementclient.model.requests import CandidateRequest, Filter
 
 if TYPE_CHECKING:
     from placementclient.insight.candidates.explanation import Explanation
-    from placementclient.model.requests import CandidateRequest
 
 #: From here on the service looks for candidates in nested providers.
 _NESTED = Microversion(1, 29)
@@ -83,8 +84,6 @@ class ExplainCandidate(DocumentCommand):
 
     def _of_service(self, parsed_args: argparse.Namespace) -> Explanation:
         from placementclient.insight.candidates import explanation
-        from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
-        from placementclient.model.requests import Filter
         from placementclient.workflows import inquiry
 
         self.client.require('allocation candidate explain', _NESTED)

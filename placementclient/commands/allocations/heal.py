@@ -97,7 +97,7 @@ class HealAllocation(Changing):
             servers = records.server_details(
                 *compute.document(self, listed, service.servers), flavors
             )
-            migrations = compute.migrations(self, moving) or ()
+            migrations = compute.records(self, 'migrations', moving) or ()
         except service.NoCompute as reason:
             raise errors.BadArgument(f'{reason}: give --servers') from None
         migrating = {each.server_uuid for each in migrations if not each.is_over}
@@ -105,13 +105,7 @@ class HealAllocation(Changing):
 
     def _ports(self, parsed_args: argparse.Namespace) -> list[Port]:
         """Return the ports that ask for something; none without --ports."""
-        from placementclient.nova import host_records, service
-
-        if not parsed_args.ports:
-            return []
-        ports = host_records.ports(
-            *compute.document(self, parsed_args.ports, service.ports, NEUTRON)
-        )
+        ports: list[Port] = compute.records(self, 'ports', parsed_args.ports) or []
         for port in ports:
             if port.groups.keys() - port.providers.keys():
                 self.log.warning(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.commands.framework.option import Option
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
     from placementclient.commands.framework.base import PlacementCommand
-    from placementclient.model.servers import ServerMigration
 
 #: Stand for a service of the catalog, where a file is expected.
 NOVA, KEYSTONE, IRONIC, NEUTRON = 'nova', 'keystone', 'ironic', 'neutron'
@@ -51,10 +50,45 @@ def migrations_option(purpose: str) -> Option:
     )
 
 
-def migrations(command: PlacementCommand, source: str | None) -> Sequence[ServerMigration] | None:
-    """The migrations of a file or of the compute service; ``None`` if neither was named."""
-    if source is None:
-        return None
-    from placementclient.nova import records, service
+class Source(NamedTuple):
+    """The source of a list.
 
-    return records.migrations(*document(command, source, service.migrations))
+    :param service: the word that stands for its service
+    :param ask: asks the service for it
+    :param parse: makes records of it
+    """
+
+    service: str
+    ask: Callable[[Client], list[Any]]
+    parse: Callable[[Any, str], Any]
+
+    def read(self, command: PlacementCommand, given: str) -> Any:
+        """Return the records of a file, or of the service; as :func:`document` does."""
+        return self.parse(*document(command, given, self.ask, self.service))
+
+
+def sources() -> dict[str, Source]:
+    """Return the source of each list, by the name of the option."""
+    from placementclient.nova import host_records, records, service
+
+    return {
+        'servers': Source(NOVA, service.servers, records.servers),
+        'migrations': Source(NOVA, service.migrations, records.migrations),
+        'services': Source(NOVA, service.compute_services, host_records.compute_services),
+        'hypervisors': Source(NOVA, service.hypervisors, host_records.hypervisors),
+        'flavors': Source(NOVA, service.flavors, records.flavors),
+        'limits': Source(KEYSTONE, service.registered_limits, host_records.registered_limits),
+        'nodes': Source(IRONIC, service.nodes, host_records.nodes),
+        'ports': Source(NEUTRON, service.ports, host_records.ports),
+        'aggregates': Source(NOVA, service.aggregates, records.aggregates),
+        'projects': Source(KEYSTONE, service.projects, records.projects),
+    }
+
+
+def records(command: PlacementCommand, name: str, given: str | None) -> Any:
+    """Return the records of a list; ``None`` if it was not asked for.
+
+    :param name: the name of the option
+    :param given: the path of a file, or what stands for the service
+    """
+    return sources()[name].read(command, given) if given else None

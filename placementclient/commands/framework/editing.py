@@ -93,8 +93,7 @@ class Editing(Changing):
         :param is_all: whether nothing is left to do
         :raises errors.BadArgument: if all that there is to do is refused
         """
-        for line in remarks:
-            self.log.warning(line)
+        self.warn(remarks)
         said = [f'{name}: {reason}' for name, reason in refused.items()]
         if said and is_all:
             raise errors.BadArgument('\n'.join(said))

@@ -10,10 +10,10 @@ from placementclient.client import errors
 from placementclient.client.microversion import Microversion
 from placementclient.commands.framework.option import Option
 from placementclient.model.providers import is_uuid, normalized
+from placementclient.model.requests import Filter
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
-    from placementclient.model.requests import Filter
 
 _ANY_OF = Microversion(1, 39)
 
@@ -100,7 +100,6 @@ def parsed(
     member_of, aggregates = given.get('member_of') or (), given.get('aggregate_uuid')
     if member_of and aggregates:
         raise errors.UsageError('--member-of and --aggregate-uuid contradict each other')
-    from placementclient.model.requests import Filter
 
     asked = None if find else client
     return Filter(

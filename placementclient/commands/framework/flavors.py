@@ -24,11 +24,7 @@ FLAVORS = Option(
 
 def given(command: base.PlacementCommand, source: str | None) -> list[Flavor]:
     """The flavors of a file, or all that Nova has; none where none are asked for."""
-    if not source:
-        return []
-    from placementclient.nova import records, service
-
-    return records.flavors(*compute.document(command, source, service.flavors))
+    return compute.records(command, 'flavors', source) or []
 
 
 def requests(

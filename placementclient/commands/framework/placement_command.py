@@ -11,7 +11,7 @@ import logging
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 from osc_lib.command import command
@@ -242,6 +242,18 @@ class PlacementCommand(command.Command):
             known[key] = unknown_names.suggestion(self.client, failure)
         said: str = known[key]
         return said
+
+    def warn(self, sentences: Iterable[str]) -> None:
+        """Print sentences on stderr."""
+        for sentence in sentences:
+            self.log.warning(sentence)
+
+    def warn_once(self, sentence: str) -> None:
+        """Print a sentence on stderr, however often it is true in this run."""
+        told = vars(self).setdefault('_told', set())
+        if sentence not in told:
+            told.add(sentence)
+            self.log.warning(sentence)
 
     def hint(self, sentence: str) -> None:
         """Print a sentence on stderr beside a success; in ``openstack`` on a terminal alone.

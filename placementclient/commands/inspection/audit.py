@@ -157,8 +157,7 @@ class AuditProvider(watching.Watching, Changing):
         audit = checks.audit(cloud, roots, ignored, parsed_args.subject)
         made = len(ids) - len(ignored) - len(audit.left_out)
         self.nothing = tables.nothing(made, cloud, roots)
-        for line in (*tables.left_out(audit, failures), *tables.remarks(audit)):
-            self.log.warning(line)
+        self.warn((*tables.left_out(audit, failures), *tables.remarks(audit)))
         if impossible := [id for id in parsed_args.id if id in audit.left_out]:
             raise errors.PlacementError(
                 f'--id: {", ".join(impossible)} cannot be checked without the lists named above'

@@ -11,10 +11,10 @@ from placementclient.commands.framework import base, flavors, watching
 from placementclient.commands.framework.assuming import ASSUME, assumed
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
+from placementclient.model.requests import CandidateRequest, Filter
 
 if TYPE_CHECKING:
     from placementclient.insight.unknown_names import Absent
-    from placementclient.model.requests import CandidateRequest
 
 
 def _restriction(name: str, metavar: str, help: str) -> Option:
@@ -102,7 +102,6 @@ class ShowCapacity(watching.WatchingLister):
         from placementclient.insight import unknown_names
         from placementclient.insight.capacity import fits, totals
         from placementclient.insight.topology import Topology
-        from placementclient.model.requests import CandidateRequest, Filter
         from placementclient.render import capacity as tables
 
         by = parsed_args.by
@@ -132,15 +131,13 @@ class ShowCapacity(watching.WatchingLister):
         found = list(absent)
         if unknown := [each.sentence for each in found if not each.is_sound]:
             raise errors.BadArgument('; '.join(unknown))
-        for each in found:
-            self.log.warning(each.sentence)
+        self.warn(each.sentence for each in found)
 
     def _restricted(
         self, request: CandidateRequest, parsed_args: argparse.Namespace
     ) -> CandidateRequest:
         """A request with the filters that were given, too."""
         from placementclient.commands.framework.filters import any_of
-        from placementclient.model.requests import CandidateRequest, Filter
 
         client = None if parsed_args.snapshot else self.client
         return request.restricted(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, compute, flavors, option
 from placementclient.commands.framework.assuming import ASSUME, assumed
-from placementclient.commands.framework.compute import KEYSTONE, NOVA
+from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
@@ -83,7 +83,6 @@ class ExportCapacity(base.Command):
         from placementclient.commands.inspection import serving
         from placementclient.render import metrics
 
-        self._told: set[str] = set()
         if not parsed_args.serve:
             families = self._read(parsed_args)
             files.write_text(parsed_args.output, metrics.text(families), files.READABLE)
@@ -113,12 +112,6 @@ class ExportCapacity(base.Command):
             client.session = serving.BoundedSession(client.session, self._deadline)
         return client
 
-    def _log_line(self, line: str) -> None:
-        """Say what holds for every reading once."""
-        if line not in self._told:
-            self._told.add(line)
-            self.log.warning(line)
-
     def _read(self, parsed_args: argparse.Namespace) -> Sequence[Any]:
         """The metrics as they are now."""
         from placementclient.insight.capacity import fits
@@ -127,15 +120,15 @@ class ExportCapacity(base.Command):
 
         chosen = flavors.given(self, parsed_args.flavors)
         snapshot = taken(self, parsed_args)
-        snapshot = assumed(self, parsed_args, snapshot, self._log_line).snapshot
+        snapshot = assumed(self, parsed_args, snapshot, self.warn_once).snapshot
         topology = Topology(snapshot)
         found = []
-        for flavor, request in flavors.requests(self._log_line, snapshot, chosen):
+        for flavor, request in flavors.requests(self.warn_once, snapshot, chosen):
             try:
                 found.append((flavor, fits.by_tree(topology, request)))
             except errors.PlacementError as reason:
                 # The figures of the others are as good as ever.
-                self._log_line(f'flavor {flavor.name}: {reason}')
+                self.warn_once(f'flavor {flavor.name}: {reason}')
         around = self._around(parsed_args, snapshot)
         return metrics.capacity(snapshot, found, around, parsed_args.assume)
 
@@ -145,21 +138,11 @@ class ExportCapacity(base.Command):
         from placementclient.render.metrics import OtherServices
 
         using = sorted({each.project_id or '' for each in snapshot.consumers.values()})
-
-        def listed(
-            source: str | None,
-            parse: Callable[[Any, str], Any],
-            ask: Callable[[Client], list[Any]],
-            of: str = NOVA,
-        ) -> Any:
-            return parse(*compute.document(self, source, ask, of)) if source else parse([], '')
-
+        quotas = compute.Source(NOVA, lambda client: service.quotas(client, using), records.quotas)
         return OtherServices(
-            listed(parsed_args.aggregates, records.aggregates, service.aggregates),
-            listed(parsed_args.projects, records.projects, service.projects, KEYSTONE),
-            listed(
-                parsed_args.quotas, records.quotas, lambda client: service.quotas(client, using)
-            ),
+            compute.records(self, 'aggregates', parsed_args.aggregates) or [],
+            compute.records(self, 'projects', parsed_args.projects) or {},
+            quotas.read(self, parsed_args.quotas) if parsed_args.quotas else {},
         )
 
 

@@ -62,8 +62,7 @@ class CheckProvider(watching.WatchingLister):
         snapshot = taken(self, parsed_args)
         snapshot = assuming.assumed(self, parsed_args, snapshot, plan=parsed_args.plan).snapshot
         checked = rules.check(snapshot, wanted, is_strict=parsed_args.strict)
-        for line in tables.notes(checked):
-            self.log.warning(line)
+        self.warn(tables.notes(checked))
         if parsed_args.junit:
             files.write_text(parsed_args.junit, tables.junit(checked, path), files.READABLE)
         self.nothing = tables.nothing(checked)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -149,7 +149,7 @@ class PlanDrain(base.Lister):
         names = parsed_args.host
         client = None if parsed_args.snapshot else self.client
         hosts = selected(cloud, names, selectors.selection(client, parsed_args))
-        self._print(drains.parts(cloud.snapshot, names))
+        self.warn(drains.parts(cloud.snapshot, names))
         if parsed_args.lose:
             return self._lose(cloud, hosts, parsed_args)
         if parsed_args.rolling:
@@ -195,8 +195,7 @@ class PlanDrain(base.Lister):
         else:
             document, _ = compute.document(self, source, service.servers)
         found = learn(snapshot, document, source)
-        for line in found.remarks:
-            self.log.warning(line)
+        self.warn(found.remarks)
         knowledge = found.knowledge
         return replace(knowledge, consumers={*(knowledge.consumers or ()), *placed})
 
@@ -276,7 +275,7 @@ class PlanDrain(base.Lister):
         if number > len(hosts):
             raise errors.UsageError(f'--lose {number}: there are only {len(hosts)} hosts')
         found = losing.lose(cloud, hosts, number, parsed_args.solver_timeout)
-        self._print(drains.lost(cloud.snapshot, found, number))
+        self.warn(drains.lost(cloud.snapshot, found, number))
         self.exit_status = _ENDS[found.verdict]
         return drains.losses(cloud.snapshot, found)
 
@@ -301,10 +300,5 @@ class PlanDrain(base.Lister):
             facts = {'said': said, 'assuming': parsed_args.assume, **facts}
             document = drains.document(cloud, verdict, moves, hosts, facts=facts, stopped=stopped)
             files.write_text(parsed_args.output, Json(document).text)
-        self._print(said)
+        self.warn(said)
         return drains.rows(cloud.snapshot, moves, stopped)
-
-    def _print(self, said: Iterable[str]) -> None:
-        """Write sentences to standard error."""
-        for line in said:
-            self.log.warning(line)

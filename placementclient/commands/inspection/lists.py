@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 from placementclient.client import errors
 from placementclient.commands.framework import base, compute
 from placementclient.commands.framework.compute import IRONIC, KEYSTONE, NEUTRON, NOVA
 from placementclient.commands.framework.option import Option
-
-if TYPE_CHECKING:
-    from placementclient.client.http import Client
 
 
 def _list(name: str, what: str, service: str) -> Option:
@@ -37,21 +34,9 @@ _NO_CATALOG = (
     'There is no service catalog (auth type none or placement_direct), so that no other service '
     'can be asked'
 )
+_NAMES = tuple(option.dest for option in OPTIONS)
 #: Every audit needs these: they say which server should hold what.
 _ALWAYS = ('servers', 'migrations')
-
-
-class _Source(NamedTuple):
-    """The source of a list.
-
-    :param service: the word that stands for its service
-    :param ask: asks the service for it
-    :param parse: makes records of it
-    """
-
-    service: str
-    ask: Callable[[Client], list[Any]]
-    parse: Callable[[Any, str], Any]
 
 
 class Lists(NamedTuple):
@@ -75,12 +60,14 @@ def read(
     """
     from placementclient.nova import service
 
-    given = {name: getattr(parsed_args, name, None) for name in _sources()}
+    given = {name: getattr(parsed_args, name, None) for name in _NAMES}
     is_told = any(given.values()) or parsed_args.snapshot
     known: dict[str, Any] = {}
     failures: dict[str, str] = {}
     silent: dict[str, str] = {}
-    for name, source in _sources().items():
+    sources = compute.sources()
+    for name in _NAMES:
+        source = sources[name]
         is_asked = not is_told and name in (*_ALWAYS, *wanted)
         where = given[name] or (source.service if is_asked else None)
         if where is None:
@@ -89,9 +76,7 @@ def read(
             failures[name] = silent[source.service]
             continue
         try:
-            known[name] = source.parse(
-                *compute.document(command, where, source.ask, source.service)
-            )
+            known[name] = source.read(command, where)
         except (service.NoCompute, errors.BadFile) as reason:
             if given[name]:
                 raise
@@ -101,19 +86,3 @@ def read(
                 # It would be waited for again for each of its lists.
                 silent[source.service] = failures[name]
     return Lists(known, failures)
-
-
-def _sources() -> dict[str, _Source]:
-    """Return the source of each list, by the name of the option."""
-    from placementclient.nova import host_records, records, service
-
-    return {
-        'servers': _Source(NOVA, service.servers, records.servers),
-        'migrations': _Source(NOVA, service.migrations, records.migrations),
-        'services': _Source(NOVA, service.compute_services, host_records.compute_services),
-        'hypervisors': _Source(NOVA, service.hypervisors, host_records.hypervisors),
-        'flavors': _Source(NOVA, service.flavors, records.flavors),
-        'limits': _Source(KEYSTONE, service.registered_limits, host_records.registered_limits),
-        'nodes': _Source(IRONIC, service.nodes, host_records.nodes),
-        'ports': _Source(NEUTRON, service.ports, host_records.ports),
-    }

@@ -84,8 +84,7 @@ class ReportProvider(base.Command):
         found = checks.audit(cloud)
         # The page has the checks that were left out.
         left_out = findings.left_out(found, failures) if failures else ()
-        for line in (*left_out, *findings.remarks(found)):
-            self.log.warning(line)
+        self.warn((*left_out, *findings.remarks(found)))
         report = Report(
             cloud,
             found,

@@ -48,9 +48,10 @@ class SyncAggregate(Changing):
         return self.change(parsed_args, sync.plan, sync.notes)
 
     def _aggregates(self, path: str | None) -> list[HostAggregate]:
-        from placementclient.nova import records, service
+        from placementclient.nova import service
 
         try:
-            return records.aggregates(*compute.document(self, path or NOVA, service.aggregates))
+            found: list[HostAggregate] = compute.records(self, 'aggregates', path or NOVA)
+            return found
         except service.NoCompute as reason:
             raise errors.BadArgument(f'{reason}: give --aggregates') from None

@@ -14,6 +14,7 @@ from placementclient.commands.framework.editing import Editing
 from placementclient.commands.framework.filters import whole
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.providers.inventory import FIELDS, ratio
+from placementclient.model.requests import Filter
 from placementclient.render import columns
 
 if TYPE_CHECKING:
@@ -88,7 +89,6 @@ class ReplaceInventories(Editing):
         self, given: Mapping[str, Fields], parsed_args: argparse.Namespace
     ) -> columns.Output:
         """Set every member of the aggregate; log each failure, and report them at the end."""
-        from placementclient.model.requests import Filter
 
         members = api.resource_provider.list(
             self.client,

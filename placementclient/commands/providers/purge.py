@@ -50,7 +50,7 @@ class PurgeProvider(Changing):
         purging = Purging(
             self.client,
             parsed_args.provider,
-            compute.migrations(self, parsed_args.migrations),
+            compute.records(self, 'migrations', parsed_args.migrations),
             force=parsed_args.force,
             is_asked_only=parsed_args.dry_run,
         )

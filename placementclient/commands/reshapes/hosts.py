@@ -153,7 +153,7 @@ class AssignmentsReshape(_Fitting):
             raise errors.UsageError('--pinned needs --snapshot, for where the servers hold VCPU')
         source = parsed_args.servers
         document, _ = compute.document(self, source, service.servers)
-        under_way = compute.migrations(self, parsed_args.migrations) or ()
+        under_way = compute.records(self, 'migrations', parsed_args.migrations) or ()
         return pinned.of_servers(document, source, snapshot, under_way)
 
 

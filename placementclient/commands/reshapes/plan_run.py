@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from placementclient.client import errors
 from placementclient.client.wording import counted, listed
-from placementclient.commands.framework import base, progress
+from placementclient.commands.framework import base, progress, selectors
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import journal_of
 
@@ -50,6 +50,14 @@ def journal_path(parsed_args: argparse.Namespace) -> str:
 
 class PlanCommand(base.Lister):
     """A command about the trees of a plan."""
+
+    def read(self, parsed_args: argparse.Namespace) -> AnyPlan:
+        """Read the plan, and replace the options that select its trees by --tree."""
+        from placementclient.reshape import storage
+
+        plan = storage.read_any_plan(parsed_args.plan)
+        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
+        return plan
 
     def advise(self, plan: AnyPlan, path: str, left_alone: Iterable[str]) -> None:
         """Say how to plan again for trees that were left alone.

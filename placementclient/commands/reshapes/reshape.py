@@ -14,6 +14,7 @@ from placementclient.commands.framework import base, compute, option, progress, 
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.framework.plan_files import PLAN, check_free
+from placementclient.model.origin import Origin
 
 if TYPE_CHECKING:
     from placementclient.model.providers import Provider
@@ -115,7 +116,6 @@ class PlanReshape(base.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient import files
-        from placementclient.model.origin import Origin
         from placementclient.planner import planner
         from placementclient.planner.spec import assignments
         from placementclient.render import plans
@@ -124,7 +124,7 @@ class PlanReshape(base.ShowOne):
         check_free(parsed_args.output, parsed_args.overwrite)
         spec, rows = storage.read_specified(parsed_args.spec, parsed_args.assignments)
         snapshot, providers, trees = self._read(parsed_args, spec)
-        under_way = compute.migrations(self, parsed_args.migrations)
+        under_way = compute.records(self, 'migrations', parsed_args.migrations)
         try:
             with progress.shown(self.app, self.log) as show:
                 plan = planner.make(
@@ -151,8 +151,7 @@ class PlanReshape(base.ShowOne):
         if parsed_args.fail_on_warnings and warnings:
             raise errors.Warned('\n'.join([*warnings, 'No plan was written']))
         storage.write_plan(parsed_args.output, replace(plan, origin=origin))
-        for line in (plans.extent(plan.trees), *warnings):
-            self.log.warning(line)
+        self.warn((plans.extent(plan.trees), *warnings))
         if parsed_args.snapshot is None and (hosts := computes_up(self, plan.trees)):
             self.log.warning(f'{still_up(hosts)} before the plan is applied')
         fields = {'plan': parsed_args.output, **plans.summary(plan)}

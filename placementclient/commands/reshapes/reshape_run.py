@@ -19,6 +19,7 @@ from placementclient.commands.reshapes.plan_run import (
     journal_path,
 )
 from placementclient.commands.reshapes.reshape import computes_up, still_up
+from placementclient.model import origin
 
 if TYPE_CHECKING:
     from placementclient.planner.plan.plan import TreePlan
@@ -74,14 +75,11 @@ class ApplyReshape(PlanRunCommand):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.model import origin
         from placementclient.model.outcomes import State
         from placementclient.planner.plan.plan import Plan
         from placementclient.render.plans import extent
-        from placementclient.reshape import storage
 
-        plan = storage.read_any_plan(parsed_args.plan)
-        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
+        plan = self.read(parsed_args)
         trees = plan.selected(parsed_args.tree)
         if isinstance(plan, Plan):
             self._check_computes(plan.selected(parsed_args.tree), parsed_args)
@@ -147,10 +145,7 @@ class RollbackReshape(PlanRunCommand):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.reshape import storage
-
-        plan = storage.read_any_plan(parsed_args.plan)
-        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
+        plan = self.read(parsed_args)
         count = len(plan.selected(parsed_args.tree))
         question = (
             f'Roll back {parsed_args.plan}, in {count} of its trees, at {self.client.service}?'
@@ -217,10 +212,9 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         from placementclient.changes import control
         from placementclient.model.outcomes import Status
         from placementclient.render import runs
-        from placementclient.reshape import engines, storage
+        from placementclient.reshape import engines
 
-        plan = storage.read_any_plan(parsed_args.plan)
-        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
+        plan = self.read(parsed_args)
         found = engines.status(
             self.client,
             plan,
@@ -241,7 +235,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         return runs.statuses(found)
 
 
-class VerifyReshape(base.Lister):
+class VerifyReshape(PlanCommand):
     """Verify that the cloud is as a plan says after it was applied.
 
     The command reads allocations, inventories and traits, and all that the plan should not touch.
@@ -259,10 +253,9 @@ class VerifyReshape(base.Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.render import runs
-        from placementclient.reshape import engines, storage
+        from placementclient.reshape import engines
 
-        plan = storage.read_any_plan(parsed_args.plan)
-        parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
+        plan = self.read(parsed_args)
         trees = plan.selected(parsed_args.tree)
         with progress.shown(self.app, self.log, len(trees)) as show:
             differences = engines.verify(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
 from placementclient import api
 from placementclient.client import endpoints
-from placementclient.commands.framework import base
-from placementclient.commands.framework.option import Option
-from placementclient.model.providers import normalized_body
+from placementclient.commands.allocations.allocation import ReplaceAllocation
 
 
-class SubmitReshape(base.Command):
+class SubmitReshape(ReplaceAllocation):
     """Send a reshape as it is: replace inventories and allocations in one transaction.
 
     The file has the body of POST /reshaper for the API version in use, as JSON or YAML. Placement
@@ -24,11 +22,6 @@ class SubmitReshape(base.Command):
     """
 
     endpoint = endpoints.RESHAPE
-    options = (Option('--file', required=True, help='The file; - for standard input'),)
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from placementclient import files
-
-        body = normalized_body(files.read_document(parsed_args.file))
-        # Its generations guard it: where it was carried out, it is refused the second time.
-        self.retried(lambda: api.reshaper.submit(self.client, body), given=body)
+    def send(self, body: Any) -> None:
+        api.reshaper.submit(self.client, body)

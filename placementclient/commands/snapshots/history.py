@@ -28,7 +28,6 @@ class ReadingHistory(base.Lister):
     def entries(self, parsed_args: argparse.Namespace) -> list[Entry]:
         from placementclient.snapshot import history
 
-        self._told: set[str] = set()
         return self._some(parsed_args, history.entries(parsed_args.folder, self.log_damage))
 
     def readable(self, parsed_args: argparse.Namespace, found: Sequence[Entry]) -> list[Entry]:
@@ -46,12 +45,6 @@ class ReadingHistory(base.Lister):
         """Say what cannot be read."""
         self.warn_once(said)
         self.exit_status = errors.ExitStatus.PARTIAL
-
-    def warn_once(self, said: str) -> None:
-        """Say something that each snapshot may give reason to say."""
-        if said not in self._told:
-            self._told.add(said)
-            self.log.warning(said)
 
 
 class HistorySnapshot(ReadingHistory):
@@ -73,9 +66,9 @@ class HistorySnapshot(ReadingHistory):
         Option(
             '--consumer',
             type=normalized,
-            help='Warn the story of the consumer (server) with this UUID',
+            help='Print the story of the consumer (server) with this UUID',
         ),
-        Option('--provider', help='Warn the story of the resource provider with this name or UUID'),
+        Option('--provider', help='Print the story of the resource provider of this name or UUID'),
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
