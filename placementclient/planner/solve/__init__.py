@@ -1,1 +1,1 @@
-"""The assignment problem as numbers, and its solvers: heuristics, maximum flow, CP-SAT."""
+"""The assignment problem as numbers, and its solvers: heuristics, CP-SAT."""

@@ -11,6 +11,7 @@ from placementclient.planner.solve.problem import (
     Decision,
     Demand,
     Item,
+    ItemGroup,
     ItemPlacement,
     Part,
     Problem,
@@ -43,6 +44,25 @@ def explore(problem: Problem, decision: Decision) -> None:
                 first = index, option
                 found = _fitted(problem, is_even=True, first=first) or _fitted(problem, first=first)
                 decision.note(found or ())
+
+
+def overfull(problem: Problem) -> Problem | None:
+    """Return a part of a problem that is infeasible, none of which can be spared: more whole items
+    of one class and one size than all bins have room for.
+
+    :return: the same groups, some with fewer items; ``None`` if the problem is not such a one
+    """
+    options = [option for group in problem.groups for option in group.item.options]
+    sizes = {demand.amount for option in options for demand in option}
+    is_simple = len(sizes) == 1 and all(len(option) == 1 for option in options)
+    if not is_simple or any(group.item.divisible for group in problem.groups):
+        return None
+    (size,) = sizes
+    left, groups = 1 + sum(max(bin_.free, 0) // size for bin_ in problem.bins), []
+    for group in problem.groups:
+        groups.append(ItemGroup(group.item, min(left, group.count)))
+        left -= groups[-1].count
+    return None if left else Problem(problem.bins, tuple(groups))
 
 
 def _by_weight(problem: Problem) -> list[int]:

@@ -1,9 +1,9 @@
 """The exact search: impossible, forced, and open rows.
 
 What has one possible option is placed first. What is left falls into parts that have nothing in
-common; of each, items of one size are a flow, and :mod:`.heuristics` decides what people meet every
-day (room to spare, items and places that are alike). Whatever these cannot prove goes to
-:mod:`.cpsat`, which may run out of time.
+common; of each, :mod:`.heuristics` decides what people meet every day (room to spare, items and
+places that are alike, more items of one size than there is room for). Whatever it cannot prove goes
+to :mod:`.cpsat`, which may run out of time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placementclient.planner.solve import cpsat, heuristics, max_flow
+from placementclient.planner.solve import cpsat, heuristics
 from placementclient.planner.solve.problem import (
     Bin,
     Decision,
@@ -247,8 +247,8 @@ def decide(problem: Problem, timeout: float = TIMEOUT) -> Decision | SearchVerdi
 
     :param timeout: how long to search, in the solver's deterministic unit (about a second)
     """
-    if max_flow.applies(problem):
-        return max_flow.decide(problem) or SearchVerdict.IMPOSSIBLE
+    if heuristics.overfull(problem):
+        return SearchVerdict.IMPOSSIBLE
     budget = cpsat.Budget(timeout)
     try:
         placements = _place(problem, budget)
@@ -290,8 +290,8 @@ def _complete(problem: Problem, decision: Decision, budget: cpsat.Budget) -> Non
 @functools.lru_cache(maxsize=256)
 def _core(problem: Problem) -> tuple[Problem, bool]:
     """A part of an infeasible problem that is infeasible, and whether none of it can be spared."""
-    if max_flow.applies(problem):
-        return max_flow.core(problem), True
+    if (overfull := heuristics.overfull(problem)) is not None:
+        return overfull, True
     return cpsat.core(problem, cpsat.Budget(CORE_TIMEOUT))
 
 

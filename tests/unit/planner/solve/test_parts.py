@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient.planner.solve import heuristics, max_flow
+from placementclient.planner.solve import heuristics
 from placementclient.planner.solve.problem import (
     Bin,
     Demand,
@@ -64,29 +64,22 @@ def test_what_is_learnt_is_possible(packing: Problem) -> None:
 @pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(packings(sizes=(2,)))
-def test_a_flow_knows_all_of_one_size(packing: Problem) -> None:
-    assert max_flow.applies(packing)
-    decided = max_flow.decide(packing)
-    if decided is None:
-        core = max_flow.core(packing)
-        assert not list(solutions(packing))
+def test_more_items_of_one_size_than_there_is_room_for(packing: Problem) -> None:
+    core = heuristics.overfull(packing)
+    if core is not None:
         assert not list(solutions(core))
-        for index, group in enumerate(core.groups):
-            if group.count:
-                fewer = list(core.groups)
-                fewer[index] = ItemGroup(group.item, group.count - 1)
-                assert list(solutions(Problem(core.bins, tuple(fewer))))
-    else:
-        assert holds(packing, decided.placements)
-        assert decided.possible == possible(packing)
-        assert decided.fixed == [len(options) == 1 for options in decided.possible]
+        assert sum(group.count for group in core.groups) <= sum(
+            group.count for group in packing.groups
+        )
 
 
-def test_what_is_no_flow() -> None:
-    assert not max_flow.applies(problem([3], (whole((0, 1)), 1), (whole((0, 2)), 1)))
-    assert not max_flow.applies(problem([3], (Item(((Demand(0, 1),),), divisible=True), 1)))
-    together = Item(((Demand(0, 1), Demand(1, 1)),))
-    assert not max_flow.applies(problem([3, 3], (together, 1)))
+def test_sizes_and_classes_that_are_not_counted() -> None:
+    assert heuristics.overfull(problem([3], (whole((0, 2)), 2)))
+    assert not heuristics.overfull(problem([3], (whole((0, 2)), 1)))
+    assert not heuristics.overfull(problem([1], (whole((0, 1)), 1), (whole((0, 2)), 1)))
+    assert not heuristics.overfull(problem([1], (Item(((Demand(0, 2),),), divisible=True), 1)))
+    together = Item(((Demand(0, 2), Demand(1, 2)),))
+    assert not heuristics.overfull(problem([1, 1], (together, 1)))
 
 
 def test_what_stays_is_placed_against_the_units() -> None:
