@@ -1,6 +1,6 @@
 """Lists of hosts, nodes, ports and limits, as OpenStackClient or the services have them.
 
-As in :mod:`placementclient.nova.records`, a record that is there twice is an error.
+As in :mod:`placementclient.nova.records`, each takes a document and where it came from.
 """
 
 from __future__ import annotations
@@ -93,73 +93,48 @@ class _PortRecord(msgspec.Struct):
     bindingprofile: _ProfileRecord | None = None
 
 
-def compute_services(document: Any, path: str) -> list[ComputeService]:
-    """The nova-compute of all hosts.
-
-    :param document: what ``GET /os-services`` answers, or what ``openstack compute service list -f
-        json`` prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a service twice
+@schema.reader('services', _ServiceRecord, lambda r: (r.id,))
+def compute_services(place: RecordPlace, record: _ServiceRecord) -> ComputeService | None:
+    """The nova-compute of all hosts: what ``GET /os-services`` answers, or what ``openstack compute
+    service list -f json`` prints.
     """
     known = {'enabled': True, 'disabled': False}
-    return [
-        ComputeService(
-            place.required('Host', record.host),
-            known.get((record.status or '').lower()),
-            (record.state or '').lower() == 'up' and not record.forceddown,
-        )
-        for place, record in schema.decoded(
-            document, 'services', path, _ServiceRecord, lambda r: (r.id,)
-        )
-        if record.binary in (None, 'nova-compute')
-    ]
+    if record.binary not in (None, 'nova-compute'):
+        return None
+    return ComputeService(
+        place.required('Host', record.host),
+        known.get((record.status or '').lower()),
+        (record.state or '').lower() == 'up' and not record.forceddown,
+    )
 
 
-def hypervisors(document: Any, path: str) -> list[Hypervisor]:
-    """The compute nodes.
-
-    :param document: what ``GET /os-hypervisors/detail`` answers, or what ``openstack hypervisor
-        list --long -f json`` prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a hypervisor twice
+@schema.reader('hypervisors', _HypervisorRecord, lambda r: (r.id,))
+def hypervisors(place: RecordPlace, record: _HypervisorRecord) -> Hypervisor:
+    """The compute nodes: what ``GET /os-hypervisors/detail`` answers, or what ``openstack
+    hypervisor list --long -f json`` prints.
     """
-    return [
-        Hypervisor(
-            place.required('Hypervisor Hostname', record.hypervisorhostname),
-            # A number before compute API 2.53.
-            record.id.lower() if isinstance(record.id, str) and '-' in record.id else None,
-            record.service.host if record.service else None,
-            record.hypervisortype,
-            _amounts(VCPU=record.vcpus, MEMORY_MB=record.memorymb, DISK_GB=record.localgb),
-            _amounts(
-                VCPU=record.vcpusused, MEMORY_MB=record.memorymbused, DISK_GB=record.localgbused
-            ),
-            record.runningvms,
-        )
-        for place, record in schema.decoded(
-            document, 'hypervisors', path, _HypervisorRecord, lambda r: (r.id,)
-        )
-    ]
+    return Hypervisor(
+        place.required('Hypervisor Hostname', record.hypervisorhostname),
+        # A number before compute API 2.53.
+        record.id.lower() if isinstance(record.id, str) and '-' in record.id else None,
+        record.service.host if record.service else None,
+        record.hypervisortype,
+        _amounts(VCPU=record.vcpus, MEMORY_MB=record.memorymb, DISK_GB=record.localgb),
+        _amounts(VCPU=record.vcpusused, MEMORY_MB=record.memorymbused, DISK_GB=record.localgbused),
+        record.runningvms,
+    )
 
 
 def _amounts(**amounts: int | None) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-def registered_limits(document: Any, path: str) -> list[str]:
-    """The names of the resources that have a registered limit, in any region.
-
-    :param document: what ``GET /v3/registered_limits`` answers, or what ``openstack registered
-        limit list -f json`` prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a limit twice
+@schema.reader('registered_limits', _LimitRecord, lambda r: (r.id,))
+def registered_limits(place: RecordPlace, record: _LimitRecord) -> str:
+    """The names of the resources that have a registered limit, in any region: what ``GET
+    /v3/registered_limits`` answers, or what ``openstack registered limit list -f json`` prints.
     """
-    return [
-        place.required('Resource Name', record.resourcename)
-        for place, record in schema.decoded(
-            document, 'registered_limits', path, _LimitRecord, lambda r: (r.id,)
-        )
-    ]
+    return place.required('Resource Name', record.resourcename)
 
 
 def nodes(document: Any, path: str) -> list[BaremetalNode]:

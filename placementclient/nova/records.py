@@ -1,6 +1,8 @@
 """Lists of servers, flavors, projects and the like, as OpenStackClient or the API has them.
 
-A record that is there twice is an error in each of them: one of the two is not true.
+Each function takes a document and where it came from, for the errors, and raises
+:class:`errors.BadFile` if the document is something else. A record that is there twice is an error
+in each of them: one of the two is not true.
 """
 
 from __future__ import annotations
@@ -135,78 +137,48 @@ def _properties(image: schema.ImageRecord | str | None) -> dict[str, str] | None
     return {name: str(value) for name, value in image.properties.items()}
 
 
-def server_groups(document: Any, path: str) -> list[ServerGroup]:
-    """The server groups, in the order of the list.
-
-    :param document: what ``GET /os-server-groups`` answers an administrator
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a group twice
-    """
-    found = []
-    for place, record in schema.decoded(
-        document, 'server_groups', path, schema.ServerGroupRecord, lambda r: (r.id,)
-    ):
-        policy = place.required('policy', record.policy, *(record.policies or ()))
-        most = (record.rules or {}).get('max_server_per_host', 1)
-        if not isinstance(most, int) or most < 1:
-            raise place.error(f'max_server_per_host is {most!r}, not a number from 1 on')
-        members = tuple(member.lower() for member in record.members)
-        found.append(ServerGroup(place.required('id', record.id), policy, members, most))
-    return found
+@schema.reader('server_groups', schema.ServerGroupRecord, lambda r: (r.id,))
+def server_groups(place: RecordPlace, record: schema.ServerGroupRecord) -> ServerGroup:
+    """The server groups: what ``GET /os-server-groups`` answers an administrator."""
+    policy = place.required('policy', record.policy, *(record.policies or ()))
+    most = (record.rules or {}).get('max_server_per_host', 1)
+    if not isinstance(most, int) or most < 1:
+        raise place.error(f'max_server_per_host is {most!r}, not a number from 1 on')
+    members = tuple(member.lower() for member in record.members)
+    return ServerGroup(place.required('id', record.id), policy, members, most)
 
 
-def migrations(document: Any, path: str) -> list[ServerMigration]:
-    """The migrations, in the order of the list.
-
-    :param document: what ``openstack server migration list -f json`` prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a migration twice
-    """
-    records = schema.decoded(
-        document, 'migrations', path, schema.MigrationRecord, lambda r: (_lower(r.uuid),)
+@schema.reader('migrations', schema.MigrationRecord, lambda r: (_lower(r.uuid),))
+def migrations(place: RecordPlace, record: schema.MigrationRecord) -> ServerMigration:
+    """The migrations: what ``openstack server migration list -f json`` prints."""
+    return ServerMigration(
+        _lower(record.uuid),
+        place.required(
+            'Server UUID', record.serveruuid, record.serverid, record.instanceuuid
+        ).lower(),
+        tuple(filter(None, (record.sourcecompute, record.sourcenode))),
+        place.required('Status', record.status).lower(),
+        _lower(record.type or record.migrationtype),
     )
-    return [
-        ServerMigration(
-            _lower(record.uuid),
-            place.required(
-                'Server UUID', record.serveruuid, record.serverid, record.instanceuuid
-            ).lower(),
-            tuple(filter(None, (record.sourcecompute, record.sourcenode))),
-            place.required('Status', record.status).lower(),
-            _lower(record.type or record.migrationtype),
-        )
-        for place, record in records
-    ]
 
 
 def _lower(text: str | None) -> str | None:
     return text and text.lower()
 
 
-def aggregates(document: Any, path: str) -> list[HostAggregate]:
-    """The host aggregates, in the order of the list.
-
-    :param document: what ``GET /os-aggregates`` answers from compute API 2.41 on
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, has an aggregate twice, or a host of one
-    """
-    found = []
-    for place, record in schema.decoded(
-        document, 'aggregates', path, schema.AggregateRecord, lambda r: (_lower(r.uuid),)
-    ):
-        if len(set(record.hosts)) < len(record.hosts):
-            raise place.error('has a host twice')
-        metadata = {key: str(value) for key, value in (record.metadata or {}).items()}
-        found.append(
-            HostAggregate(
-                place.required('uuid', record.uuid).lower(),
-                place.required('name', record.name),
-                tuple(record.hosts),
-                metadata.get('availability_zone'),
-                tuple(_projects_of(metadata)),
-            )
-        )
-    return found
+@schema.reader('aggregates', schema.AggregateRecord, lambda r: (_lower(r.uuid),))
+def aggregates(place: RecordPlace, record: schema.AggregateRecord) -> HostAggregate:
+    """The host aggregates: what ``GET /os-aggregates`` answers from compute API 2.41 on."""
+    if len(set(record.hosts)) < len(record.hosts):
+        raise place.error('has a host twice')
+    metadata = {key: str(value) for key, value in (record.metadata or {}).items()}
+    return HostAggregate(
+        place.required('uuid', record.uuid).lower(),
+        place.required('name', record.name),
+        tuple(record.hosts),
+        metadata.get('availability_zone'),
+        tuple(_projects_of(metadata)),
+    )
 
 
 def _projects_of(metadata: Mapping[str, str]) -> Iterator[str]:
@@ -218,19 +190,15 @@ def _projects_of(metadata: Mapping[str, str]) -> Iterator[str]:
 
 
 def projects(document: Any, path: str) -> dict[str, str]:
-    """The names of the projects, by ID.
-
-    :param document: what ``GET /v3/projects`` answers, or what ``openstack project list -f json``
-        prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a project twice
+    """The names of the projects, by ID: what ``GET /v3/projects`` answers, or what ``openstack
+    project list -f json`` prints.
     """
-    return {
-        place.required('ID', record.id, record.uuid): place.required('Name', record.name)
-        for place, record in schema.decoded(
-            document, 'projects', path, schema.ProjectRecord, lambda r: (r.id or r.uuid,)
-        )
-    }
+    return dict(_projects(document, path))
+
+
+@schema.reader('projects', schema.ProjectRecord, lambda r: (r.id or r.uuid,))
+def _projects(place: RecordPlace, record: schema.ProjectRecord) -> tuple[str, str]:
+    return place.required('ID', record.id, record.uuid), place.required('Name', record.name)
 
 
 def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
@@ -238,51 +206,35 @@ def quotas(document: Any, path: str) -> dict[str, dict[str, int]]:
 
     :param document: a list of what ``GET /os-quota-sets/{project}`` answers, or what
         ``openstack quota list --compute -f json`` prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a project twice
     """
-    return {
-        place.required('Project ID', record.projectid, record.id): {
-            name: limit
-            for name, limit in (('CPUS', record.cores), ('MEMORY_MB', record.ram))
-            if limit is not None
-        }
-        for place, record in schema.decoded(
-            document, 'quotas', path, schema.QuotaRecord, lambda r: (r.projectid or r.id,)
-        )
-    }
+    return dict(_quotas(document, path))
+
+
+@schema.reader('quotas', schema.QuotaRecord, lambda r: (r.projectid or r.id,))
+def _quotas(place: RecordPlace, record: schema.QuotaRecord) -> tuple[str, dict[str, int]]:
+    limits = {'CPUS': record.cores, 'MEMORY_MB': record.ram}
+    said = {name: limit for name, limit in limits.items() if limit is not None}
+    return place.required('Project ID', record.projectid, record.id), said
 
 
 def flavors(document: Any, path: str) -> list[Flavor]:
-    """The flavors, in the order of the list.
-
-    :param document: what ``GET /flavors/detail`` answers from compute API 2.61 on, or what
-        ``openstack flavor list --all --long -f json`` prints
-    :param path: where it came from, for the error
-    :raises errors.BadFile: if it is something else, or has a flavor twice: its ID or its name
+    """The flavors: what ``GET /flavors/detail`` answers from compute API 2.61 on, or what
+    ``openstack flavor list --all --long -f json`` prints.
     """
-    return [_flavor(record, place) for place, record in _flavors(document, path)]
+    return [flavor for _, flavor in _flavors(document, path)]
 
 
 def flavors_by_id(document: Any, path: str) -> dict[str, Flavor]:
-    """The flavors by ID.
-
-    :raises errors.BadFile: as :func:`flavors` does
-    """
-    return {
-        place.required('ID', record.id, record.uuid): _flavor(record, place)
-        for place, record in _flavors(document, path)
-    }
+    """The flavors by ID."""
+    found = _flavors(document, path)
+    return {place.required('ID', uuid): flavor for (place, uuid), flavor in found}
 
 
-def _flavors(document: Any, path: str) -> Iterator[tuple[RecordPlace, schema.FlavorRecord]]:
-    return schema.decoded(
-        document,
-        'flavors',
-        path,
-        schema.FlavorRecord,
-        lambda r: (r.id or r.uuid, r.name or r.originalname),
-    )
+@schema.reader('flavors', schema.FlavorRecord, lambda r: (r.id or r.uuid, r.name or r.originalname))
+def _flavors(
+    place: RecordPlace, record: schema.FlavorRecord
+) -> tuple[tuple[RecordPlace, str | None], Flavor]:
+    return (place, record.id or record.uuid), _flavor(record, place)
 
 
 def _flavor(record: schema.FlavorRecord, place: RecordPlace) -> Flavor:

@@ -8,7 +8,7 @@ blanks and punctuation.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -39,6 +39,7 @@ _FOREIGN = {
 }
 
 T = TypeVar('T')
+V = TypeVar('V')
 
 
 class ImageRecord(msgspec.Struct):
@@ -213,6 +214,29 @@ def decoded(
             if names[1] is not None and seen.setdefault(names, place.name) != place.name:
                 raise place.error(f'{names[1]} is there twice, first as {seen[names]}')
         yield place, found
+
+
+def reader(
+    key: str, kind: type[T], ids: Callable[[T], tuple[Hashable, ...]]
+) -> Callable[[Callable[[RecordPlace, T], V | None]], Callable[[Any, str], list[V]]]:
+    """Return a decorator that makes of a function of one record a function of a whole list.
+
+    That takes the list, as :func:`decoded` does, and where it came from, for the errors. It returns
+    what the function makes of the records, in the order of the list, and leaves out ``None``.
+
+    :param key: the name of the list: ``servers``
+    :param ids: the names of a record, none of which another record may have
+    """
+
+    def decorated(make: Callable[[RecordPlace, T], V | None]) -> Callable[[Any, str], list[V]]:
+        @wraps(make)
+        def read(document: Any, path: str) -> list[V]:
+            made = (make(*each) for each in decoded(document, key, path, kind, ids))
+            return [value for value in made if value is not None]
+
+        return read
+
+    return decorated
 
 
 def convert(record: Mapping[str, Any], kind: type[T], place: RecordPlace) -> T:
