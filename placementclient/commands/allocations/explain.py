@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from placementclient.client import errors, http, microversion, wording
 from placementclient.client.microversion import Microversion
 from placementclient.commands.allocations.allocation_candidate import FILTERS, LIMIT, requested
-from placementclient.commands.framework import flavors
-from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework import flavors, reading
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 from placementclient.model.nova import COMPUTE_NODE, OWNER_NOVA
 from placementclient.model.requests import CandidateRequest, Filter
 
@@ -53,8 +51,7 @@ class ExplainCandidate(DocumentCommand):
         *FILTERS,
         LIMIT,
         Option('--hosts <number>', type=int, default=5, help='Show so many of the nearest trees'),
-        SNAPSHOT,
-        ASSUME,
+        *reading.OPTIONS,
         Option(
             '--flavor <name>',
             help="Send the request of Nova's scheduler for a server of this flavor, with its root"
@@ -139,7 +136,7 @@ class ExplainCandidate(DocumentCommand):
         from placementclient.insight import owners, unknown_names
         from placementclient.insight.candidates import explanation, snapshot_index
 
-        snapshot = assumed(self, parsed_args, taken(self, parsed_args)).snapshot
+        snapshot = reading.cloud(self, parsed_args).snapshot
 
         def find(name: str) -> str:
             state = snapshot.find(name)

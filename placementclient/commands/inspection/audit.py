@@ -14,13 +14,11 @@ from cliff.formatters import base as formatters
 from placementclient.client import errors
 from placementclient.client.printable import shown
 from placementclient.client.wording import suggestion
-from placementclient.commands.framework import base, changing, selectors, watching
-from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework import base, changing, reading, selectors, watching
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
 from placementclient.commands.inspection import lists
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.changes.results import Carried
@@ -93,8 +91,7 @@ class AuditProvider(watching.Watching, Changing):
         (errors.ExitStatus.DIFFERS, 'something is wrong, and is not fixed'),
     )
     options = (
-        SNAPSHOT,
-        ASSUME,
+        *reading.OPTIONS,
         *lists.OPTIONS,
         *selectors.TREES,
         Option(
@@ -266,7 +263,7 @@ def read(
     from placementclient.insight.audit.cloud import Answers, Cloud
     from placementclient.model.servers import Server
 
-    assumption = assumed(command, parsed_args, taken(command, parsed_args))
+    assumption = reading.cloud(command, parsed_args)
     snapshot = assumption.snapshot
     # After the snapshot, so that a server that is new in it is in the list.
     made = [check for check in CHECKS if not ids or check.id in ids]

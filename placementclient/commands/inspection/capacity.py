@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, flavors, watching
-from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework import base, flavors, reading, watching
 from placementclient.commands.framework.option import Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 from placementclient.model.requests import CandidateRequest, Filter
 
 if TYPE_CHECKING:
@@ -93,8 +91,7 @@ class ShowCapacity(watching.WatchingLister):
         ),
         flavors.FLAVORS,
         *_RESTRICTIONS,
-        SNAPSHOT,
-        ASSUME,
+        *reading.OPTIONS,
         watching.WATCH,
     )
 
@@ -108,7 +105,7 @@ class ShowCapacity(watching.WatchingLister):
         self._check_combination(parsed_args)
         shape = None if parsed_args.fits is None else _shape(parsed_args.fits)
         chosen = flavors.given(self, parsed_args.flavors)
-        snapshot = assumed(self, parsed_args, taken(self, parsed_args)).snapshot
+        snapshot = reading.cloud(self, parsed_args).snapshot
         if shape is None and not parsed_args.flavors:
             return tables.lines(totals.GROUPED[by](snapshot), by)
         topology = Topology(snapshot)

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, compute, flavors, option
-from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework import base, compute, flavors, option, reading
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.client.http import Client
@@ -63,8 +61,7 @@ class ExportCapacity(base.Command):
             help='Add the quotas of projects: a file with the output of openstack quota list '
             '--compute -f json, or nova: ask Nova for each project with allocations',
         ),
-        SNAPSHOT,
-        ASSUME,
+        *reading.OPTIONS,
         option.OUTPUT,
         Option(
             '--serve <address>:<port>',
@@ -119,8 +116,7 @@ class ExportCapacity(base.Command):
         from placementclient.render import metrics
 
         chosen = flavors.given(self, parsed_args.flavors)
-        snapshot = taken(self, parsed_args)
-        snapshot = assumed(self, parsed_args, snapshot, self.warn_once).snapshot
+        snapshot = reading.cloud(self, parsed_args, self.warn_once).snapshot
         topology = Topology(snapshot)
         found = []
         for flavor, request in flavors.requests(self.warn_once, snapshot, chosen):

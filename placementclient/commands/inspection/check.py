@@ -6,10 +6,8 @@ import argparse
 import functools
 
 from placementclient.client import errors
-from placementclient.commands.framework import assuming, base, watching
-from placementclient.commands.framework.assuming import ASSUME
+from placementclient.commands.framework import base, reading, watching
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 
 class CheckProvider(watching.WatchingLister):
@@ -32,8 +30,7 @@ class CheckProvider(watching.WatchingLister):
     statuses = ((errors.ExitStatus.DIFFERS, 'a rule is broken'),)
     options = (
         Option('file', help='The rules; - for stdin'),
-        SNAPSHOT,
-        ASSUME,
+        *reading.OPTIONS,
         Option(
             '--plan',
             help='Check the cloud as it would be after this plan, of a reshape or of changes',
@@ -57,10 +54,9 @@ class CheckProvider(watching.WatchingLister):
         from placementclient.render import rules as tables
 
         path = parsed_args.file
-        flavors = functools.partial(assuming.flavors_of, self, parsed_args, path)
+        flavors = functools.partial(reading.flavors_of, self, parsed_args, path)
         wanted = rules.parse(files.read_text(path), path, flavors)
-        snapshot = taken(self, parsed_args)
-        snapshot = assuming.assumed(self, parsed_args, snapshot, plan=parsed_args.plan).snapshot
+        snapshot = reading.cloud(self, parsed_args, plan=parsed_args.plan).snapshot
         checked = rules.check(snapshot, wanted, is_strict=parsed_args.strict)
         self.warn(tables.notes(checked))
         if parsed_args.junit:

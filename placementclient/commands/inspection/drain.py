@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
-from placementclient.commands.framework import base, compute, selectors
-from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework import base, compute, reading, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.insight.drain.cloud import DrainCloud, Knowledge
@@ -124,8 +122,7 @@ class PlanDrain(base.Lister):
             help='Also write the whole answer as JSON to this file, for resource provider report '
             '--drain',
         ),
-        SNAPSHOT,
-        ASSUME,
+        *reading.OPTIONS,
     )
 
     def printed(self, parsed_args: argparse.Namespace) -> Sequence[str]:
@@ -139,7 +136,7 @@ class PlanDrain(base.Lister):
         from placementclient.render import drains
 
         self._check_combination(parsed_args)
-        assumption = assumed(self, parsed_args, taken(self, parsed_args))
+        assumption = reading.cloud(self, parsed_args)
         snapshot = assumption.snapshot
         cloud = DrainCloud(
             snapshot,

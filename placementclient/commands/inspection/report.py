@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from placementclient import program
 from placementclient.client import errors
 from placementclient.client.wording import listed
-from placementclient.commands.framework import base
-from placementclient.commands.framework.assuming import ASSUME
+from placementclient.commands.framework import base, reading
 from placementclient.commands.framework.option import Option
 from placementclient.commands.inspection import audit, lists
-from placementclient.commands.snapshots.snapshot import SNAPSHOT
 
 if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
@@ -36,8 +34,7 @@ class ReportProvider(base.Command):
 
     auth_required = False
     options = (
-        SNAPSHOT,
-        ASSUME,
+        *reading.OPTIONS,
         Option('--plan', help='Show the effect of this plan file'),
         Option(
             '--drain <file>',

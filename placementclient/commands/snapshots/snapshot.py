@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from placementclient.client import errors
 from placementclient.client.wording import counted
-from placementclient.commands.framework import base, changing, option, progress, selectors
-from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework import base, changing, option, reading, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
 
@@ -19,58 +18,11 @@ if TYPE_CHECKING:
     from placementclient.changes.plan import ChangePlan
     from placementclient.model.snapshots import Snapshot
 
-SNAPSHOT = Option(
-    '--snapshot <file>',
-    help='Read this snapshot file, or folder@time of a history, in place of the live cloud',
-)
 _FILE = Option(
     'file',
     help='The snapshot file; or folder@time of a history, such as daily@2026-11-22 or '
     'daily@2026-11-22T15:30+01:00: the last snapshot not later than that',
 )
-#: Stands for what is now, where a file is expected.
-LIVE = 'live'
-
-
-def taken(command: base.PlacementCommand, parsed_args: argparse.Namespace) -> Snapshot:
-    """Return the snapshot that ``--snapshot`` names, or one of what is now."""
-    return _read(command, parsed_args.snapshot or LIVE)
-
-
-def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, workers: int) -> Snapshot:
-    """Return the trees that the options select, of ``--snapshot`` or of what is now."""
-    if parsed_args.snapshot:
-        snapshot = saved(command, parsed_args.snapshot)
-        return snapshot.only(selectors.trees(command, parsed_args, snapshot))
-    return _captured(command, selectors.trees(command, parsed_args), workers)
-
-
-def _read(command: base.PlacementCommand, path: str) -> Snapshot:
-    return _captured(command, (), option.WORKERS) if path == LIVE else saved(command, path)
-
-
-def saved(command: base.PlacementCommand, path: str) -> Snapshot:
-    """Return the snapshot of a file, or of a history as ``folder@time``."""
-    from placementclient import files
-    from placementclient.snapshot import history, times
-
-    folder, _, time = path.rpartition('@')
-    if os.path.isdir(path):
-        return history.at(path, None, command.log.warning)
-    if os.path.isdir(folder) and not os.path.exists(path):
-        found = history.at(folder, times.until(time, path), command.log.warning)
-        command.log.warning(f'{path}: the snapshot of {found.origin and found.origin.captured_at}')
-        return found
-    return files.read_snapshot(path)
-
-
-def _captured(command: base.PlacementCommand, trees: Sequence[str], workers: int) -> Snapshot:
-    from placementclient.snapshot import capture
-
-    with progress.shown(command.app, command.log) as show:
-        return capture.capture(
-            command.client, trees, workers=workers, progress=show, expect=show.expect
-        )
 
 
 class SaveSnapshot(base.ShowOne):
@@ -115,7 +67,7 @@ class SaveSnapshot(base.ShowOne):
                 'exists, and may be the only one of what was before: '
                 'give another name, or --overwrite',
             )
-        snapshot = part(self, parsed_args, parsed_args.workers)
+        snapshot = reading.part(self, parsed_args, parsed_args.workers)
         path = self._write(path, parsed_args.history, snapshot)
         counts = len(snapshot.roots()), len(snapshot.providers), len(snapshot.consumers)
         return self.prints, (path, *counts)
@@ -150,14 +102,14 @@ class ShowSnapshot(base.ShowOne):
     """
 
     auth_required = False
-    options = (_FILE, ASSUME)
+    options = (_FILE, reading.ASSUME)
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import summary
         from placementclient.render.facts import Facts
 
-        snapshot = saved(self, parsed_args.file)
-        numbers = summary.of(assumed(self, parsed_args, snapshot).snapshot)
+        snapshot = reading.saved(self, parsed_args.file)
+        numbers = summary.of(reading.assumed(self, parsed_args, snapshot).snapshot)
         shown = {
             name: Facts(value) if isinstance(value, dict) else value
             for name, value in numbers.items()
@@ -190,15 +142,18 @@ class DiffSnapshot(base.Lister):
             choices=('provider', 'consumer'),
             help='Only differences of this kind; default: both',
         ),
-        ASSUME,
+        reading.ASSUME,
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.insight import diff
         from placementclient.render import history as tables
 
-        before, after = _read(self, parsed_args.before), _read(self, parsed_args.after)
-        after = assumed(self, parsed_args, after).snapshot
+        before, after = (
+            reading.read(self, parsed_args.before),
+            reading.read(self, parsed_args.after),
+        )
+        after = reading.assumed(self, parsed_args, after).snapshot
         kinds = parsed_args.kind or ('provider', 'consumer')
         found = [each for each in diff.differences(before, after) if each.kind in kinds]
         if found:
@@ -233,7 +188,7 @@ class RestoreSnapshot(Changing):
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.snapshot import restore
 
-        snapshot = saved(self, parsed_args.file)
+        snapshot = reading.saved(self, parsed_args.file)
 
         def decide(trees: Sequence[str]) -> ChangePlan:
             missing = parsed_args.missing

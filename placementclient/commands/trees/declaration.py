@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from placementclient.commands.framework import base, changing, option, selectors
+from placementclient.commands.framework import base, changing, option, reading, selectors
 from placementclient.commands.framework.changing import Changing
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +68,7 @@ class ExportTree(base.Command):
     auth_required = False
     options = (
         *selectors.TREES,
-        SNAPSHOT,
+        reading.SNAPSHOT,
         option.OUTPUT,
     )
 
@@ -77,5 +76,5 @@ class ExportTree(base.Command):
         from placementclient import files
         from placementclient.producers.declarations import document
 
-        found = document(part(self, parsed_args, option.WORKERS))
+        found = document(reading.part(self, parsed_args, option.WORKERS))
         files.write_document(parsed_args.output, found)

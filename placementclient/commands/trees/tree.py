@@ -8,11 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from placementclient.client import errors
-from placementclient.commands.framework import base, option, selectors, watching
-from placementclient.commands.framework.assuming import ASSUME, assumed
+from placementclient.commands.framework import base, option, reading, selectors, watching
 from placementclient.commands.framework.document import DocumentCommand, Text
 from placementclient.commands.framework.option import Flag, Option
-from placementclient.commands.snapshots.snapshot import SNAPSHOT, taken
 
 if TYPE_CHECKING:
     from placementclient.model.snapshots import Snapshot
@@ -22,8 +20,7 @@ if TYPE_CHECKING:
 _WITH = (
     Flag('--traits', help='Show the traits of each resource provider'),
     Flag('--allocations', help='Show the consumers and their allocations'),
-    SNAPSHOT,
-    ASSUME,
+    *reading.OPTIONS,
     option.workers('trees to read'),
 )
 
@@ -207,7 +204,7 @@ def _of_file(command: base.PlacementCommand, parsed_args: argparse.Namespace) ->
 
     :raises errors.NoSuchProvider: if a provider is not in it
     """
-    snapshot = assumed(command, parsed_args, taken(command, parsed_args)).snapshot
+    snapshot = reading.cloud(command, parsed_args).snapshot
     try:
         roots = snapshot.root_uuids(_wanted(command, parsed_args, snapshot))
     except errors.NoSuchProvider as reason:

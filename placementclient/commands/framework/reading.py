@@ -1,4 +1,4 @@
-"""The option ``--assume``: the cloud as it would be."""
+"""The cloud that a command looks at: live or a snapshot, as it is or as it would be."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from placementclient.commands.framework import base, flavors
+from placementclient.commands.framework import base, flavors, option, progress, selectors
 from placementclient.commands.framework.compute import NOVA
 from placementclient.commands.framework.option import Option
 
@@ -20,12 +20,70 @@ if TYPE_CHECKING:
     from placementclient.producers.assuming.assumptions import Assumption
     from placementclient.producers.assuming.overlay import Assumed
 
+SNAPSHOT = Option(
+    '--snapshot <file>',
+    help='Read this snapshot file, or folder@time of a history, in place of the live cloud',
+)
 ASSUME = Option(
     '--assume <file>...',
     help='Look at the cloud as it would be after the changes in this file. Nothing is written. '
     'The file may have other inventories or traits, new hosts, hosts that are off, more '
     'servers, or a plan. May be repeated; the changes of the first file come first',
 )
+
+
+#: Of a command that only looks.
+OPTIONS = (SNAPSHOT, ASSUME)
+#: Stands for what is now, where a file is expected.
+LIVE = 'live'
+
+
+def part(command: base.PlacementCommand, parsed_args: argparse.Namespace, workers: int) -> Snapshot:
+    """Return the trees that the options select, of ``--snapshot`` or of what is now."""
+    if parsed_args.snapshot:
+        snapshot = saved(command, parsed_args.snapshot)
+        return snapshot.only(selectors.trees(command, parsed_args, snapshot))
+    return _captured(command, selectors.trees(command, parsed_args), workers)
+
+
+def read(command: base.PlacementCommand, path: str) -> Snapshot:
+    """Return the snapshot of a file or a history, or of what is now: :data:`LIVE`."""
+    return _captured(command, (), option.WORKERS) if path == LIVE else saved(command, path)
+
+
+def saved(command: base.PlacementCommand, path: str) -> Snapshot:
+    """Return the snapshot of a file, or of a history as ``folder@time``."""
+    from placementclient import files
+    from placementclient.snapshot import history, times
+
+    folder, _, time = path.rpartition('@')
+    if os.path.isdir(path):
+        return history.at(path, None, command.log.warning)
+    if os.path.isdir(folder) and not os.path.exists(path):
+        found = history.at(folder, times.until(time, path), command.log.warning)
+        command.log.warning(f'{path}: the snapshot of {found.origin and found.origin.captured_at}')
+        return found
+    return files.read_snapshot(path)
+
+
+def _captured(command: base.PlacementCommand, trees: Sequence[str], workers: int) -> Snapshot:
+    from placementclient.snapshot import capture
+
+    with progress.shown(command.app, command.log) as show:
+        return capture.capture(
+            command.client, trees, workers=workers, progress=show, expect=show.expect
+        )
+
+
+def cloud(
+    command: base.PlacementCommand,
+    parsed_args: argparse.Namespace,
+    warn: Callable[[str], None] | None = None,
+    plan: str | None = None,
+) -> Assumed:
+    """Return the cloud that :data:`OPTIONS` say; the arguments are those of :func:`assumed`."""
+    snapshot = read(command, parsed_args.snapshot or LIVE)
+    return assumed(command, parsed_args, snapshot, warn, plan)
 
 
 def assumed(
