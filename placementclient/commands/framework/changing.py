@@ -106,8 +106,7 @@ class Changing(base.Lister):
         found = _rows(plan.trees)
         shown = '\n'.join(changes.lines(found[:_SHOWN]))
         if len(found) > _SHOWN:
-            everything = '--dry-run prints' if 'dry_run' in parsed_args else '--plan writes'
-            shown += f'\nand {counted(len(found) - _SHOWN, "more row")}: {everything} all'
+            shown += f'\nand {counted(len(found) - _SHOWN, "more row")}: --dry-run prints all'
         self.confirm(f'{shown}\n{_summary(plan)}. Go on?', parsed_args)
 
     def carry_out(
