@@ -15,39 +15,34 @@ if TYPE_CHECKING:
     from placementclient.insight.unknown_names import Absent
 
 
-def _restriction(name: str, metavar: str, help: str) -> Option:
-    help = f'With --fits or --flavors: {help}'
-    return Option(f'--{name}', metavar=metavar, action='append', help=help)
+def _restriction(flag: str, help: str) -> Option:
+    return Option(flag, help=f'With --fits or --flavors: {help}')
 
 
 _RESTRICTIONS = (
     _restriction(
-        'required',
-        '<trait>[,...]',
+        '--required <trait>[,...]...',
         'a trait that there must be; of several, joined by commas, one is enough; may be repeated',
     ),
-    _restriction('forbidden', '<trait>', 'a trait that must be absent; may be repeated'),
+    _restriction('--forbidden <trait>...', 'a trait that must be absent; may be repeated'),
     _restriction(
-        'member-of',
-        '<aggregate>[,...]',
+        '--member-of <aggregate>[,...]...',
         'aggregates, joined by commas: a member of any of them; may be repeated: a member of each',
     ),
     _restriction(
-        'forbidden-member-of',
-        '<aggregate>[,...]',
+        '--forbidden-member-of <aggregate>[,...]...',
         'aggregates, joined by commas: a member of none of them; may be repeated',
     ),
     _restriction(
-        'root-required', '<trait>', 'a trait that the root of the tree must have; may be repeated'
+        '--root-required <trait>...',
+        'a trait that the root of the tree must have; may be repeated',
     ),
     _restriction(
-        'root-forbidden',
-        '<trait>',
+        '--root-forbidden <trait>...',
         'a trait that the root of the tree must not have; may be repeated',
     ),
     _restriction(
-        'tree',
-        '<provider>',
+        '--tree <provider>...',
         'count servers that fit into the tree of this provider: a name, a UUID, or a pattern such '
         "as 'compute2*'. May be repeated: all these trees",
     ),
