@@ -16,7 +16,7 @@ from placementclient.client.http import Client
 from placementclient.direct import Direct
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.others import decide_with_others
+from placementclient.insight.drain.others import with_others
 from placementclient.insight.drain.plan import DrainVerdict, Pace, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, roll
@@ -212,8 +212,10 @@ def test_others_that_make_room(client: Client) -> None:
     snapshot = real(cloud(states, consumers), 'others')
     Database(client).fill(snapshot)
     hosts = [snapshot.named('others-old').uuid]
-    assert decide(DrainCloud(snapshot), hosts).verdict is DrainVerdict.NO
-    decision = decide_with_others(DrainCloud(snapshot), hosts)
+    scene = DrainCloud(snapshot)
+    alone = decide(scene, hosts)
+    assert alone.verdict is DrainVerdict.NO
+    decision = with_others(scene, hosts, alone)
     assert decision.verdict is DrainVerdict.YES
     assert [move.wave for move in decision.moves] == [1, 2]
     Nova(client).migrate(decision.moves)

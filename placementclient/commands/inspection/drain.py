@@ -207,14 +207,10 @@ class PlanDrain(base.Lister):
         from placementclient.insight.drain import enough, others, plan
         from placementclient.render import drains
 
-        decide = others.decide_with_others if parsed_args.others_may_move else plan.decide
-        decision = decide(
-            cloud,
-            hosts,
-            self._pace(parsed_args),
-            parsed_args.solver_timeout,
-            is_certain=parsed_args.strict,
-        )
+        search = self._pace(parsed_args), parsed_args.solver_timeout
+        decision = plan.decide(cloud, hosts, *search, is_certain=parsed_args.strict)
+        if parsed_args.others_may_move:
+            decision = others.with_others(cloud, hosts, decision, *search)
         said = [drains.summary(decision), *drains.remarks(cloud, decision)]
         left = [server for server, _ in decision.strict.left()]
         remedies = []

@@ -9,37 +9,27 @@ from placementclient.insight.drain.cloud import DrainCloud, MovingServer
 from placementclient.insight.drain.exact import EFFORT
 from placementclient.insight.drain.fleet import Fleet
 from placementclient.insight.drain.moves import ServerMove
-from placementclient.insight.drain.plan import (
-    PACE,
-    DrainDecision,
-    DrainVerdict,
-    Pace,
-    decide,
-    scheduled,
-)
+from placementclient.insight.drain.plan import PACE, DrainDecision, DrainVerdict, Pace, scheduled
 from placementclient.insight.drain.rolling import is_never
 
 #: On how many hosts room is made for one server, at most, until it is given up.
 MOST_HOSTS = 100
 
 
-def decide_with_others(
+def with_others(
     cloud: DrainCloud,
     emptied: Collection[str],
+    decision: DrainDecision,
     pace: Pace = PACE,
     effort: float = EFFORT,
-    *,
-    is_certain: bool = False,
 ) -> DrainDecision:
     """Say whether hosts can be emptied if servers of other hosts may move, too.
 
     A *no* is proved for whatever moves there are. A *yes* needs no server to move twice.
 
-    :param emptied: the UUIDs of the roots of the hosts
-    :param effort: how long to search, in the solver's deterministic unit (about a second)
-    :param is_certain: whether the servers ask for no less than the strict requests
+    :param decision: the answer if they may not; other arguments as of
+        :func:`placementclient.insight.drain.plan.decide`
     """
-    decision = decide(cloud, emptied, pace, effort, is_certain=is_certain)
     if decision.moves or decision.strict.packing.is_complete:
         return decision
     fleet = Fleet(cloud, cloud.hosts)

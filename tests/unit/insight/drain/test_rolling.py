@@ -12,7 +12,7 @@ from placementclient.insight.drain import losing
 from placementclient.insight.drain.cloud import DrainCloud, Knowledge
 from placementclient.insight.drain.losing import lose
 from placementclient.insight.drain.moves import refusals
-from placementclient.insight.drain.others import decide_with_others
+from placementclient.insight.drain.others import with_others
 from placementclient.insight.drain.plan import DrainVerdict, decide
 from placementclient.insight.drain.requests import known
 from placementclient.insight.drain.rolling import batches, is_never, roll
@@ -174,7 +174,8 @@ def test_small_clouds(first: int) -> None:
     for seed in range(first, first + 50):
         snapshot, emptied = oracle.case(seed)
         scene = DrainCloud(snapshot)
-        alone, moved = decide(scene, emptied), decide_with_others(scene, emptied)
+        alone = decide(scene, emptied)
+        moved = with_others(scene, emptied, alone)
         assert list(refusals(snapshot, moved.moves)) == []
         if alone.verdict is DrainVerdict.YES:
             assert moved.verdict is DrainVerdict.YES
@@ -189,8 +190,10 @@ def test_small_clouds(first: int) -> None:
 
 def test_others_make_room() -> None:
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[6], h1=[3], h2=[3]))
-    assert decide(DrainCloud(snapshot), ['h0']).verdict is DrainVerdict.NO
-    decision = decide_with_others(DrainCloud(snapshot), ['h0'])
+    scene = DrainCloud(snapshot)
+    alone = decide(scene, ['h0'])
+    assert alone.verdict is DrainVerdict.NO
+    decision = with_others(scene, ['h0'], alone)
     assert decision.verdict is DrainVerdict.YES
     assert [(m.wave, m.server, m.target) for m in decision.moves] == [
         (1, 'h1-0', 'h2'),
@@ -200,7 +203,8 @@ def test_others_make_room() -> None:
 
 def test_others_that_make_no_room_stay() -> None:
     snapshot = cloud(hosts(8, 8, 8), servers(h0=[6, 6], h1=[3], h2=[3]))
-    decision = decide_with_others(DrainCloud(snapshot), ['h0'])
+    scene = DrainCloud(snapshot)
+    decision = with_others(scene, ['h0'], decide(scene, ['h0']))
     assert (decision.verdict, list(decision.moves)) == (DrainVerdict.NO, [])
 
 
