@@ -10,6 +10,7 @@ from placementclient.changes.execution import Look, PlanRun
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import Deviation, TreeResult, TreeStatus
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records import trees as tree_records
@@ -28,8 +29,8 @@ class ReshapeRun(PlanRun[TreePlan]):
 
     def __init__(self, client: Client, plan: Plan) -> None:
         super().__init__(client, plan)
-        #: The roots of the trees to which nothing has happened since the plan was made.
-        self._as_planned: set[str] = set()
+        #: What trees can begin with that were read and not begun yet, by the UUIDs of their roots.
+        self._prepared: dict[str, Snapshot] = {}
 
     def check(self, trees: Sequence[TreePlan]) -> None:
         """See that the plan is sound, and that the reshaper is there and allowed.
@@ -46,7 +47,8 @@ class ReshapeRun(PlanRun[TreePlan]):
         return journal.read(path, self.plan)
 
     def is_there(self, tree: TreePlan) -> bool:
-        return bool(reading.listing(self.client, tree.root_provider_uuid))
+        source = StateSource(self.client, [tree])
+        return tree.root_provider_uuid in source.listed(tree)
 
     def stands(self, tree: TreePlan, *, backward: bool) -> bool:
         undone = Phase.AFTER if backward else Phase.BEFORE
@@ -57,7 +59,7 @@ class ReshapeRun(PlanRun[TreePlan]):
     ) -> Callable[[TreePlan], Look[TreePlan]]:
         if backward:
             return self._look_back
-        source = reading.source(self.client, map(self._current, trees))
+        source = StateSource(self.client, map(self._current, trees))
 
         def look(tree: TreePlan) -> Look[TreePlan]:
             try:
@@ -69,8 +71,7 @@ class ReshapeRun(PlanRun[TreePlan]):
         return look
 
     def forward(self, tree: TreePlan) -> TreeResult:
-        is_as_planned = tree.root_provider_uuid in self._as_planned
-        return self._executor(tree).forward(is_as_planned=is_as_planned)
+        return self._executor(tree).forward(self._prepared.pop(tree.root_provider_uuid, None))
 
     def backward(self, tree: TreePlan) -> TreeResult:
         return self._executor(tree).backward()
@@ -98,28 +99,27 @@ class ReshapeRun(PlanRun[TreePlan]):
         current = self._current(tree)
         listed = source.listed(current)
         is_there = tree.root_provider_uuid in listed
-        is_begun = self.journal.of(tree.root_provider_uuid).begun
+        # What it starts from is still to come; or there is something to take back.
+        if current.follows or self.journal.of(tree.root_provider_uuid).begun:
+            return Look(tree, is_there)
+        # Without a consumer that moves, generations show who has come.
+        holdings = bool(current.consumers) or not live_state.is_as_planned(current, listed)
+        tree_state = source.tree_state(current, listed, holdings=holdings)
+        if tree_state.phase is Phase.AFTER:
+            return Look(tree, is_there, 'it is applied already')
         try:
-            if live_state.is_as_planned(current, listed):
-                preconditions.check_places(current, listed)
-                if source.is_as_read(current, listed):
-                    self._as_planned.add(tree.root_provider_uuid)
-                    return Look(tree)
-            # What it starts from is still to come; or there is something to take back.
-            if current.follows or is_begun:
-                return Look(tree, is_there)
-            tree_state = source.tree_state(current, listed)
-            if tree_state.phase is Phase.AFTER:
-                return Look(tree, is_there, 'it is applied already')
             found = preconditions.found(self.client, tree_state)
         except preconditions.LeftAlone as reason:
             return Look(tree, is_there, str(reason), reason)
-        return Look(tree, is_there, found if isinstance(found, str) else '')
+        if isinstance(found, str):
+            return Look(tree, is_there, found)
+        self._prepared[tree.root_provider_uuid] = found
+        return Look(tree, is_there)
 
     def _look_back(self, tree: TreePlan) -> Look[TreePlan]:
         """See whether a tree is on one of its sides."""
         current = self._current(tree)
-        source = reading.source(self.client, [current])
+        source = StateSource(self.client, [current])
         listed = source.listed(current)
         is_there = tree.root_provider_uuid in listed
         tree_state = source.tree_state(current, listed, holdings=False)

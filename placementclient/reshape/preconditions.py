@@ -22,6 +22,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
+from placementclient.reshape import live_state
 from placementclient.reshape.live_state import TreeState
 
 
@@ -93,37 +94,6 @@ def check_places(tree: TreePlan, listed: Mapping[str, Provider]) -> None:
                 f'{change.parent_provider_uuid}, below which {change.name} is to be made, is not '
                 f'in the tree of {tree.root_provider_name}'
             )
-
-
-def is_as_read(tree_state: TreeState) -> bool:
-    """Return whether a plan starts from the very values that are there, generations left aside."""
-    tree, providers = tree_state.tree, tree_state.providers
-    for change in tree.providers:
-        if change.is_created:
-            continue
-        state = providers.get(change.uuid)
-        if (
-            state is None
-            or state.inventories != change.content_before.inventories
-            or _newcomer(tree_state, change)
-        ):
-            return False
-    for consumer in tree.consumers:
-        for uuid in providers:
-            if tree_state.held(consumer.uuid, uuid) != consumer.before.get(uuid, {}):
-                return False
-        there = tree_state.there.consumers.get(consumer.uuid)
-        if tree_state.is_whole and not _is_owned_as_planned(there, consumer):
-            return False
-    return True
-
-
-def _is_owned_as_planned(there: Consumer | None, planned: ConsumerChange) -> bool:
-    return there is not None and (there.allocations, there.project_id, there.user_id) == (
-        planned.before,
-        planned.project_id,
-        planned.user_id,
-    )
 
 
 def found(client: Client, tree_state: TreeState) -> Snapshot | str:
@@ -241,8 +211,17 @@ def _consumers(client: Client, tree_state: TreeState) -> list[Consumer] | str:
             if current.allocations != consumer.before:
                 return f'consumer {consumer.uuid} does not hold what it did'
             # Whoever changed project or user since means it.
-            result.append(current)
+            if not _is_as_planned(current, consumer):
+                result.append(current)
     return result
+
+
+def _is_as_planned(there: Consumer, planned: ConsumerChange) -> bool:
+    return (there.project_id, there.user_id, there.generation) == (
+        planned.project_id,
+        planned.user_id,
+        planned.generation,
+    )
 
 
 def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:
@@ -250,12 +229,17 @@ def _states(client: Client, tree_state: TreeState) -> Iterator[ProviderState]:
 
     The generation stays the one of the look, so that a conflict shows if the provider has moved.
     """
+    is_reshaped = bool(tree_state.tree.consumers) or live_state.moves(tree_state.tree)
     for change in tree_state.tree.providers:
         state = tree_state.there.providers.get(change.uuid)
         if state is None:
             continue
+        if tree_state.is_whole:
+            yield state
+            continue
         before, after = change.content_before, change.after
-        if before.traits != after.traits:
+        # Traits that only go are read when they go: after the reshape, if there is one.
+        if not after.traits <= before.traits or (after.traits != before.traits and not is_reshaped):
             traits = trait.list_of_provider(client, change.uuid).value
             state = replace(state, traits=frozenset(traits))
         if before.aggregates != after.aggregates:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from placementclient.api import aggregate, allocation, inventory, resource_provider, trait
 from placementclient.client import errors
@@ -16,7 +15,7 @@ from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
-from placementclient.reshape import live_state, preconditions
+from placementclient.reshape import live_state
 from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.snapshot.capture import UnstableRead
 
@@ -24,42 +23,6 @@ from placementclient.snapshot.capture import UnstableRead
 _MANY = 64
 #: How often a provider is read again that changes while it is read.
 MAX_RETRIES = 4
-
-
-class StateSource(Protocol):
-    """The state of some plans."""
-
-    def listed(self, tree: TreePlan) -> dict[str, Provider]:
-        """All providers of the trees that a plan concerns, by UUID."""
-
-    def tree_state(
-        self, tree: TreePlan, listed: Mapping[str, Provider], *, holdings: bool = True
-    ) -> TreeState:
-        """Return the content of the providers of a plan.
-
-        :param listed: those that are there
-        :param holdings: whether to read who holds what of them, too
-        :raises UnstableRead: if one does not hold still
-        """
-
-    def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
-        """Return whether a plan starts from the very values that are there, generations left
-        aside."""
-
-    def traits(self, provider_uuid: str) -> frozenset[str]:
-        """The traits of a provider that is there."""
-
-    def snapshot(self, tree: TreePlan) -> Snapshot:
-        """At least the providers and the consumers that a plan names."""
-
-
-def source(client: Client, trees: Iterable[TreePlan]) -> StateSource:
-    """Return the state of some plans; read at once, where that is possible."""
-    reader = client.snapshot_reader
-    roots = {root for tree in trees for root in live_state.roots_of(tree)}
-    if reader is None:
-        return _Requests(client, is_listed=len(roots) >= _MANY)
-    return _AtOnce(reader.snapshot(roots, types=client.microversion >= TYPED))
 
 
 def read_tree_state(
@@ -70,7 +33,7 @@ def read_tree_state(
     :param listed: all providers of its trees, if they are known
     :raises UnstableRead: if one does not hold still
     """
-    live = source(client, [tree])
+    live = StateSource(client, [tree])
     return live.tree_state(tree, live.listed(tree) if listed is None else listed)
 
 
@@ -84,7 +47,7 @@ def read_applied(client: Client, tree: TreePlan) -> TreeState:
 
     :raises UnstableRead: if a provider does not hold still
     """
-    live = source(client, [tree])
+    live = StateSource(client, [tree])
     planned = {change.uuid: _provider(change) for change in tree.providers}
     if client.snapshot_reader is not None or all(
         consumer.before == consumer.after for consumer in tree.consumers
@@ -104,7 +67,7 @@ def read_applied(client: Client, tree: TreePlan) -> TreeState:
 
 def phase_of(client: Client, tree: TreePlan) -> Phase:
     """Return the side of its reshape that a tree is on, with as few requests as possible."""
-    live = source(client, [tree])
+    live = StateSource(client, [tree])
     listed = live.listed(tree)
     made = {change.uuid for change in tree.created()}
     if made and made <= listed.keys():
@@ -114,71 +77,58 @@ def phase_of(client: Client, tree: TreePlan) -> Phase:
     return live.tree_state(tree, listed, holdings=False).phase
 
 
-def listing(client: Client, root_uuid: str) -> list[Provider]:
-    """Return all providers of a tree; none if it does not exist."""
-    return resource_provider.list(client, matching=Filter(in_tree=root_uuid))
+class StateSource:
+    """The state of some plans: all of it as it was at one moment, from tables; or each thing when
+    it is asked for.
 
-
-class _AtOnce:
-    """All of it, as it was at one moment."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-
-    def listed(self, tree: TreePlan) -> dict[str, Provider]:
-        return live_state.listed_in(self._snapshot, tree)
-
-    def tree_state(
-        self, tree: TreePlan, listed: Mapping[str, Provider], *, holdings: bool = True
-    ) -> TreeState:
-        return live_state.tree_state_of(tree, self._snapshot)
-
-    def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
-        for change in tree.providers:
-            there = self._snapshot.providers.get(change.uuid)
-            before = change.content_before
-            if there and (there.traits, there.aggregates) != (before.traits, before.aggregates):
-                return False
-        return preconditions.is_as_read(self.tree_state(tree, listed))
-
-    def traits(self, provider_uuid: str) -> frozenset[str]:
-        return self._snapshot.providers[provider_uuid].traits
-
-    def snapshot(self, tree: TreePlan) -> Snapshot:
-        return self._snapshot
-
-
-class _Requests:
-    """Each thing, when it is asked for.
-
-    :param is_listed: whether the providers of all trees are listed now, with one request
+    :param trees: the plans; of many of them all providers are listed now, with one request
     """
 
-    def __init__(self, client: Client, *, is_listed: bool) -> None:
-        self._client, self._is_listed = client, is_listed
-        self._trees: dict[str, list[Provider]] = {}
-        for provider in resource_provider.list(client) if is_listed else ():
-            self._trees.setdefault(provider.root_uuid, []).append(provider)
+    def __init__(self, client: Client, trees: Iterable[TreePlan]) -> None:
+        self._client = client
+        roots = {root for tree in trees for root in live_state.roots_of(tree)}
+        self._whole: Snapshot | None = None
+        self._trees: dict[str, list[Provider]] | None = None
+        if client.snapshot_reader is not None:
+            types = client.microversion >= TYPED
+            self._whole = client.snapshot_reader.snapshot(roots, types=types)
+        elif len(roots) >= _MANY:
+            self._trees = {}
+            for provider in resource_provider.list(client):
+                self._trees.setdefault(provider.root_uuid, []).append(provider)
 
     def listed(self, tree: TreePlan) -> dict[str, Provider]:
-        return {
-            provider.uuid: provider
-            for root in live_state.roots_of(tree)
-            for provider in (
-                self._trees.get(root, []) if self._is_listed else listing(self._client, root)
-            )
-        }
+        """All providers of the trees that a plan concerns, by UUID."""
+        if self._whole is not None:
+            return live_state.listed_in(self._whole, tree)
+        roots = live_state.roots_of(tree)
+        return {each.uuid: each for root in roots for each in self._members(root)}
+
+    def _members(self, root_uuid: str) -> list[Provider]:
+        if self._trees is not None:
+            return self._trees.get(root_uuid, [])
+        return resource_provider.list(self._client, matching=Filter(in_tree=root_uuid))
 
     def tree_state(
         self, tree: TreePlan, listed: Mapping[str, Provider], *, holdings: bool = True
     ) -> TreeState:
-        states: list[ProviderState] = []
+        """Return the content of the providers of a plan.
+
+        :param listed: those that are there
+        :param holdings: whether to read who holds what of them, too
+        :raises UnstableRead: if one does not hold still
+        """
+        if self._whole is not None:
+            return live_state.tree_state_of(tree, self._whole)
         held: dict[str, list[Holding]] = {}
-        for change in tree.providers:
-            if change.uuid in listed:
-                state = self._read(listed[change.uuid], held if holdings else None)
-                states += [state] if state else []
-        return TreeState(tree, Snapshot(states, _consumers(held)), listed)
+        states = (
+            self._read(listed[change.uuid], held if holdings else None)
+            for change in tree.providers
+            if change.uuid in listed
+        )
+        # The states first: reading them finds the holdings.
+        there = [state for state in states if state]
+        return TreeState(tree, Snapshot(there, _consumers(held)), listed)
 
     def _read(
         self, provider: Provider, held: dict[str, list[Holding]] | None
@@ -203,26 +153,16 @@ class _Requests:
             return None
         raise UnstableRead(provider.name, MAX_RETRIES + 1)
 
-    def is_as_read(self, tree: TreePlan, listed: Mapping[str, Provider]) -> bool:
-        # Sets that only lose something are read again before they are written.
-        for change in tree.providers:
-            before, after = change.content_before, change.after
-            if change.is_created:
-                continue
-            if not after.traits <= before.traits and self.traits(change.uuid) != before.traits:
-                return False
-            if after.aggregates != before.aggregates and self._aggregates(change.uuid) != (
-                before.aggregates
-            ):
-                return False
-        return preconditions.is_as_read(
-            self.tree_state(tree, listed, holdings=bool(tree.consumers))
-        )
-
     def traits(self, provider_uuid: str) -> frozenset[str]:
+        """The traits of a provider that is there."""
+        if self._whole is not None:
+            return self._whole.providers[provider_uuid].traits
         return frozenset(trait.list_of_provider(self._client, provider_uuid).value)
 
     def snapshot(self, tree: TreePlan) -> Snapshot:
+        """At least the providers and the consumers that a plan names."""
+        if self._whole is not None:
+            return self._whole
         listed = self.listed(tree)
         states = (
             self._state(listed[change.uuid]) for change in tree.providers if change.uuid in listed
@@ -237,13 +177,12 @@ class _Requests:
         state = self._read(provider, None)
         try:
             return state and replace(
-                state, traits=self.traits(uuid), aggregates=self._aggregates(uuid)
+                state,
+                traits=self.traits(uuid),
+                aggregates=frozenset(aggregate.list(self._client, uuid).value),
             )
         except errors.NotFound:
             return None
-
-    def _aggregates(self, provider_uuid: str) -> frozenset[str]:
-        return frozenset(aggregate.list(self._client, provider_uuid).value)
 
 
 def _provider(change: ProviderChange) -> Provider:

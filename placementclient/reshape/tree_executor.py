@@ -22,6 +22,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.providers import Provider
+from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.plan.sides import before_of
 from placementclient.planner.records import trees
@@ -62,19 +63,19 @@ class TreeExecutor:
         record = journal.of(self._root_uuid)
         #: Whether the reshape is, or may be, the doing of this plan.
         self._ours = record.begun and record.ended is None
-        self._is_as_planned = False
+        self._prepared: Snapshot | None = None
         #: What is to be said of the tree where it ends well.
         self._remarks: list[str] = []
 
-    def forward(self, *, is_as_planned: bool = False) -> TreeResult:
+    def forward(self, prepared: Snapshot | None = None) -> TreeResult:
         """Apply the plan of the tree.
 
-        :param is_as_planned: whether it has been seen already that nothing has happened since
+        :param prepared: what it can begin with, where that has been read already
         :raises OutcomeUnknown: if the service does not answer any more
         :raises errors.Forbidden: if the policy does not allow it
         :raises journal.JournalFailed: if no intent can be noted any more
         """
-        self._is_as_planned = is_as_planned
+        self._prepared = prepared
         return self._retry(self._forward)
 
     def backward(self) -> TreeResult:
@@ -120,11 +121,9 @@ class TreeExecutor:
             return self._leave_alone(State.LEFT_ALONE, reason)
 
     def _forward(self) -> TreeResult:
-        if self._is_as_planned:
-            # A conflict shows later changes.
-            self._is_as_planned = False
-            there = before_of(self.tree)
-        else:
+        # Once: a conflict shows later changes.
+        there, self._prepared = self._prepared, None
+        if there is None:
             tree_state = reading.read_tree_state(self._client, self.tree)
             if tree_state.phase is Phase.AFTER:
                 return self._complete(self.tree.operations, tree_state)
@@ -180,7 +179,7 @@ class TreeExecutor:
                     )
 
     def _listed(self) -> dict[str, Provider]:
-        return reading.source(self._client, [self.tree]).listed(self.tree)
+        return reading.StateSource(self._client, [self.tree]).listed(self.tree)
 
     def _applier(self, generations: Mapping[str, int]) -> Applier:
         return Applier(

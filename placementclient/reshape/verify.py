@@ -29,7 +29,7 @@ def comparing(
     :param records: of the journal: where it has any, a tree that it does not know is not overdue
     """
     later = _changed_later(plan)
-    source = reading.source(client, trees)
+    source = StateSource(client, trees)
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
         snapshot = source.snapshot(tree)
@@ -63,7 +63,7 @@ def status_reader(
     :param trees: those to read
     :param records: of the journal
     """
-    source = reading.source(client, trees)
+    source = StateSource(client, trees)
 
     def of_tree(tree: TreePlan) -> TreeStatus:
         uuid, name = tree.root_provider_uuid, tree.root_provider_name
