@@ -39,7 +39,7 @@ def retried(
     attempt: Callable[[], T],
     *,
     max_retries: int,
-    deadline: float = DEADLINE,
+    deadline: float | None = None,
     conflicts: tuple[type[errors.PlacementError], ...] = (errors.ConcurrentUpdate,),
 ) -> T:
     """Call ``attempt``, which reads and writes, until a write is answered without a conflict.
@@ -48,13 +48,13 @@ def retried(
     attempt reads what there is now.
 
     :param max_retries: how often a write may stay without an answer: the client's
-    :param deadline: for how long other writers may come first, in seconds; 0 where the generation
-        is the operator's, so that a conflict is the answer
+    :param deadline: for how long other writers may come first, in seconds; ``None``:
+        :data:`DEADLINE`; 0 where the generation is the operator's, so that a conflict is the answer
     :param conflicts: the errors after which it is tried until the deadline
     :raises errors.ConcurrentUpdate: if others come first until the deadline; or another conflict
     :raises errors.NoAnswer: if it is not known whether it was carried out
     """
-    ends = time.monotonic() + deadline
+    ends = time.monotonic() + (DEADLINE if deadline is None else deadline)
     lost: errors.Transient | None = None
     for number in itertools.count(1):
         pause = random.uniform(0, min(LONGEST_PAUSE, 0.1 * 2**number))  # noqa: S311
@@ -82,7 +82,7 @@ def confirmed(
     is_done: Callable[[], bool],
     *,
     max_retries: int,
-    deadline: float = DEADLINE,
+    deadline: float | None = None,
 ) -> T | None:
     """Write what cannot be written twice; where no answer came, look before it is sent again.
 
@@ -144,4 +144,4 @@ def edited(
         is_sent = True
         return write(wanted, there.generation)
 
-    return retried(attempt, max_retries=max_retries, deadline=DEADLINE if given is None else 0)
+    return retried(attempt, max_retries=max_retries, deadline=None if given is None else 0)

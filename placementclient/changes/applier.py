@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import singledispatchmethod
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from placementclient.api import (
     aggregate,
@@ -39,21 +39,8 @@ from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
 
-
-class Intents(Protocol):
-    """Notes what is sent: a journal."""
-
-    def intend(self, operation: Operation, *, synced: bool = True) -> None:
-        """Note a request before it is sent; when this returns, the note is on the disk.
-
-        :param synced: not so for a request that has no effect before :meth:`sync` was called
-        """
-
-    def note(self, outcome: str) -> None:
-        """Note what became of the request before."""
-
-    def sync(self) -> None:
-        """See to it that all notes are on the disk."""
+if TYPE_CHECKING:
+    from placementclient.changes.journal import TreeJournal
 
 
 class EnsuredNames:
@@ -90,7 +77,7 @@ class Applier:
         client: Client,
         generations: Mapping[str, int],
         *,
-        journal: Intents | None = None,
+        journal: TreeJournal | None = None,
         names: EnsuredNames | None = None,
         report: Callable[[Operation, bool], None] | None = None,
     ) -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from placementclient.changes.operations import Operation
 from placementclient.changes.records import journals, operations
@@ -55,19 +55,6 @@ class Record:
     sent: list[Mapping[str, Any]] = field(default_factory=list)
 
 
-class Lines(Protocol):
-    """The file of a journal that is open. Its method may be called by several threads."""
-
-    path: str
-
-    def append(self, content: bytes, *, synced: bool = False) -> None:
-        """Write whole lines.
-
-        :param synced: whether all that was written is on the disk when this returns
-        :raises JournalFailed: if that is impossible, and ever after
-        """
-
-
 class Journal:
     """An open journal. Its methods may be called by several threads.
 
@@ -76,7 +63,7 @@ class Journal:
     :param header: its first line, where it has none yet
     """
 
-    def __init__(self, lines: Lines, records: dict[str, Record], header: bytes = b'') -> None:
+    def __init__(self, lines: JournalFile, records: dict[str, Record], header: bytes = b'') -> None:
         self.lines, self.records, self._header = lines, records, header
 
     def of(self, root_provider_uuid: str) -> Record:
@@ -144,7 +131,7 @@ class Journal:
 
 
 class JournalFile:
-    """The file of a journal, which this process keeps others from.
+    """The file of a journal, which this process keeps others from; threads may share it.
 
     :param descriptor: of the file, locked
     """
@@ -159,7 +146,11 @@ class JournalFile:
         return os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
 
     def append(self, content: bytes, *, synced: bool = False) -> None:
-        """See :class:`Lines`."""
+        """Write whole lines.
+
+        :param synced: whether all that was written is on the disk when this returns
+        :raises JournalFailed: if that is impossible, and ever after
+        """
         with self._writing:
             # Nothing is written after a failure: it would continue a line that is not complete.
             if self._failure is not None:

@@ -176,23 +176,6 @@ class ConsumerChange:
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryChange:
-    """All inventories of one provider, before and after.
-
-    :param generation: the provider's when ``before`` was read; ``None`` if it did not exist then
-    """
-
-    provider_uuid: str
-    before: Mapping[str, Inventory]
-    after: Mapping[str, Inventory]
-    generation: int | None = None
-
-    def inverse(self) -> InventoryChange:
-        """Lead back; the generation has to be read then."""
-        return InventoryChange(self.provider_uuid, self.after, self.before)
-
-
-@dataclass(frozen=True, slots=True)
 class Reshape:
     """Replace inventories and allocations together, in one request.
 
@@ -205,7 +188,7 @@ class Reshape:
     :param forward: whether this leads from the plan's ``before`` to its ``after``
     """
 
-    inventories: tuple[InventoryChange, ...]
+    inventories: tuple[SetInventories, ...]
     consumers: tuple[ConsumerChange, ...]
     forward: bool = True
 
@@ -213,7 +196,7 @@ class Reshape:
         """Lead back, in one request too."""
         return (
             Reshape(
-                tuple(change.inverse() for change in self.inventories),
+                tuple(back for change in self.inventories for back in change.inverse()),
                 tuple(change.inverse() for change in self.consumers),
                 not self.forward,
             ),

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 from placementclient.changes.operations import (
     CreateProvider,
-    InventoryChange,
     Operation,
     Reshape,
     SetAllocations,
@@ -49,7 +48,7 @@ class OwnValues:
                     owner = (moved.project_id, moved.user_id, moved.type)
                     self.consumers[moved.uuid].append((moved.after, owner))
 
-    def _learn_inventories(self, change: SetInventories | InventoryChange) -> None:
+    def _learn_inventories(self, change: SetInventories) -> None:
         for name in {**change.before, **change.after}:
             step = change.before.get(name), change.after.get(name)
             if step[0] != step[1]:

@@ -110,8 +110,7 @@ class Simulation:
             case SetAllocations(_, consumers):
                 self._allocate(consumers)
             case Reshape(changes, moved):
-                for change in changes:
-                    self._set(change.provider_uuid, inventories=change.after)
+                self.run(changes)
                 self._allocate(each.holding(each.after) for each in moved)
 
     def _set(self, provider_uuid: str, **fields: object) -> None:

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from placementclient.changes.operations import (
     ConsumerChange,
-    InventoryChange,
     Operation,
     Reshape,
     SetAllocations,
@@ -264,7 +263,7 @@ def _reshape(
     before: Mapping[str, Inventories], after: Mapping[str, Inventories], group: _ProviderGroup
 ) -> Operation:
     inventories = (
-        InventoryChange(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
+        SetInventories(uuid, before[uuid], after[uuid]) for uuid in sorted(group.provider_uuids)
     )
     consumers = (
         ConsumerChange(

@@ -12,7 +12,7 @@ from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
 from placementclient.planner.plan.state_changes import ProviderChange
 from placementclient.reshape import live_state
-from placementclient.reshape.live_state import Phase, TreeState
+from placementclient.reshape.live_state import InventoryPart, Phase, TreeState
 
 _Providers = Mapping[str, ProviderState]
 
@@ -44,39 +44,23 @@ def have_moved(tree: TreePlan, providers: _Providers) -> bool:
     Inventories that appear or disappear show it; their figures may be a change of another client.
     Only if a plan does neither, the figures show it.
     """
-    signs: list[bool] = []
-    figures: set[Phase] = set()
-    for change in tree.providers:
-        if change.root_provider_uuid != tree.root_provider_uuid:
-            continue
-        there = providers[change.uuid].inventories if change.uuid in providers else {}
-        before, after = change.content_before.inventories, change.after.inventories
-        for name in change.changed_classes:
-            if name not in before or name not in after:
-                signs.append((name in there) == (name in after))
-            elif there.get(name) in (before[name], after[name]):
-                is_before = there.get(name) == before[name]
-                figures.add(Phase.BEFORE if is_before else Phase.AFTER)
+    parts = list(live_state.inventory_parts(tree, providers))
+    signs = [
+        (part.there is None) == (part.after is None)
+        for part in parts
+        if part.before is None or part.after is None
+    ]
+    figures = {part.phase for part in parts} - {Phase.NEITHER}
     return any(signs) if signs else figures != {Phase.BEFORE}
 
 
 def before_apply(tree: TreePlan, providers: _Providers) -> Iterator[Deviation]:
     """Return changes of others to the values that an unapplied plan starts from."""
-    for change in tree.providers:
-        if change.is_created or change.root_provider_uuid != tree.root_provider_uuid:
-            continue
-        there = providers[change.uuid].inventories if change.uuid in providers else {}
-        before = change.content_before.inventories
-        for name in sorted(change.changed_classes):
-            if there.get(name) != before.get(name):
-                yield _inventory(
-                    tree,
-                    change,
-                    name,
-                    (there.get(name), before.get(name)),
-                    'what the plan starts from',
-                    Verdict.CHANGED_LATER,
-                )
+    for part in live_state.inventory_parts(tree, providers):
+        if not part.change.is_created and part.there != part.before:
+            yield _inventory(
+                tree, part, part.before, 'what the plan starts from', Verdict.CHANGED_LATER
+            )
 
 
 def of_tree_state(tree_state: TreeState) -> list[Deviation]:
@@ -142,53 +126,42 @@ def of_inventories(
                     Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER,
                 )
             continue
-        there, after = providers[change.uuid].inventories, change.after.inventories
-        for name in sorted({*there, *after}):
-            if there.get(name) != after.get(name):
+        state = providers[change.uuid]
+        for name in sorted({*state.inventories, *change.after.inventories}):
+            part = live_state.inventory_part(change, name, state)
+            if part.there != part.after:
+                # Where the plan took it off, or not where it put it.
+                is_undone = (part.there is None) != (part.after is None)
+                is_undone = is_undone or part.there == part.before
                 # Other trees change a sharing provider too.
-                is_moved = change in own and name in change.changed_classes
-                is_damage = is_moved and (is_fresh or _is_undone(change, name, there.get(name)))
-                yield _inventory(
-                    tree,
-                    change,
-                    name,
-                    (there.get(name), after.get(name)),
-                    'that of the plan',
-                    Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER,
-                )
-
-
-def _is_undone(change: ProviderChange, name: str, there: Inventory | None) -> bool:
-    """Return whether an inventory is where the plan took it off, or not where it put it."""
-    after = change.after.inventories.get(name)
-    before = change.content_before.inventories.get(name)
-    return (there is None) != (after is None) or there == before
+                is_moved = change in own and part.before != part.after
+                is_damage = is_moved and (is_fresh or is_undone)
+                verdict = Verdict.DAMAGED if is_damage else Verdict.CHANGED_LATER
+                yield _inventory(tree, part, part.after, 'that of the plan', verdict)
 
 
 def _inventory(
     tree: TreePlan,
-    change: ProviderChange,
-    name: str,
-    inventories: tuple[Inventory | None, Inventory | None],
+    part: InventoryPart,
+    expected: Inventory | None,
     planned: str,
     verdict: Verdict,
 ) -> Deviation:
     """An inventory that differs.
 
-    :param inventories: the one that is there, and the one that was expected
-    :param planned: what that one is
+    :param planned: what the expected one is
     """
-    there, expected = inventories
+    name, provider = part.resource_class, part.change.name
     return Deviation(
         tree.root_provider_name,
         'inventory',
-        f'the inventory of {name} on {change.name} is not {planned}: '
-        f'{_difference(there, expected)}',
+        f'the inventory of {name} on {provider} is not {planned}: '
+        f'{_difference(part.there, expected)}',
         {
-            'provider': change.name,
+            'provider': provider,
             'resource_class': name,
             'expected': _fields(expected),
-            'actual': _fields(there),
+            'actual': _fields(part.there),
         },
         verdict,
     )

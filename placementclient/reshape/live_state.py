@@ -5,8 +5,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placementclient.model.consumers import Resources
+from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.plan import TreePlan
@@ -54,17 +56,9 @@ class TreeState:
     @property
     def phase(self) -> Phase:
         """Judged by the classes that move; whatever else has changed does not decide this."""
-        # Other trees change a sharing provider too, before this one or after it.
-        own = [
-            change
-            for change in self.tree.providers
-            if change.root_provider_uuid == self.tree.root_provider_uuid
-        ]
-        phases = {phase for change in own for phase in self._phases(change)}
-        if not phases:
-            # Nothing but traits or aggregates.
-            return Phase.BEFORE
-        return phases.pop() if len(phases) == 1 else Phase.NEITHER
+        # None: nothing but traits or aggregates.
+        phases = {part.phase for part in inventory_parts(self.tree, self.providers)}
+        return Phase.NEITHER if len(phases) > 1 else next(iter(phases), Phase.BEFORE)
 
     @property
     def is_untouched(self) -> bool:
@@ -77,17 +71,51 @@ class TreeState:
         are_empty = all(u not in self.there.providers or self.is_empty(u) for u in created)
         return self.phase is Phase.BEFORE or (bool(created) and are_empty)
 
-    def _phases(self, change: ProviderChange) -> Iterator[Phase]:
-        state = self.there.providers.get(change.uuid)
-        there = state.inventories if state else {}
-        before, after = change.content_before.inventories, change.after.inventories
-        for name in change.changed_classes:
-            if there.get(name) == before.get(name):
-                yield Phase.BEFORE
-            elif there.get(name) == after.get(name):
-                yield Phase.AFTER
-            else:
-                yield Phase.NEITHER
+
+class InventoryPart(NamedTuple):
+    """The inventory of one class of a provider: on both sides of a plan, and as it is.
+
+    :param change: of the provider
+    """
+
+    change: ProviderChange
+    resource_class: str
+    before: Inventory | None
+    after: Inventory | None
+    there: Inventory | None
+
+    @property
+    def phase(self) -> Phase:
+        """The side that it is on."""
+        if self.there == self.before:
+            return Phase.BEFORE
+        return Phase.AFTER if self.there == self.after else Phase.NEITHER
+
+
+def inventory_parts(
+    tree: TreePlan, providers: Mapping[str, ProviderState]
+) -> Iterator[InventoryPart]:
+    """Return the inventories that a plan changes in its own tree.
+
+    Other trees change a sharing provider too, before this one or after it.
+
+    :param providers: those that are there, by UUID
+    """
+    for change in tree.providers:
+        if change.root_provider_uuid == tree.root_provider_uuid:
+            state = providers.get(change.uuid)
+            for name in sorted(change.changed_classes):
+                yield inventory_part(change, name, state)
+
+
+def inventory_part(
+    change: ProviderChange, resource_class: str, state: ProviderState | None
+) -> InventoryPart:
+    """Return the inventory of a class, given the provider as it is; ``None``: it is not there."""
+    sides = change.content_before.inventories, change.after.inventories
+    there = state.inventories if state else {}
+    found = (side.get(resource_class) for side in (*sides, there))
+    return InventoryPart(change, resource_class, *found)
 
 
 def moves(tree: TreePlan) -> bool:

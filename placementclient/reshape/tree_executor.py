@@ -32,10 +32,9 @@ from placementclient.reshape.live_state import Phase, TreeState
 from placementclient.reshape.preconditions import LeftAlone
 from placementclient.snapshot.capture import UnstableRead
 
-#: What may be otherwise the next time.
-_PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse, errors.NotFound, UnstableRead)
-#: What may be as well, once.
-_REFUSALS = (errors.Conflict, errors.BadRequest)
+#: Refusals that come from other writers, however often; any other refusal does so once.
+_PASSING = (errors.ConcurrentUpdate, errors.InventoryInUse)
+_REFUSALS = (errors.Conflict, errors.BadRequest, errors.NotFound, UnstableRead)
 
 
 class PlannedAgain(LeftAlone):
@@ -100,7 +99,7 @@ class TreeExecutor:
                 return attempt()
             except _PASSING:
                 raise
-            except _REFUSALS as reason:
+            except (errors.Conflict, errors.BadRequest) as reason:
                 refusals.append(reason)
                 if len(refusals) == 1:
                     raise
@@ -112,12 +111,11 @@ class TreeExecutor:
                 return conflict.retried(
                     attempted,
                     max_retries=self._client.max_retries,
-                    deadline=conflict.DEADLINE,
-                    conflicts=(*_PASSING, *_REFUSALS, PlannedAgain, errors.NoAnswer),
+                    conflicts=(*_REFUSALS, PlannedAgain, errors.NoAnswer),
                 )
         except VerificationFailed as reason:
             return self._ended(State.FAILED, str(reason), reason)
-        except (*_PASSING, *_REFUSALS, LeftAlone) as reason:
+        except (*_REFUSALS, LeftAlone) as reason:
             return self._leave_alone(State.LEFT_ALONE, reason)
 
     def _forward(self) -> TreeResult:

@@ -16,10 +16,10 @@ from placementclient.changes.operations import (
     CreateProvider,
     EnsureClass,
     EnsureTrait,
-    InventoryChange,
     Operation,
     Reshape,
     SetAggregates,
+    SetInventories,
     SetTraits,
 )
 from placementclient.model.origin import Origin
@@ -141,7 +141,7 @@ class TreePlan:
                 grouped.append(SetAggregates(uuid, before.aggregates, after.aggregates))
             if before.inventories != after.inventories:
                 sides = before.inventories, after.inventories
-                inventories.append(InventoryChange(uuid, *sides, before.generation))
+                inventories.append(SetInventories(uuid, *sides))
         moves = inventories or self.consumers
         return (
             *(EnsureClass(name) for name in self.resource_classes if _is_custom(name)),
