@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 #: A decision about the pace takes so many answers, and so many more for each tree under way.
@@ -27,21 +26,24 @@ class RunPace(NamedTuple):
     pause: float = 0.0
 
 
-class Throttle:
-    """Finds the pace at which the service answers within a limit.
+class Pacer:
+    """Says how many trees may be under way: by orders and, where there is a limit, answer times.
 
     Each decision takes the median of the answers since the last one: an outlier changes nothing,
     and answers of the old pace do not count twice. Slow answers halve the number of workers; at one
     worker they double the pauses. Fast answers shorten the pauses, then add one worker.
 
-    :param max_latency: the limit, in seconds
     :param workers: the most workers that it may allow
+    :param max_latency: the limit, in seconds; ``None``: no limit
+    :ivar pace: of a run that is not held
+    :ivar is_held: whether none may begin: the operator has paused or stopped the run
     """
 
-    def __init__(self, max_latency: float, workers: int) -> None:
-        self._max_latency, self._most = max_latency, workers
+    def __init__(self, workers: int, max_latency: float | None = None) -> None:
+        self._most, self._max_latency = workers, max_latency
         self._times: list[float] = []
-        self.pace = RunPace(workers)
+        self._resting_until = 0.0
+        self.pace, self.is_held = RunPace(workers), False
 
     def allow(self, workers: int) -> None:
         """Take another number for the most workers."""
@@ -56,6 +58,8 @@ class Throttle:
         :param times: of the answers since the last call, in seconds
         :return: the median, if it has changed the pace
         """
+        if self._max_latency is None:
+            return None
         self._times += times
         if len(self._times) < FEWEST_ANSWERS + _OF_EACH_TREE * self.pace.workers:
             return None
@@ -78,32 +82,6 @@ class Throttle:
         if pause:
             return RunPace(workers, pause / 2 if pause > _SHORTEST else 0.0)
         return RunPace(min(workers + 1, self._most))
-
-
-@dataclass(slots=True)
-class Pacer:
-    """Says how many trees may be under way.
-
-    :param workers: how many at most, as the operator gave it last
-    :param throttle: what lowers that number
-    :param is_held: whether none may begin: the operator has paused or stopped the run
-    """
-
-    workers: int
-    throttle: Throttle | None = None
-    is_held: bool = False
-    _resting_until: float = 0.0
-
-    def allow(self, workers: int) -> None:
-        """Take another number of workers from the operator."""
-        self.workers = workers
-        if self.throttle:
-            self.throttle.allow(workers)
-
-    @property
-    def pace(self) -> RunPace:
-        """The pace of a run that is not held."""
-        return self.throttle.pace if self.throttle else RunPace(self.workers)
 
     def ended(self, now: float) -> None:
         """Begin the pause after a tree.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from placementclient.changes import transfers
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Operation
 from placementclient.changes.simulation import simulate
+from placementclient.model.connected import connected
 from placementclient.model.origin import Origin
 from placementclient.model.planned_trees import PlannedTrees
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -68,79 +70,68 @@ def plan(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
     """
     # With the roots and usages that follow from the rest.
     after = simulate(before, diff(before, after))
-    parts = _parts(before, after)
+    parts = list(_parts(before, after))
     owners = {uuid: part for part in parts for uuid in part.changed}
     sets = (_change_set(before, after, part, owners) for part in parts)
     trees = sorted(sets, key=lambda tree: (tree.root_provider_name, tree.root_provider_uuid))
     return ChangePlan(command, tuple(trees), before.origin)
 
 
-@dataclass(slots=True)
-class _JoinedTrees:
+class _JoinedTrees(NamedTuple):
     """Trees that change together.
 
     :param changed: the UUIDs of the providers that change
     :param used: those of the providers that the consumers use, which may change or not
     """
 
-    roots: dict[str, None] = field(default_factory=dict)
-    changed: dict[str, None] = field(default_factory=dict)
-    used: dict[str, None] = field(default_factory=dict)
-    consumer_uuids: list[str] = field(default_factory=list)
+    roots: Sequence[str]
+    changed: Sequence[str]
+    used: Sequence[str]
+    consumer_uuids: Sequence[str]
 
 
-def _parts(before: Snapshot, after: Snapshot) -> list[_JoinedTrees]:
-    by_root: dict[str, _JoinedTrees] = {}
+def _parts(before: Snapshot, after: Snapshot) -> Iterator[_JoinedTrees]:
+    pairs = {pair.after.uuid: pair for pair in transfers.changed_consumers(before, after)}
+    roots = dict(_concerned(before, after, pairs))
+    for keys in connected(roots):
+        consumers = [uuid for kind, uuid, _ in keys if kind == 'consumer']
+        yield _JoinedTrees(
+            list(dict.fromkeys(root for key in keys for root in roots[key])),
+            [uuid for kind, uuid, _ in keys if kind == 'provider'],
+            [used for uuid in consumers for used in sorted(pairs[uuid].provider_uuids)],
+            consumers,
+        )
+
+
+def _concerned(
+    before: Snapshot, after: Snapshot, pairs: Mapping[str, transfers.Pair]
+) -> Iterator[tuple[tuple[str, str, str], Sequence[str]]]:
+    """Return what changes, and the roots of the trees that it belongs to."""
+
+    def roots_of(uuids: Iterable[str]) -> list[str]:
+        found = {uuid: _either(uuid, before, after) for uuid in uuids}
+        known = {state.provider.root_uuid for states in found.values() for state in states}
+        return sorted(known.union(uuid for uuid, states in found.items() if not states))
+
     for uuid in {**before.providers, **after.providers}:
-        was, wanted = before.providers.get(uuid), after.providers.get(uuid)
-        if _content(was) != _content(wanted):
-            part = _joined(by_root, _roots_of(uuid, before, after))
-            part.changed[uuid] = None
-    for pair in transfers.changed_consumers(before, after):
-        changing = {uuid for uuid, _, gain in pair.gains() if gain}
-        roots = {
-            root
-            for uuid in changing or pair.provider_uuids
-            for root in _roots_of(uuid, before, after)
-        }
-        if not changing:
-            # Only its owner: any of its trees will do.
-            roots = {min(roots)}
-        part = _joined(by_root, sorted(roots))
-        part.consumer_uuids.append(pair.after.uuid)
-        part.used.update(dict.fromkeys(sorted(pair.provider_uuids)))
-    _join_by_name(by_root, before, after)
-    return list({id(part): part for part in by_root.values()}.values())
-
-
-def _join_by_name(by_root: dict[str, _JoinedTrees], before: Snapshot, after: Snapshot) -> None:
-    """Join the parts of two providers of which one has, or gets, the name that the other had."""
-    pairs = {*transfers.successions(before, after)}
+        if _content(before.providers.get(uuid)) != _content(after.providers.get(uuid)):
+            yield ('provider', uuid, ''), roots_of([uuid])
+    for uuid, pair in pairs.items():
+        changing = {each for each, _, gain in pair.gains() if gain}
+        # Only its owner: any of its trees will do.
+        roots = roots_of(changing or pair.provider_uuids)
+        yield ('consumer', uuid, ''), roots if changing else roots[:1]
+    names = set(transfers.successions(before, after))
     for uuid, state in after.providers.items():
         holder = before.named(state.name)
         if holder is not None and holder.uuid != uuid:
-            pairs.add((holder.uuid, uuid))
-    for pair in sorted(pairs):
-        _joined(by_root, [root for uuid in pair for root in _roots_of(uuid, before, after)])
+            names.add((holder.uuid, uuid))
+    for old, new in sorted(names):
+        yield ('name', old, new), roots_of([old, new])
 
 
-def _joined(by_root: dict[str, _JoinedTrees], roots: Iterable[str]) -> _JoinedTrees:
-    """Return the part that has all of these trees."""
-    found = {id(part): part for root in roots if (part := by_root.get(root))}
-    first, *others = found.values() or [_JoinedTrees()]
-    for part in others:
-        first.roots |= part.roots
-        first.changed |= part.changed
-        first.used |= part.used
-        first.consumer_uuids += part.consumer_uuids
-    first.roots.update(dict.fromkeys(roots))
-    by_root.update(dict.fromkeys(first.roots, first))
-    return first
-
-
-def _roots_of(uuid: str, *snapshots: Snapshot) -> list[str]:
-    states = (snapshot.providers.get(uuid) for snapshot in snapshots)
-    return sorted({state.provider.root_uuid for state in states if state} or {uuid})
+def _either(uuid: str, *sides: Snapshot) -> list[ProviderState]:
+    return [side.providers[uuid] for side in sides if uuid in side.providers]
 
 
 def _content(state: ProviderState | None) -> object:
@@ -159,7 +150,7 @@ def _change_set(
     uuids = [uuid for uuid in surroundings if owners.get(uuid, part) is part]
     sides = _excerpt(before, part, uuids), _excerpt(after, part, uuids)
     names = {state.uuid: state.name for side in reversed(sides) for state in side.roots()}
-    own = [root for root in part.roots if root in names] or list(part.roots)
+    own = [root for root in part.roots if root in names] or part.roots
     root = min(own, key=lambda uuid: names.get(uuid, uuid))
     return ChangeSet(root, names.get(root, root), *sides)
 
@@ -182,8 +173,6 @@ def _with_ancestors(before: Snapshot, after: Snapshot, uuids: Iterable[str]) -> 
         if uuid in found:
             continue
         found[uuid] = None
-        for side in (before, after):
-            state = side.providers.get(uuid)
-            if state is not None and state.provider.parent_provider_uuid is not None:
-                pending.append(state.provider.parent_provider_uuid)
+        parents = (s.provider.parent_provider_uuid for s in _either(uuid, before, after))
+        pending += filter(None, parents)
     return list(found)

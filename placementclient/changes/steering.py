@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import logging
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from placementclient.api.parallel import parallel
 from placementclient.changes.control import ControlFile
-from placementclient.changes.pace import Pacer, Throttle
+from placementclient.changes.pace import Pacer
 from placementclient.changes.records import events
 from placementclient.changes.records.controls import ControlRecord, Order, RunState
-from placementclient.changes.records.events import RunEvent
-from placementclient.changes.run_reporter import RunReporter
+from placementclient.changes.records.events import RunEvent, TreeCounts
 from placementclient.changes.supervisor import Stopped, Supervisor
 from placementclient.client import errors
 from placementclient.client.wording import counted
-from placementclient.model.outcomes import TreeResult
+from placementclient.model.outcomes import State, TreeResult
 from placementclient.model.planned_trees import PlannedTree
 
 LOG = logging.getLogger(__name__)
@@ -81,12 +81,9 @@ class Steering(Supervisor):
     ) -> None:
         super().__init__()
         self._settings, self._control = settings, ControlFile(journal_path)
-        self._answer_times, self._event_reporter = answer_times, RunReporter(report_event)
+        self._answer_times, self._report_event = answer_times, report_event
         self._clock, self._sleep = clock, sleep
-        limit = settings.max_latency
-        self._pacer = Pacer(
-            settings.workers, None if limit is None else Throttle(limit, settings.workers)
-        )
+        self._pacer = Pacer(settings.workers, settings.max_latency)
         self._record = ControlRecord(
             command=settings.command, process=os.getpid(), workers=settings.workers
         )
@@ -94,13 +91,14 @@ class Steering(Supervisor):
         self._polled_at = -self.interval
         self._entry = threading.Condition(threading.RLock())
         self._reading, self._is_abandoned = 0, False
+        self._trees, self._under_way, self._ends = 0, 0, Counter[str]()
 
     @contextlib.contextmanager
     def supervising(self, trees: Sequence[PlannedTree]) -> Iterator[None]:
         """See :class:`Supervisor`."""
-        self._event_reporter.trees = len(trees)
+        self._trees = len(trees)
         settings, limit = self._settings, self._settings.max_latency
-        self._event_reporter.say(
+        self._say(
             events.RunBegan,
             command=settings.command,
             plan=settings.plan,
@@ -150,19 +148,32 @@ class Steering(Supervisor):
 
     def begun(self, tree: PlannedTree) -> None:
         """See :class:`Supervisor`."""
-        self._event_reporter.begun(tree)
+        with self._entry:
+            self._under_way += 1
+            name, uuid = tree.root_provider_name, tree.root_provider_uuid
+            self._say(events.TreeBegan, tree=name, tree_uuid=uuid)
 
     def ended(self, result: TreeResult) -> None:
         """See :class:`Supervisor`."""
-        self._pacer.ended(self._clock())
-        self._event_reporter.ended(result)
+        with self._entry:
+            self._pacer.ended(self._clock())
+            # The first look ends trees before any begins.
+            self._under_way = max(0, self._under_way - 1)
+            self._ends['done' if result.is_done else result.state] += 1
+            self._say(
+                events.TreeEnded,
+                tree=result.root_provider_name,
+                tree_uuid=result.root_provider_uuid,
+                state=result.state,
+                reason=result.reason,
+            )
 
     def finish(self, exit_status: int, reason: str = '') -> None:
         """Report that the command ends.
 
         :param reason: why before its time
         """
-        self._event_reporter.say(events.RunEnded, exit_status=int(exit_status), reason=reason)
+        self._say(events.RunEnded, exit_status=int(exit_status), reason=reason)
 
     def _begin(self) -> None:
         left = self._control.read()
@@ -173,7 +184,7 @@ class Steering(Supervisor):
                 f'{left.command} that was killed after it was {done} at {left.ordered_at}. '
                 'This run goes on'
             )
-            self._event_reporter.say(events.RunResumed, reason=reason)
+            self._say(events.RunResumed, reason=reason)
         self._control.change(lambda _: self._record)
         self._stamp = self._control.stamp
 
@@ -214,24 +225,18 @@ class Steering(Supervisor):
         with contextlib.suppress(IndexError):
             while True:
                 times.append(self._answer_times.popleft())
-        if self._pacer.throttle is None:
-            return
-        before = self._pacer.pace
-        median = self._pacer.throttle.observe(times)
-        if median is not None:
-            limit = (self._settings.max_latency or 0) * 1000
-            is_slower = self._pacer.pace.workers < before.workers or (
-                self._pacer.pace.pause > before.pause
-            )
+        median, limit = self._pacer.observe(times), self._settings.max_latency
+        if median is not None and limit is not None:
             self._say_pace(
                 f'The service answers in {median * 1000:.0f} ms '
-                f'({"more than" if is_slower else "well below"} the limit of {limit:g} ms)',
+                f'({"more than" if median > limit else "well below"} the limit of '
+                f'{limit * 1000:g} ms)',
                 median * 1000,
             )
 
     def _acknowledge(self) -> None:
         """Note what becomes of the order, in the control file too."""
-        under_way = self._reading + self._event_reporter.under_way
+        under_way = self._reading + self._under_way
         state = _STATES.get(self._record.order, RunState.PAUSING if under_way else RunState.PAUSED)
         before = self._record
         if state is before.state and (state is RunState.RUNNING or under_way == before.under_way):
@@ -246,6 +251,23 @@ class Steering(Supervisor):
         with self._tolerant():
             self._control.change(noted)
 
+    def _say(self, kind: Callable[..., RunEvent], **facts: Any) -> None:
+        """Report an event.
+
+        :param facts: the members that only this kind of event has
+        """
+        with self._entry:
+            counts = TreeCounts(
+                trees=self._trees,
+                not_started=self._trees - self._under_way - self._ends.total(),
+                under_way=self._under_way,
+                done=self._ends['done'],
+                left_alone=self._ends[State.LEFT_ALONE],
+                failed=self._ends[State.FAILED],
+            )
+            now = datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
+            self._report_event(kind(version=events.VERSION, time=now, counts=counts, **facts))
+
     def _say_state(self, state: RunState, under_way: int) -> None:
         path = self._control.path
         left = f'{counted(under_way, "tree")} under way come to their end'
@@ -259,12 +281,12 @@ class Steering(Supervisor):
             ),
             RunState.STOPPING: (events.RunStopping, f'Stopped by {path}; {left}'),
         }[state]
-        self._event_reporter.say(kind, reason=reason)
+        self._say(kind, reason=reason)
 
     def _say_pace(self, reason: str, latency_ms: float | None = None) -> None:
         workers, pause = self._pacer.pace
         then = f', {pause:g} s after one another' if pause else ''
-        self._event_reporter.say(
+        self._say(
             events.PaceChanged,
             workers=workers,
             pause_seconds=pause,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from placementclient.changes.operations import (
     SetInventories,
 )
 from placementclient.model.aside import original
+from placementclient.model.connected import connected
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
 from placementclient.model.snapshots import Snapshot
@@ -79,12 +80,11 @@ class Pair(NamedTuple):
         return bool(self.after.allocations) and self.before.type != self.after.type
 
 
-@dataclass(slots=True)
-class _ProviderGroup:
+class _ProviderGroup(NamedTuple):
     """Providers whose inventories change, and the consumers that change on any of them."""
 
-    provider_uuids: set[str] = field(default_factory=set)
-    pairs: list[Pair] = field(default_factory=list)
+    provider_uuids: set[str]
+    pairs: Sequence[Pair]
 
     @property
     def is_tied(self) -> bool:
@@ -98,7 +98,7 @@ def operations(before: Snapshot, after: Snapshot) -> Iterator[Operation]:
     """Lead from the inventories and allocations of one snapshot to those of another."""
     pairs = list(changed_consumers(before, after))
     room = _TransferRoom(before, after, pairs)
-    groups = _groups(room, pairs, successions(before, after))
+    groups = list(_groups(room, pairs, successions(before, after)))
     reshaped = [group for group in groups if group.is_tied and room.is_exchange(group)]
     moving = {pair.after.uuid: pair for group in reshaped for pair in group.pairs}
     alone = [pair for pair in pairs if pair.after.uuid not in moving]
@@ -221,34 +221,21 @@ def successions(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _groups(
-    room: _TransferRoom, pairs: Iterable[Pair], successions: Iterable[tuple[str, str]]
-) -> list[_ProviderGroup]:
+    room: _TransferRoom, pairs: Sequence[Pair], successions: Iterable[tuple[str, str]]
+) -> Iterator[_ProviderGroup]:
     """Return the providers whose inventories change, together those that are tied.
 
     A consumer ties them, and a name that one leaves to the other.
     """
-    by_provider: dict[str, _ProviderGroup] = {
-        uuid: _ProviderGroup({uuid})
-        for uuid, inventories in room.after.items()
-        if inventories != room.before[uuid]
+    ties: dict[str, list[int]] = {
+        uuid: [] for uuid, inventories in room.after.items() if inventories != room.before[uuid]
     }
-
-    def tied(uuids: Iterable[str], pair: Pair | None = None) -> None:
-        own = {id(group): group for uuid in uuids if (group := by_provider.get(uuid))}
-        if not own:
-            return
-        merged, *others = own.values()
-        merged.pairs += [pair] if pair else []
-        for group in others:
-            merged.provider_uuids |= group.provider_uuids
-            merged.pairs += group.pairs
-            by_provider.update(dict.fromkeys(group.provider_uuids, merged))
-
-    for pair in pairs:
-        tied(pair.provider_uuids, pair)
-    for uuids in successions:
-        tied(uuids)
-    return list({id(group): group for group in by_provider.values()}.values())
+    for number, uuids in enumerate([*(pair.provider_uuids for pair in pairs), *successions]):
+        for uuid in ties.keys() & set(uuids):
+            ties[uuid].append(number)
+    for group in connected(ties):
+        numbers = sorted({number for uuid in group for number in ties[uuid]})
+        yield _ProviderGroup(set(group), [pairs[n] for n in numbers if n < len(pairs)])
 
 
 def _inventories(

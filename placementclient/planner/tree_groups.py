@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from placementclient.model.connected import connected
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState
 from placementclient.planner import shared_targets
@@ -20,7 +21,6 @@ from placementclient.planner.infeasibility import (
 from placementclient.planner.plan.plan import Label, TreePlan
 from placementclient.planner.shared_consumers import SharedConsumers
 from placementclient.planner.shared_targets import TreeAssignment
-from placementclient.planner.solve.problem import connected
 from placementclient.planner.spec.values import Spec
 from placementclient.planner.target.assignment import Assignment
 from placementclient.planner.target.builder import build_target_state

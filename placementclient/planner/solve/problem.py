@@ -6,34 +6,9 @@ which are solved once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
-
-K = TypeVar('K')
-
-
-def connected(touched: Mapping[K, Collection[Hashable]]) -> Iterator[list[K]]:
-    """The keys that have something in common, directly or by others, in their order.
-
-    :param touched: what each of them has
-    """
-    users: dict[Hashable, list[K]] = {}
-    for key, things in touched.items():
-        for thing in things:
-            users.setdefault(thing, []).append(key)
-    order = {key: number for number, key in enumerate(touched)}
-    seen: set[K] = set()
-    for first in touched:
-        members = [] if first in seen else [first]
-        seen.add(first)
-        for member in members:  # grows
-            for thing in touched[member]:
-                found = [key for key in users.pop(thing, ()) if key not in seen]
-                seen.update(found)
-                members += found
-        if members:
-            yield sorted(members, key=order.__getitem__)
+from typing import NamedTuple
 
 
 class Demand(NamedTuple):

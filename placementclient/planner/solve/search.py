@@ -13,6 +13,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from placementclient.model.connected import connected
 from placementclient.planner.solve import cpsat, heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -23,7 +24,6 @@ from placementclient.planner.solve.problem import (
     ItemPlacement,
     Part,
     Problem,
-    connected,
 )
 
 #: How long a search may take, in the solver's deterministic unit (about a second).

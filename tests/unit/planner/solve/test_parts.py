@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from placementclient.model.connected import connected
 from placementclient.planner.solve import heuristics
 from placementclient.planner.solve.problem import (
     Bin,
@@ -14,7 +15,6 @@ from placementclient.planner.solve.problem import (
     ItemGroup,
     Part,
     Problem,
-    connected,
 )
 from tests.unit.planner.solve.problems import (
     decision,
