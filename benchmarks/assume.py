@@ -55,7 +55,7 @@ def main() -> None:
         clock.stop('make and write')
         snapshot = files.read_snapshot(path)
         clock.stop('read')
-    entries = parse(ASSUMPTIONS, 'assume.yaml', Sources(storage.read_any_plan, lambda _: FLAVORS))
+    entries = parse(ASSUMPTIONS, 'assume.yaml', Sources(storage.read_plan, lambda _: FLAVORS))
     found = assumed(snapshot, entries)
     clock.stop('assume')
     facts = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -65,21 +66,24 @@ def find(client: Client, name_or_uuid: str) -> str:
     return named(client, name_or_uuid).uuid
 
 
-def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
-    """The names of some providers, by UUID, but of those that are gone.
+def some(client: Client, provider_uuids: Iterable[str]) -> dict[str, Provider]:
+    """Some providers, by UUID, but for those that are gone.
 
     Few are asked for one by one; if there are more, all providers are listed.
     """
-    found = {}
     uuids = builtins.set(provider_uuids)
     if len(uuids) > FEW:
-        return {each.uuid: each.name for each in list(client) if each.uuid in uuids}
+        return {each.uuid: each for each in list(client) if each.uuid in uuids}
+    found = {}
     for uuid in sorted(uuids):
-        try:
-            found[uuid] = show(client, uuid).value.name
-        except errors.NotFound:
-            continue
+        with contextlib.suppress(errors.NotFound):
+            found[uuid] = show(client, uuid).value
     return found
+
+
+def names(client: Client, provider_uuids: Iterable[str]) -> dict[str, str]:
+    """The names of some providers, by UUID, as :func:`some` finds them."""
+    return {uuid: each.name for uuid, each in some(client, provider_uuids).items()}
 
 
 def create(

@@ -188,37 +188,18 @@ class Applier:
         resource_provider.delete(self._client, operation.uuid)
 
     @_perform.register
-    def _(self, operation: SetTraits) -> None:
+    def _(self, operation: SetTraits | SetAggregates | SetInventories) -> None:
         uuid = operation.provider_uuid
+        read, made, write, body = _REQUESTS[type(operation)]
         if uuid in self._moved:
-            there = trait.list_of_provider(self._client, uuid)
-            self._reread(uuid, frozenset(there.value), operation.before, there.generation)
-        answer = trait.set_on_provider(
-            self._client, uuid, sorted(operation.after), self._generations[uuid]
+            there = read(self._client, uuid)
+            if made(there.value) != operation.before:
+                raise errors.ConcurrentUpdate(409, f'{uuid} was changed in between')
+            self._moved_to(uuid, there.generation)
+        generation = self._generations.get(uuid)
+        self._moved_to(
+            uuid, write(self._client, uuid, body(operation.after), generation).generation
         )
-        self._moved_to(uuid, answer.generation)
-
-    @_perform.register
-    def _(self, operation: SetAggregates) -> None:
-        uuid = operation.provider_uuid
-        if uuid in self._moved:
-            there = aggregate.list(self._client, uuid)
-            self._reread(uuid, frozenset(there.value), operation.before, there.generation)
-        answer = aggregate.set(
-            self._client, uuid, sorted(operation.after), self._generations.get(uuid)
-        )
-        self._moved_to(uuid, answer.generation)
-
-    @_perform.register
-    def _(self, operation: SetInventories) -> None:
-        uuid = operation.provider_uuid
-        if uuid in self._moved:
-            there = inventory.list(self._client, uuid)
-            self._reread(uuid, there.value, operation.before, there.generation)
-        answer = inventory.set_all(
-            self._client, uuid, _fields(operation.after), self._generations[uuid]
-        )
-        self._moved_to(uuid, answer.generation)
 
     @_perform.register
     def _(self, operation: SetAllocations) -> None:
@@ -282,17 +263,6 @@ class Applier:
         if generation is not None:
             self._generations[provider_uuid] = generation
 
-    def _reread(
-        self, provider_uuid: str, there: object, expected: object, generation: int | None
-    ) -> None:
-        """Take the generation of a second read, if it found what the operation begins with.
-
-        :raises errors.ConcurrentUpdate: if it did not
-        """
-        if there != expected:
-            raise errors.ConcurrentUpdate(409, f'{provider_uuid} was changed in between')
-        self._moved_to(provider_uuid, generation)
-
 
 def check_allowed(client: Client, trees: Iterable[ChangeSet]) -> None:
     """See whether the service lets this user reshape, where one of the change sets needs that.
@@ -311,3 +281,12 @@ def generations_of(snapshot: Snapshot) -> dict[str, int]:
 
 def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
+
+
+#: What reads the part of a provider that an operation replaces, what is made of the answer; what
+#: writes it, and what is made of the wanted state for that.
+_REQUESTS: Mapping[type[Operation], tuple[Callable[..., Any], ...]] = {
+    SetTraits: (trait.list_of_provider, frozenset, trait.set_on_provider, sorted),
+    SetAggregates: (aggregate.list, frozenset, aggregate.set, sorted),
+    SetInventories: (inventory.list, dict, inventory.set_all, _fields),
+}

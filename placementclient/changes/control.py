@@ -38,10 +38,7 @@ class ControlFile:
         :raises errors.BadFile: if it cannot be read
         """
         try:
-            with system.explained(self.path):
-                descriptor = system.open_own(self.path, os.O_RDONLY)
-                with open(descriptor, 'rb') as stream:
-                    content = stream.read()
+            content = system.read_own(self.path)
         except errors.BadFile:
             if os.path.lexists(self.path):
                 raise

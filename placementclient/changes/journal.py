@@ -261,8 +261,7 @@ def read(
     """
     if not os.path.lexists(path):
         return {}
-    with system.explained(path), open(system.open_own(path, os.O_RDONLY), 'rb') as stream:
-        content = stream.read()
+    content = system.read_own(path)
     return _learned(_checked(path, content, identity, revision).entries, check)
 
 

@@ -47,6 +47,15 @@ def open_own(path: str, flags: int) -> int:
     return os.open(path, flags | guard | os.O_CLOEXEC, 0o600)
 
 
+def read_own(path: str) -> bytes:
+    """Return the content of a file of :func:`open_own`.
+
+    :raises errors.BadFile: if it cannot be read
+    """
+    with explained(path), open(open_own(path, os.O_RDONLY), 'rb') as stream:
+        return stream.read()
+
+
 def others_may_write(folder: str) -> bool:
     return bool(os.stat(folder or '.').st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from placementclient.client import errors
 from placementclient.client.wording import listed, meant
@@ -24,67 +24,9 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 _NAMED = 3
 
 
-class Edit(Protocol):
-    """One edit, which each provider gets."""
-
-    @property
-    def facet(self) -> str:
-        """The field of a provider's state that it changes."""
-
-    def made(self, state: ProviderState) -> ProviderState:
-        """Return a provider with the edit made.
-
-        :raises errors.BadArgument: if the provider cannot have the values
-        """
-
-    def check(self, states: Collection[ProviderState]) -> None:
-        """Refuse an edit that cannot be meant.
-
-        :param states: all providers that are selected
-        :raises errors.PlacementError: if it is one
-        """
-
-    def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
-        """Return sentences on what is not done, as there is nothing to do."""
-
-    def check_again(self, first: ProviderState, now: ProviderState) -> None:
-        """Refuse an edit that would take back a change of another client meanwhile.
-
-        :param first: the provider when the edit was decided on
-        :raises errors.PlacementError: if it would
-        """
-
-
-@dataclass(frozen=True)
-class Edited:
-    """Providers with an edit made.
-
-    :param refused: why a provider cannot have it, by name
-    """
-
-    after: Snapshot
-    refused: Mapping[str, str] = field(default_factory=dict)
-
-
-def edited(snapshot: Snapshot, selected: Collection[str], edit: Edit) -> Edited:
-    """Return the snapshot with the edit made of some providers, where it can be made.
-
-    :param selected: the UUIDs of the providers
-    """
-    states, refused = dict(snapshot.providers), {}
-    for uuid in selected:
-        state = states[uuid]
-        try:
-            states[uuid] = edit.made(state)
-        except errors.BadArgument as reason:
-            refused[state.name] = str(reason)
-    after = Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
-    return Edited(after, refused)
-
-
 @dataclass(frozen=True)
 class InventoryEdit:
-    """Sets inventories.
+    """Sets inventories of each provider that is selected.
 
     :param given: the fields of each class; what is not given falls back to the service's default
     :param amend: leave what is not given as it is, and pass over providers that lack a class of
@@ -96,6 +38,7 @@ class InventoryEdit:
     given: Given
     amend: bool = False
     replaces: bool = False
+    #: The field of a provider's state that it changes.
     facet = 'inventories'
 
     def __post_init__(self) -> None:
@@ -113,6 +56,10 @@ class InventoryEdit:
                 )
 
     def made(self, state: ProviderState) -> ProviderState:
+        """Return a provider with the edit made.
+
+        :raises errors.BadArgument: if the provider cannot have the values
+        """
         there = state.inventories
         wanted = dict(there) if self.amend else {}
         for name, fields in self.given.items():
@@ -129,6 +76,11 @@ class InventoryEdit:
         return replace(state, inventories=wanted)
 
     def check(self, states: Collection[ProviderState]) -> None:
+        """Refuse an edit that cannot be meant.
+
+        :param states: all providers that are selected
+        :raises errors.PlacementError: if it is one
+        """
         there = {name for state in states for name in state.inventories}
         for name, fields in self.given.items():
             if name not in there and 'total' not in fields:
@@ -144,12 +96,18 @@ class InventoryEdit:
             )
 
     def remarks(self, states: Collection[ProviderState]) -> Iterator[str]:
+        """Return sentences on what is not done, as there is nothing to do."""
         for name, fields in self.given.items():
             lacking = [state.name for state in states if name not in state.inventories]
             if lacking and self.amend and 'total' not in fields:
                 yield f'Passed over, without {name}: {listed(lacking, _NAMED, "others")}'
 
     def check_again(self, first: ProviderState, now: ProviderState) -> None:
+        """Refuse an edit that would take back a change of another client meanwhile.
+
+        :param first: the provider when the edit was decided on
+        :raises errors.PlacementError: if it would
+        """
         come = self._dropped(now) - self._dropped(first)
         if come:
             raise errors.BadArgument(
@@ -163,7 +121,7 @@ class InventoryEdit:
 
 @dataclass(frozen=True)
 class NamesEdit:
-    """Adds traits or aggregates, or removes some.
+    """Adds traits or aggregates, or removes some; its methods are those of :class:`InventoryEdit`.
 
     :param facet: ``'traits'`` or ``'aggregates'``
     """
@@ -192,3 +150,33 @@ class NamesEdit:
     def _names(self, state: ProviderState) -> frozenset[str]:
         names: frozenset[str] = getattr(state, self.facet)
         return names
+
+
+Edit = InventoryEdit | NamesEdit
+
+
+@dataclass(frozen=True)
+class Edited:
+    """Providers with an edit made.
+
+    :param refused: why a provider cannot have it, by name
+    """
+
+    after: Snapshot
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def edited(snapshot: Snapshot, selected: Collection[str], edit: Edit) -> Edited:
+    """Return the snapshot with the edit made of some providers, where it can be made.
+
+    :param selected: the UUIDs of the providers
+    """
+    states, refused = dict(snapshot.providers), {}
+    for uuid in selected:
+        state = states[uuid]
+        try:
+            states[uuid] = edit.made(state)
+        except errors.BadArgument as reason:
+            refused[state.name] = str(reason)
+    after = Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
+    return Edited(after, refused)

@@ -114,7 +114,7 @@ def _objections(consumer: Consumer, rest: Allocations, around: Surroundings) -> 
     elif rest.keys() <= around.sharing:
         yield Objection(uuid, 'would be left with nothing but shared resources', leaks=True)
     else:
-        staying = (around.staying[each] for each in rest)
+        staying = (around.staying[each] for each in rest if each in around.staying)
         users = [each.name for each in staying if each.root_uuid in around.dependent]
         if users:
             reason = f'would go on to use it: it holds something on {", ".join(users)}'

@@ -64,15 +64,7 @@ def read_assignments(path: str) -> list[AssignmentRow]:
     return assignments.parse(files.read_text(path, files.LISTED), path)
 
 
-def read_plan(path: str) -> Plan:
-    """A plan.
-
-    :raises errors.BadFile: if it is none, or not as it was written
-    """
-    return plans.decode(files.read_bytes(path, files.WRITTEN), path)
-
-
-def read_any_plan(path: str) -> Plan | ChangePlan:
+def read_plan(path: str) -> Plan | ChangePlan:
     """Return a plan of a reshape, or of changes.
 
     :raises errors.BadFile: if it is neither, or not as it was written
@@ -85,15 +77,10 @@ def read_any_plan(path: str) -> Plan | ChangePlan:
     return plans.decode(content, path)
 
 
-def write_plan(path: str, plan: Plan) -> None:
+def write_plan(path: str, plan: Plan | ChangePlan) -> None:
     """Write a plan, as :func:`placementclient.files.write_snapshot` does."""
-    with files.written(path) as stream:
-        stream.writelines(plans.encode(plan))
-
-
-def write_change_plan(path: str, plan: ChangePlan) -> None:
-    """Write a plan of changes, as :func:`placementclient.files.write_snapshot` does."""
     from placementclient.changes.records import change_plans
 
+    lines = plans.encode(plan) if isinstance(plan, Plan) else change_plans.encode(plan)
     with files.written(path) as stream:
-        stream.writelines(change_plans.encode(plan))
+        stream.writelines(lines)

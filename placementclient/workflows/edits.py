@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from placementclient import program
 from placementclient.api import inventory, resource_class, resource_provider, trait
 from placementclient.changes.plan import ChangePlan
 from placementclient.changes.plan import plan as plan_of
@@ -16,11 +14,11 @@ from placementclient.client.http import Client
 from placementclient.client.wording import meant, suggestion
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
-from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit, Edited, edited
+from placementclient.snapshot.capture import origin_of
 
 
 class Edits:
@@ -70,7 +68,7 @@ class Edits:
 
     def _read(self) -> Snapshot:
         """Read the providers that are selected; of those above them only that they are there."""
-        begun = datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')
+        origin = origin_of(self._client)
         name = self._selection.with_class
         facets = self._facets | ({'inventories'} if name else set())
         states = {}
@@ -85,7 +83,6 @@ class Edits:
                 f'No resource provider is selected: none of them has inventory of {name}{near}'
             )
         self._selected = list(states)
-        origin = Origin(begun, self._client.service, program())
         return Snapshot([*states.values(), *self._above(states.values())], (), origin)
 
     def _above(self, states: Collection[ProviderState]) -> Iterator[ProviderState]:

@@ -13,7 +13,7 @@ from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.wording import counted, first
 from placementclient.insight.topology import is_sharing
-from placementclient.model.providers import SHARING_TRAIT, Provider
+from placementclient.model.providers import SHARING_TRAIT
 from placementclient.model.requests import Filter
 from placementclient.model.servers import ServerMigration
 from placementclient.model.snapshots import ProviderState, Snapshot
@@ -114,7 +114,7 @@ class Purging:
             for uuid in consumer.allocations.keys() - gone
         }
         return Surroundings(
-            _providers(self._client, staying),
+            resource_provider.some(self._client, staying),
             {each.uuid for each in resource_provider.list(self._client, matching=_SHARING)}
             if staying
             else frozenset(),
@@ -133,13 +133,3 @@ def _dependent(client: Client, states: Sequence[ProviderState]) -> set[str]:
         reach = tree_reader.sharing(client).reach
         roots |= {root for root, uuids in reach.items() if not sharing.isdisjoint(uuids)}
     return roots
-
-
-def _providers(client: Client, uuids: set[str]) -> dict[str, Provider]:
-    """Ask for providers by UUID; for many of them all at once."""
-    found: dict[str, Provider] = {}
-    if len(uuids) > resource_provider.FEW:
-        found = {each.uuid: each for each in resource_provider.list(client) if each.uuid in uuids}
-    for uuid in sorted(uuids - found.keys()):
-        found[uuid] = resource_provider.show(client, uuid).value
-    return found

@@ -190,10 +190,10 @@ def test_where_none_of_its_providers_is_the_plan_is_refused(client: Client, tmp_
 
 def test_a_plan_that_was_edited_is_refused(client: Client, tmp_path: Path) -> None:
     path = tmp_path / 'plan.json'
-    storage.write_change_plan(str(path), ratio_plan(client))
+    storage.write_plan(str(path), ratio_plan(client))
     path.write_text(path.read_text().replace('"total":', '"total":1', 1))
     with pytest.raises(errors.BadFile, match='was edited'):
-        storage.read_any_plan(str(path))
+        storage.read_plan(str(path))
 
 
 def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_path: Path) -> None:

@@ -331,7 +331,7 @@ def test_a_plan_is_applied_and_taken_back_by_requests_alone(
     before = content(capture.capture(client))
     path = str(tmp_path / 'plan.json')
     assert placement(f'{PURGE} --force --plan {path}').status == 0
-    plan = storage.read_any_plan(path)
+    plan = storage.read_plan(path)
     assert isinstance(plan, ChangePlan)
     for act in (engines.apply, engines.rollback):
         with pytest.raises(Killed), killed_at(client, 1):

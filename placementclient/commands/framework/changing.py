@@ -90,7 +90,7 @@ class Changing(base.Lister):
         if not plan.trees:
             self.log.warning(f'Nothing to change: {parsed_args.plan} is not written')
             return
-        storage.write_change_plan(parsed_args.plan, plan)
+        storage.write_plan(parsed_args.plan, plan)
         self.log.warning(f'{_summary(plan)}. The plan is in {parsed_args.plan}')
 
     def ask(self, plan: ChangePlan, parsed_args: argparse.Namespace) -> None:

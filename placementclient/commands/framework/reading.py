@@ -122,7 +122,7 @@ def assumed(
 def _plan(path: str, name: str) -> Plan | ChangePlan:
     from placementclient.reshape import storage
 
-    return storage.read_any_plan(_beside(path, name))
+    return storage.read_plan(_beside(path, name))
 
 
 def flavors_of(

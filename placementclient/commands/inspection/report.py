@@ -70,7 +70,7 @@ class ReportProvider(base.Command):
             raise errors.UsageError('The report is a page for a browser: give its file with -o')
         # First of all: reading a cloud takes its time.
         template = page.template()
-        given = storage.read_any_plan(parsed_args.plan) if parsed_args.plan else None
+        given = storage.read_plan(parsed_args.plan) if parsed_args.plan else None
         plan = as_reshape(given) if isinstance(given, ChangePlan) else given
         cloud, failures = audit.read(self, parsed_args)
         if plan is not None:

@@ -200,7 +200,7 @@ class ShowReshape(DocumentCommand):
         from placementclient.render import plans
         from placementclient.reshape import storage
 
-        plan = storage.read_any_plan(parsed_args.plan)
+        plan = storage.read_plan(parsed_args.plan)
         if isinstance(plan, ChangePlan):
             plan = replace(plan, trees=plan.selected(parsed_args.tree))
             shown = plans.changes_lines(plan, is_summary=parsed_args.summary)
@@ -254,7 +254,7 @@ class RehearseReshape(base.Lister):
                 'A rehearsal needs a snapshot, into which no plan writes: "resource provider '
                 'snapshot save cloud.json" takes one, then rehearse with --snapshot cloud.json'
             )
-        plan = storage.read_any_plan(parsed_args.plan)
+        plan = storage.read_plan(parsed_args.plan)
         snapshot = files.read_snapshot(parsed_args.snapshot)
         trees = selectors.trees_of(plan, self, parsed_args, snapshot)
         rehearsal = rehearse.rehearse(plan, snapshot, trees=trees)

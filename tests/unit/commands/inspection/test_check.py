@@ -47,7 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / 'rules.yaml').write_text(RULES)
     after = Snapshot(changed().providers.values(), small().consumers.values())
     plan = plan_of('resource provider trait add', small(), after)
-    storage.write_change_plan('plan.json', plan)
+    storage.write_plan('plan.json', plan)
     return tmp_path
 
 
