@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import singledispatchmethod
@@ -43,23 +42,6 @@ if TYPE_CHECKING:
     from placementclient.changes.journal import TreeJournal
 
 
-class EnsuredNames:
-    """The custom classes and traits that exist for sure. Its methods may be called by threads."""
-
-    def __init__(self) -> None:
-        self._ensured: set[EnsureClass | EnsureTrait] = set()
-        self._lock = threading.Lock()
-
-    def __contains__(self, operation: EnsureClass | EnsureTrait) -> bool:
-        with self._lock:
-            return operation in self._ensured
-
-    def add(self, operation: EnsureClass | EnsureTrait) -> None:
-        """Note that the class or trait of an operation exists."""
-        with self._lock:
-            self._ensured.add(operation)
-
-
 class Applier:
     """Carries out operations: intent, request, outcome.
 
@@ -68,7 +50,7 @@ class Applier:
 
     :param generations: of the providers, when the operations were decided on, by UUID
     :param journal: gets the intent before the request is sent, and the outcome after it
-    :param names: the custom classes and traits that other appliers of the run have made
+    :param names: what other appliers of the run have made: custom classes and traits
     :param report: gets each operation when it is done; and, with ``False``, one that may be done
     """
 
@@ -78,11 +60,11 @@ class Applier:
         generations: Mapping[str, int],
         *,
         journal: TreeJournal | None = None,
-        names: EnsuredNames | None = None,
+        names: set[Operation] | None = None,
         report: Callable[[Operation, bool], None] | None = None,
     ) -> None:
         self._client, self._journal, self._report = client, journal, report
-        self._names = names or EnsuredNames()
+        self._names = set() if names is None else names
         self._generations = dict(generations)
         self._is_joint = False
         # The providers and consumers whose generations an earlier operation has moved.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from placementclient.api.conflict import retried
-from placementclient.changes.applier import Applier, EnsuredNames, check_allowed, generations_of
+from placementclient.changes.applier import Applier, check_allowed, generations_of
 from placementclient.changes.operations import Operation
 from placementclient.changes.plan import ChangePlan, ChangeSet
 from placementclient.changes.results import Carried
@@ -37,7 +37,7 @@ class Carrying:
     ) -> None:
         self._client, self._decide = client, decide
         self._check: Check = check or (lambda tree: tree)
-        self._names = EnsuredNames()
+        self._names = set[Operation]()
         self.results = [Carried(tree) for tree in plan.trees]
         self.stopped: errors.PlacementError | None = None
 

@@ -10,8 +10,8 @@ from itertools import chain
 from typing import Generic, TypeVar
 
 from placementclient.api.parallel import parallel
-from placementclient.changes.applier import EnsuredNames
 from placementclient.changes.journal import Journal, Record
+from placementclient.changes.operations import Operation
 from placementclient.changes.tree_queue import (
     OtherService,
     Report,
@@ -48,14 +48,14 @@ class PlanRun(ABC, Generic[T]):
 
     :ivar journal: of the plan, while the run is under way
     :ivar records: of the journal, by the roots of trees
-    :ivar names: the custom classes and traits that the trees of the run have made
+    :ivar names: what makes the custom classes and traits that the trees of the run have made
     """
 
     journal: Journal
 
     def __init__(self, client: Client, plan: PlannedTrees[T]) -> None:
         self.client, self.plan = client, plan
-        self.names = EnsuredNames()
+        self.names = set[Operation]()
         self.records: Mapping[str, Record] = {}
 
     @abstractmethod

@@ -114,7 +114,8 @@ def _concerned(
         return sorted(known.union(uuid for uuid, states in found.items() if not states))
 
     for uuid in {**before.providers, **after.providers}:
-        if _content(before.providers.get(uuid)) != _content(after.providers.get(uuid)):
+        was, wanted = before.providers.get(uuid), after.providers.get(uuid)
+        if (was and was.content) != (wanted and wanted.content):
             yield ('provider', uuid, ''), roots_of([uuid])
     for uuid, pair in pairs.items():
         changing = {each for each, _, gain in pair.gains() if gain}
@@ -132,14 +133,6 @@ def _concerned(
 
 def _either(uuid: str, *sides: Snapshot) -> list[ProviderState]:
     return [side.providers[uuid] for side in sides if uuid in side.providers]
-
-
-def _content(state: ProviderState | None) -> object:
-    """All that a change can be about."""
-    if state is None:
-        return None
-    position = state.name, state.provider.parent_provider_uuid
-    return position, state.inventories, state.traits, state.aggregates
 
 
 def _change_set(

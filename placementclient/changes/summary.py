@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from placementclient.changes import transfers
@@ -29,43 +29,11 @@ if TYPE_CHECKING:
     from placementclient.changes.rebase import Obstacle
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeSummary:
-    """The numbers of providers and consumers that operations concern.
+def summary(operations: Iterable[Operation]) -> str:
+    """Count the providers and consumers that operations concern, each of them once.
 
-    :param create: providers that are made
-    :param change: providers that are there before and after
-    :param delete: providers that go
-    :param add: consumers that hold more afterwards, and of no class less
-    :param move: consumers whose allocations change in another way
-    :param free: consumers that hold less afterwards, and of no class more
+    :return: a sentence without its full stop
     """
-
-    create: int = 0
-    change: int = 0
-    delete: int = 0
-    add: int = 0
-    move: int = 0
-    free: int = 0
-
-    def __str__(self) -> str:
-        """Say it in one sentence, without its full stop."""
-        providers = (
-            f'{counted(self.create, "provider")} to create, {self.change} to change, '
-            f'{self.delete} to delete'
-        )
-        kinds = ((self.move, 'move'), (self.add, 'add'), (self.free, 'free'))
-        said = [(number, verb) for number, verb in kinds if number]
-        if not said:
-            return providers
-        (number, verb), *others = said
-        allocations = [f'{counted(number, "allocation")} to {verb}']
-        allocations += [f'{number} to {verb}' for number, verb in others]
-        return f'{providers}; {", ".join(allocations)}'
-
-
-def summary(operations: Iterable[Operation]) -> ChangeSummary:
-    """Count the providers and consumers that operations concern, each of them once."""
     created: set[str] = set()
     changed: set[str] = set()
     deleted: set[str] = set()
@@ -87,18 +55,20 @@ def summary(operations: Iterable[Operation]) -> ChangeSummary:
                 changed.update(change.provider_uuid for change in inventories)
                 for change in consumers:
                     held[change.uuid] = held.get(change.uuid, (change.before,))[0], change.after
-    kinds = [_kind(before, after) for before, after in held.values()]
-    return ChangeSummary(
-        len(created),
-        len(changed - created - deleted),
-        len(deleted),
-        kinds.count('add'),
-        kinds.count('move'),
-        kinds.count('free'),
+    said = (
+        f'{counted(len(created), "provider")} to create, '
+        f'{len(changed - created - deleted)} to change, {len(deleted)} to delete'
     )
+    mark, kinds = '; ', Counter(_kind(before, after) for before, after in held.values())
+    for verb in ('move', 'add', 'free'):
+        if number := kinds[verb]:
+            allocations = counted(number, 'allocation') if mark == '; ' else str(number)
+            said, mark = f'{said}{mark}{allocations} to {verb}', ', '
+    return said
 
 
 def _kind(before: Allocations, after: Allocations) -> str:
+    """Say if a consumer holds more afterwards, and of no class less; or less; or moves."""
     gained = together(after.values())
     gained.subtract(together(before.values()))
     signs = {amount > 0 for amount in gained.values() if amount}

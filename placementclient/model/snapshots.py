@@ -37,6 +37,12 @@ class ProviderState:
         return self.provider.name
 
     @property
+    def content(self) -> tuple[object, ...]:
+        """All that a change can be about."""
+        position = self.name, self.provider.parent_provider_uuid
+        return position, self.inventories, self.traits, self.aggregates
+
+    @property
     def reference(self) -> str:
         """The name as a command takes it; the UUID where the name would be taken for another thing.
 

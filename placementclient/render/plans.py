@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
-    counts = str(changes_summary(each for tree in trees for each in tree.operations))
+    counts = changes_summary(each for tree in trees for each in tree.operations)
     number = len(list(_warnings(tree for tree in trees if isinstance(tree, TreePlan))))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 

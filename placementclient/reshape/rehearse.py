@@ -10,7 +10,6 @@ from typing import Any
 
 from keystoneauth1.session import Session
 
-from placementclient.changes.operations import ConsumerChange
 from placementclient.changes.tree_queue import Report
 from placementclient.client import errors
 from placementclient.client.http import Client
@@ -58,7 +57,7 @@ def rehearse(
         restore.load(client, part)
         before = capture(client)
         if isinstance(plan, Plan):
-            plan = _refreshed(plan, part, before)
+            plan = _ungenerated(plan)
         journal_path = os.path.join(folder, 'plan.journal')
         applied = engines.apply(
             client, plan, journal_path, trees=trees, other_service=True, report=report
@@ -112,38 +111,21 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
     return Snapshot(states.values(), consumers.values())
 
 
-def _refreshed(plan: Plan, snapshot: Snapshot, scratch: Snapshot) -> Plan:
-    """A plan with the generations of the scratch Placement, where it was made for the snapshot's.
-
-    So it is carried out as it would be there; what the plan was not made for still shows.
-    """
+def _ungenerated(plan: Plan) -> Plan:
+    """Return a plan without generations, as a scratch Placement has others."""
 
     def provider(change: ProviderChange) -> ProviderChange:
-        there = snapshot.providers.get(change.uuid)
-        if change.before is None or there is None:
-            return change
-        if there.provider.generation != change.before.generation:
-            return change
-        generation = scratch.providers[change.uuid].provider.generation
-        return replace(change, before=replace(change.before, generation=generation))
+        return replace(change, before=change.before and replace(change.before, generation=None))
 
-    def consumer(change: ConsumerChange) -> ConsumerChange:
-        there = snapshot.consumers.get(change.uuid)
-        if there is None or there.generation != change.generation:
-            return change
-        return replace(change, generation=scratch.consumers[change.uuid].generation)
-
-    return replace(
-        plan,
-        trees=tuple(
-            replace(
-                tree,
-                providers=tuple(map(provider, tree.providers)),
-                consumers=tuple(map(consumer, tree.consumers)),
-            )
-            for tree in plan.trees
-        ),
+    trees = (
+        replace(
+            tree,
+            providers=tuple(map(provider, tree.providers)),
+            consumers=tuple(replace(change, generation=None) for change in tree.consumers),
+        )
+        for tree in plan.trees
     )
+    return replace(plan, trees=tuple(trees))
 
 
 def _with_ancestors(snapshot: Snapshot, provider_uuid: str) -> Iterator[ProviderState]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from placementclient.api import aggregate, conflict, resource_provider, trait
-from placementclient.changes.applier import Applier, EnsuredNames, generations_of
+from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.journal import TreeJournal
 from placementclient.changes.operations import (
     DeleteProvider,
@@ -49,12 +49,12 @@ class TreeExecutor:
     """Brings one tree from one side of its reshape to the other.
 
     :param plan: the one that was reviewed
-    :param names: the custom classes and traits that the trees of the run have made
+    :param names: what makes the custom classes and traits that the trees of the run have made
     :param tree: as it was planned last
     """
 
     def __init__(
-        self, client: Client, plan: Plan, journal: Journal, names: EnsuredNames, tree: TreePlan
+        self, client: Client, plan: Plan, journal: Journal, names: set[Operation], tree: TreePlan
     ) -> None:
         self._client, self._plan, self._journal = client, plan, journal
         self._names, self.tree = names, tree

@@ -150,4 +150,4 @@ def _rows(trees: Sequence[ChangeSet]) -> list[ChangeRow]:
 def _summary(plan: ChangePlan) -> str:
     from placementclient.changes.summary import summary
 
-    return str(summary(each for tree in plan.trees for each in tree.operations))
+    return summary(each for tree in plan.trees for each in tree.operations)

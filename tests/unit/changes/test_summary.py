@@ -29,5 +29,5 @@ def held(allocations: Allocations) -> Consumer:
 def test_a_consumer_that_holds_only_more_or_only_less_does_not_move(
     before: Allocations, after: Allocations, verb: str
 ) -> None:
-    said = str(summary([SetAllocations((held(before),), (held(after),))]))
+    said = summary([SetAllocations((held(before),), (held(after),))])
     assert said == f'0 providers to create, 0 to change, 0 to delete; 1 allocation to {verb}'
