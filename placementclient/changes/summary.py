@@ -44,9 +44,9 @@ def summary(operations: Iterable[Operation]) -> str:
                 created.add(uuid)
             case DeleteProvider(uuid):
                 deleted.add(uuid)
-            case UpdateProvider(uuid):
-                changed.add(uuid)
-            case SetTraits(uuid) | SetAggregates(uuid) | SetInventories(uuid):
+            case (
+                UpdateProvider(uuid) | SetTraits(uuid) | SetAggregates(uuid) | SetInventories(uuid)
+            ):
                 changed.add(uuid)
             case SetAllocations(before, after):
                 for was, wanted in zip(before, after, strict=True):
@@ -55,11 +55,15 @@ def summary(operations: Iterable[Operation]) -> str:
                 changed.update(change.provider_uuid for change in inventories)
                 for change in consumers:
                     held[change.uuid] = held.get(change.uuid, (change.before,))[0], change.after
-    said = (
+    return (
         f'{counted(len(created), "provider")} to create, '
         f'{len(changed - created - deleted)} to change, {len(deleted)} to delete'
+        f'{_consumers(held.values())}'
     )
-    mark, kinds = '; ', Counter(_kind(before, after) for before, after in held.values())
+
+
+def _consumers(held: Iterable[tuple[Allocations, Allocations]]) -> str:
+    said, mark, kinds = '', '; ', Counter(_kind(before, after) for before, after in held)
     for verb in ('move', 'add', 'free'):
         if number := kinds[verb]:
             allocations = counted(number, 'allocation') if mark == '; ' else str(number)
