@@ -61,7 +61,7 @@ class ChangePlan(PlannedTrees[ChangeSet]):
     digest: str | None = field(default=None, compare=False)
 
 
-def plan(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
+def plan_of(command: str, before: Snapshot, after: Snapshot) -> ChangePlan:
     """Make a plan of all that differs between two snapshots.
 
     :param command: the command that it is made by, without the program

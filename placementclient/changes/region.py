@@ -53,13 +53,17 @@ class Facets(NamedTuple):
     generations: Mapping[str, int | None]
 
 
-def with_facets(client: Client, state: ProviderState, facets: Collection[str]) -> Facets:
+#: All that can be read of a provider beside what its list says.
+FACETS = ('inventories', 'traits', 'aggregates', 'usages')
+
+
+def with_facets(client: Client, state: ProviderState, facets: Collection[str] = FACETS) -> Facets:
     """Read some facets of a provider: its inventories, usages, traits, aggregates."""
     readers: tuple[tuple[str, Callable[[Client, str], Read[Any]], Callable[[Any], Any]], ...] = (
         ('inventories', inventory.list, dict),
-        ('usages', usage.of_provider, dict),
         ('traits', trait.list_of_provider, frozenset),
         ('aggregates', aggregate.list, frozenset),
+        ('usages', usage.of_provider, dict),
     )
     generations = {}
     for facet, read, made in readers:

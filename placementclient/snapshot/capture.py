@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from placementclient import program
-from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.api import allocation, resource_provider
 from placementclient.api.parallel import parallel
+from placementclient.changes.region import with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import GUARDS_CONSUMERS, TYPED
@@ -23,7 +24,7 @@ from placementclient.model.consumers import Consumer, Holding
 from placementclient.model.origin import Origin
 from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot, SnapshotReader
-from placementclient.snapshot.listing import check, expanded, tree_of, whole_trees
+from placementclient.snapshot.listing import check, members, whole_trees
 
 #: From here on the listing of a provider's allocations has the consumers' generations.
 SINCE = GUARDS_CONSUMERS
@@ -77,7 +78,7 @@ def capture(
     client.require('a snapshot', SINCE)
     # Before the reading, which may take longer than a token is good for.
     origin = origin_of(client)
-    snapshot = _captured(client, expanded(client, trees), workers, progress, expect)
+    snapshot = _captured(client, trees, workers, progress, expect)
     # One may have gone while it was read.
     snapshot.root_uuids(name for name in trees if not patterns.is_pattern(name))
     snapshot.origin = origin
@@ -101,10 +102,10 @@ def _captured(
         return _at_once(client, client.snapshot_reader, trees, progress)
     reader = _CaptureReader(client)
     captured: list[_CapturedTree] = []
-    members = _members(client, trees)
+    listed = members(client, trees).values()
     if expect:
-        expect(len(members))
-    for tree in parallel(reader.tree, members, workers):
+        expect(len(listed))
+    for tree in parallel(reader.tree, listed, workers):
         captured.append(tree)
         if progress and tree.states:
             progress(tree.name)
@@ -128,7 +129,7 @@ def _at_once(
     progress: Callable[[str], None] | None,
 ) -> Snapshot:
     """The same from tables, once it is seen that the service grants reading."""
-    roots = [str(_tree_of(client, name)[0]) for name in trees] or None
+    roots = list(members(client, trees)) if trees else None
     if roots is None:
         resource_provider.list(client, uuid=_NOBODY)
     snapshot = reader.snapshot(roots, types=client.microversion >= TYPED)
@@ -139,19 +140,9 @@ def _at_once(
     return snapshot
 
 
-def _members(client: Client, trees: Sequence[str]) -> list[list[Provider]]:
-    """The providers of each tree."""
-    if trees:
-        return list(dict(_tree_of(client, name) for name in trees).values())
-    by_root: dict[str, list[Provider]] = {}
-    for provider in whole_trees(client):
-        by_root.setdefault(provider.root_uuid, []).append(provider)
-    return list(by_root.values())
-
-
-def _tree_of(client: Client, name_or_uuid: str) -> tuple[str, list[Provider]]:
-    members = tree_of(client, name_or_uuid)
-    return members[0].root_uuid, members
+def capture_any(client: Client, trees: Sequence[str], *, workers: int = 1) -> Snapshot:
+    """Read whole trees, as :func:`capture` does; nothing, where none is named."""
+    return capture(client, trees, workers=workers) if trees else Snapshot((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,22 +235,17 @@ class _CaptureReader:
 
     def _provider(self, provider: Provider) -> tuple[ProviderState, list[Holding]]:
         client, uuid = self._client, provider.uuid
-        inventories = inventory.list(client, uuid)
-        traits = trait.list_of_provider(client, uuid)
-        aggregates = aggregate.list(client, uuid)
-        usages = usage.of_provider(client, uuid)
+        found, generations = with_facets(client, ProviderState(provider))
         holdings = allocation.list_of_provider(client, uuid)
-        generations = {
-            read.generation for read in (inventories, traits, aggregates, usages, holdings)
-        }
-        if len(generations) > 1 or inventories.generation is None:
+        generation = holdings.generation
+        if generation is None or {*generations.values()} != {generation}:
             raise _Moved
         state = ProviderState(
-            provider._replace(generation=inventories.generation),
-            {sys.intern(name): self._shared(value) for name, value in inventories.value.items()},
-            self._shared(frozenset(traits.value)),
-            self._shared(frozenset(aggregates.value)),
-            usages.value,
+            provider._replace(generation=generation),
+            {sys.intern(name): self._shared(value) for name, value in found.inventories.items()},
+            self._shared(found.traits),
+            self._shared(found.aggregates),
+            found.usages,
         )
         return state, holdings.value
 

@@ -49,14 +49,30 @@ def expanded(client: Client, names: Sequence[str]) -> list[str]:
     )
 
 
-def tree_of(client: Client, name_or_uuid: str) -> list[Provider]:
-    """List the providers of the tree that a provider is in, in no order.
+def members(client: Client, names: Sequence[str] = ()) -> dict[str, list[Provider]]:
+    """List the providers of trees, by the UUIDs of their roots, in the order of the roots' names.
 
+    :param names: names, UUIDs, or patterns of names of providers; none: everything
     :raises errors.NoSuchProvider: if there is no such provider
     :raises errors.InvalidAnswer: as :func:`whole_trees`
     """
+    found = [each for name in expanded(client, names) for each in _tree_of(client, name)]
+    if not names:
+        found = whole_trees(client)
+    by_root: dict[str, dict[str, Provider]] = {
+        provider.uuid: {}
+        for provider in sorted(found, key=lambda provider: provider.name)
+        if provider.parent_provider_uuid is None
+    }
+    for provider in found:
+        # Its root may have come between two answers.
+        by_root.get(provider.root_uuid, {})[provider.uuid] = provider
+    return {root: list(providers.values()) for root, providers in by_root.items()}
+
+
+def _tree_of(client: Client, name_or_uuid: str) -> list[Provider]:
     provider_uuid = resource_provider.find(client, name_or_uuid)
-    members = whole_trees(client, provider_uuid)
-    if not members:
+    found = whole_trees(client, provider_uuid)
+    if not found:
         raise errors.NoSuchProvider(f'No resource provider has the UUID {provider_uuid!r}')
-    return members
+    return found

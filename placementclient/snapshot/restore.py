@@ -8,8 +8,7 @@ from placementclient.api import allocation, resource_provider
 from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.rebase import Obstacle, rebase
 from placementclient.changes.simulation import simulate
 from placementclient.client import errors
@@ -130,7 +129,7 @@ def _check_free(client: Client, snapshot: Snapshot, trees: Sequence[str]) -> Non
 
 def _there(client: Client, existing: Sequence[Provider]) -> Snapshot:
     roots = sorted({provider.root_uuid for provider in existing})
-    return capture.capture(client, roots, workers=WORKERS) if roots else _NOTHING
+    return capture.capture_any(client, roots, workers=WORKERS)
 
 
 def _existing(client: Client, snapshot: Snapshot, missing: bool) -> list[Provider]:

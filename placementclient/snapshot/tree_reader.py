@@ -7,11 +7,12 @@ Nothing here is consistent beyond one request. Decisions need
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from placementclient.api import aggregate, allocation, inventory, resource_provider, trait, usage
+from placementclient.api import aggregate, allocation, resource_provider
 from placementclient.api.parallel import parallel
+from placementclient.changes.region import with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.client.microversion import Microversion
@@ -20,7 +21,7 @@ from placementclient.model.providers import SHARING_TRAIT, Provider
 from placementclient.model.requests import Filter
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.model.trees import Tree, reach
-from placementclient.snapshot.listing import expanded, tree_of, whole_trees
+from placementclient.snapshot.listing import members
 
 #: From here on the sharing providers can be asked for.
 SINCE = Microversion(1, 18)
@@ -47,12 +48,13 @@ def read_trees(
     :raises errors.UnsupportedVersion: below microversion 1.18
     """
     client.require('a provider tree', SINCE)
-    reader = _TableReader(client, traits, aggregates, allocations)
-    members = _members(client, trees)
+    facets = {'inventories', 'usages', *(['traits'] * traits), *(['aggregates'] * aggregates)}
+    reader = _TableReader(client, facets, allocations)
+    listed = members(client, trees)
     sharing = reader.sharing()
     found = parallel(
-        lambda root_uuid: reader.tree(members[root_uuid], sharing.get(root_uuid, ())),
-        members,
+        lambda root_uuid: reader.tree(listed[root_uuid], sharing.get(root_uuid, ())),
+        listed,
         workers,
     )
     for tree in found:
@@ -91,28 +93,11 @@ def sharing(client: Client) -> Sharing:
     return Sharing({provider.uuid: provider for provider in sharers}, reach(found, roots_in))
 
 
-def _members(client: Client, trees: Sequence[str]) -> dict[str, list[Provider]]:
-    """The providers of each tree, by the UUID of its root; in the order of the roots' names."""
-    found = [each for name in expanded(client, trees) for each in tree_of(client, name)]
-    if not trees:
-        found = whole_trees(client)
-    by_root: dict[str, dict[str, Provider]] = {
-        provider.uuid: {}
-        for provider in sorted(found, key=lambda provider: provider.name)
-        if provider.parent_provider_uuid is None
-    }
-    for provider in found:
-        # Its root may have come between two answers.
-        by_root.get(provider.root_uuid, {})[provider.uuid] = provider
-    return {root: list(members.values()) for root, members in by_root.items()}
-
-
 class _TableReader:
     """Reads what is asked for of each provider."""
 
-    def __init__(self, client: Client, traits: bool, aggregates: bool, allocations: bool) -> None:
-        self._client = client
-        self._traits, self._aggregates, self._allocations = traits, aggregates, allocations
+    def __init__(self, client: Client, facets: Set[str], allocations: bool) -> None:
+        self._client, self._facets, self._allocations = client, facets, allocations
 
     def sharing(self) -> dict[str, list[ProviderState]]:
         """The sharing providers that serve each tree from another one, by the UUID of its root."""
@@ -120,7 +105,9 @@ class _TableReader:
         states = {}
         for uuid, provider in found.providers.items():
             with contextlib.suppress(errors.NotFound):
-                states[uuid] = self._state(provider)
+                states[uuid] = with_facets(
+                    self._client, ProviderState(provider), self._facets
+                ).state
         return {
             root: [states[uuid] for uuid in uuids if uuid in states]
             for root, uuids in found.reach.items()
@@ -144,14 +131,7 @@ class _TableReader:
         return Tree(snapshot, roots[0], sharing) if roots else None
 
     def _state(self, provider: Provider) -> ProviderState:
-        client, uuid = self._client, provider.uuid
-        return ProviderState(
-            provider,
-            inventory.list(client, uuid).value,
-            frozenset(trait.list_of_provider(client, uuid).value if self._traits else ()),
-            frozenset(aggregate.list(client, uuid).value if self._aggregates else ()),
-            usage.of_provider(client, uuid).value,
-        )
+        return with_facets(self._client, ProviderState(provider), self._facets).state
 
     def _holdings(self, provider: Provider) -> Sequence[Holding]:
         if not self._allocations:

@@ -6,13 +6,11 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from placementclient.api import resource_provider
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.client.http import Client
-from placementclient.model.snapshots import Snapshot
 from placementclient.producers.declarations import Declared
 from placementclient.producers.declared import declared
-from placementclient.snapshot.capture import capture
+from placementclient.snapshot.capture import capture_any
 
 
 def plan(client: Client, wanted: Sequence[Declared], *, prune: bool = False) -> ChangePlan:
@@ -22,15 +20,10 @@ def plan(client: Client, wanted: Sequence[Declared], *, prune: bool = False) -> 
     :raises errors.BadArgument: if a declaration contradicts what is there
     :raises producers.declared.InUse: if inventory would go that is used
     """
-    there = _there(client, wanted)
+    # The whole trees of all that is declared, as far as it exists.
+    there = capture_any(client, list(dict.fromkeys(_roots(client, wanted))))
     after = declared(there, wanted, new_uuid=lambda: str(uuid.uuid4()), prune=prune)
     return plan_of('resource provider tree apply', there, after)
-
-
-def _there(client: Client, wanted: Sequence[Declared]) -> Snapshot:
-    """Read the whole trees of all that is declared, as far as it exists."""
-    roots = dict.fromkeys(_roots(client, wanted))
-    return capture(client, list(roots)) if roots else Snapshot((), ())
 
 
 def _roots(client: Client, wanted: Sequence[Declared]) -> Iterator[str]:

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from placementclient.api import inventory, resource_class, resource_provider, trait
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.region import with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client

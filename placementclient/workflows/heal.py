@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, ChangeSet, plan_of
 from placementclient.changes.results import Note
 from placementclient.client.http import Client
 from placementclient.client.microversion import TYPED
@@ -15,7 +14,7 @@ from placementclient.model.servers import ServerDetail
 from placementclient.model.services import Port
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.healed import healed
-from placementclient.snapshot.capture import capture
+from placementclient.snapshot.capture import capture, capture_any
 
 
 class Healing:
@@ -93,7 +92,7 @@ class Healing:
             for node in sorted(nodes)
             for provider in resource_provider.list(self._client, name=node)
         ]
-        trees = capture(self._client, found) if found else Snapshot((), ())
+        trees = capture_any(self._client, found)
         held = [allocation.show(self._client, server.uuid).value for server in servers]
         consumers = [*trees.consumers.values(), *(each for each in held if each.allocations)]
         return Snapshot(trees.providers.values(), consumers, trees.origin)

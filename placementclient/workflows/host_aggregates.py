@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from placementclient.api import aggregate, resource_provider
 from placementclient.api.parallel import parallel
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placementclient.api import resource_provider
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.results import Note
 from placementclient.client import errors
 from placementclient.client.http import Client

@@ -7,15 +7,14 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from placementclient.api import allocation, resource_provider
-from placementclient.changes.plan import ChangePlan, ChangeSet
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, ChangeSet, plan_of
 from placementclient.changes.results import Carried, Note
 from placementclient.client.http import Client
 from placementclient.model.outcomes import State
 from placementclient.model.repairs import AddTrait, FreeAllocations, LowerReserved, Repair
 from placementclient.model.snapshots import Snapshot
 from placementclient.producers.repaired import repaired
-from placementclient.snapshot.capture import capture
+from placementclient.snapshot.capture import capture_any
 
 #: So much older than a finished list of servers must be what the list does not explain: listing
 #: takes its time, and the clocks of two machines differ.
@@ -132,7 +131,7 @@ class Repairing:
         roots = {
             each.root_uuid for each in resource_provider.list(self._client) if each.uuid in wanted
         }
-        return capture(self._client, sorted(roots), workers=4) if roots else Snapshot((), ())
+        return capture_any(self._client, sorted(roots), workers=4)
 
 
 def _providers(repair: Repair) -> tuple[str, ...]:

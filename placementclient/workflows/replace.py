@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from placementclient.api import inventory, resource_provider
 from placementclient.changes.operations import Operation, Reshape, SetInventories
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.transfers import changed_consumers
 from placementclient.client import errors
 from placementclient.client.http import Client

@@ -26,8 +26,7 @@ from placementclient.api import (
     resource_provider,
     trait,
 )
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.client import errors, http, microversion
 from placementclient.client.http import Client
 from placementclient.direct import Direct

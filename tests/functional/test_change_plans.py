@@ -14,7 +14,8 @@ import pytest
 from keystoneauth1.session import Session
 
 from placementclient.api import allocation, inventory, trait
-from placementclient.changes.plan import ChangePlan, plan
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.tree_queue import OtherService
 from placementclient.client import errors, http, microversion
 from placementclient.client.errors import ExitStatus

@@ -9,7 +9,8 @@ import pytest
 from placementclient.changes.carrying import Carrying
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import UpdateProvider
-from placementclient.changes.plan import ChangePlan, plan
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.plan import plan_of as plan
 from placementclient.client import errors
 from placementclient.client.http import Client
 from placementclient.model.snapshots import Snapshot

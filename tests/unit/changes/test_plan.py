@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placementclient.changes.operations import DeleteProvider, Reshape, SetTraits
-from placementclient.changes.plan import plan
+from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
 from placementclient.model.aside import aside
 from placementclient.producers.replaced import replaced

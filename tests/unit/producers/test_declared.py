@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient.changes.plan import plan
+from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.summary import ChangeRow, rows
 from placementclient.client import errors
 from placementclient.model.snapshots import Snapshot

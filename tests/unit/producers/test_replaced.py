@@ -9,7 +9,7 @@ import pytest
 
 from placementclient.changes.diff import diff
 from placementclient.changes.operations import Reshape, SetAllocations, SetInventories
-from placementclient.changes.plan import plan
+from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.simulation import simulate
 from placementclient.changes.summary import rows
 from placementclient.client import errors

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placementclient.changes.plan import ChangePlan, plan
+from placementclient.changes.plan import ChangePlan
+from placementclient.changes.plan import plan_of as plan
 from placementclient.changes.records import change_plans
 from placementclient.client import errors
 from placementclient.model.origin import Origin

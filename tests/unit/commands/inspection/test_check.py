@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import plan_of
 from placementclient.model.snapshots import Snapshot
 from placementclient.reshape import storage
 from tests.unit.commands.clouds import changed, save, small

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from placementclient.changes.plan import ChangePlan
-from placementclient.changes.plan import plan as plan_of
+from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.client import errors
 from placementclient.insight.capacity import fits
 from placementclient.insight.topology import Topology
