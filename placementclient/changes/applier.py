@@ -172,7 +172,7 @@ class Applier:
     @_perform.register
     def _(self, operation: SetTraits | SetAggregates | SetInventories) -> None:
         uuid = operation.provider_uuid
-        read, made, write, body = _REQUESTS[type(operation)]
+        read, made, write, body = _requests(operation)
         if uuid in self._moved:
             there = read(self._client, uuid)
             if made(there.value) != operation.before:
@@ -265,10 +265,18 @@ def _fields(inventories: Mapping[str, Inventory]) -> dict[str, dict[str, Any]]:
     return {name: item.as_fields() for name, item in sorted(inventories.items())}
 
 
-#: What reads the part of a provider that an operation replaces, what is made of the answer; what
-#: writes it, and what is made of the wanted state for that.
-_REQUESTS: Mapping[type[Operation], tuple[Callable[..., Any], ...]] = {
-    SetTraits: (trait.list_of_provider, frozenset, trait.set_on_provider, sorted),
-    SetAggregates: (aggregate.list, frozenset, aggregate.set, sorted),
-    SetInventories: (inventory.list, dict, inventory.set_all, _fields),
-}
+def _requests(
+    operation: SetTraits | SetAggregates | SetInventories,
+) -> tuple[Callable[..., Any], ...]:
+    """Return the functions for the part of a provider that an operation replaces.
+
+    :return: one that reads it, and one that makes a state of that; one that writes it, and one
+        that makes the body of a state
+    """
+    match operation:
+        case SetTraits():
+            return trait.list_of_provider, frozenset, trait.set_on_provider, sorted
+        case SetAggregates():
+            return aggregate.list, frozenset, aggregate.set, sorted
+        case SetInventories():
+            return inventory.list, dict, inventory.set_all, _fields
