@@ -31,6 +31,9 @@ from placementclient.reshape.engines import AnyPlan
 from placementclient.snapshot import restore
 from placementclient.snapshot.capture import capture
 
+#: The generation of nothing.
+_NEVER = -1
+
 
 def rehearse(
     plan: AnyPlan,
@@ -112,16 +115,16 @@ def part_of(snapshot: Snapshot, plan: AnyPlan, trees: Sequence[str] = ()) -> Sna
 
 
 def _ungenerated(plan: Plan) -> Plan:
-    """Return a plan without generations, as a scratch Placement has others."""
+    """Return a plan with generations that nothing has: a scratch Placement has others."""
 
     def provider(change: ProviderChange) -> ProviderChange:
-        return replace(change, before=change.before and replace(change.before, generation=None))
+        return replace(change, before=change.before and replace(change.before, generation=_NEVER))
 
     trees = (
         replace(
             tree,
             providers=tuple(map(provider, tree.providers)),
-            consumers=tuple(replace(change, generation=None) for change in tree.consumers),
+            consumers=tuple(replace(change, generation=_NEVER) for change in tree.consumers),
         )
         for tree in plan.trees
     )
