@@ -109,9 +109,10 @@ class _SetNames(_Reversible):
     before: frozenset[str]
     after: frozenset[str]
 
-    def onto(self, there: frozenset[str]) -> frozenset[str]:
-        """Return ``there`` with this change made; names that others added or removed stay so."""
-        return (there - (self.before - self.after)) | (self.after - self.before)
+
+def onto(before: frozenset[str], after: frozenset[str], there: frozenset[str]) -> frozenset[str]:
+    """Return ``there`` with a change made; names that others added or removed stay so."""
+    return (there - (before - after)) | (after - before)
 
 
 class SetTraits(_SetNames):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from placementclient.changes.diff import diff
-from placementclient.changes.operations import Operation
+from placementclient.changes.operations import Operation, onto
 from placementclient.changes.own_values import OwnValues, held_by
 from placementclient.model.consumers import Consumer
 from placementclient.model.inventories import Inventory
@@ -92,10 +92,11 @@ class _Rebase:
             elif there is None and before is None:
                 self.states[uuid] = after
             elif there is None:
-                self._object(after, 'provider', 'exists', True, True, False)
+                self._object(after, 'exists', True, True, False)
             else:
-                merged = self._merged(before or _nothing(after), after, there)
-                self.states[uuid] = merged
+                self.states[uuid] = self._merged(
+                    before or ProviderState(after.provider), after, there
+                )
 
     def consumers(self) -> None:
         for uuid in {**self._before.consumers, **self._after.consumers}:
@@ -201,7 +202,7 @@ class _Rebase:
         for label, values in added.items():
             if values:
                 shown = ', '.join(sorted(values))
-                self._object(before, 'provider', label, None, None, shown)
+                self._object(before, label, None, None, shown)
 
     def _merged(
         self, before: ProviderState, after: ProviderState, there: ProviderState
@@ -211,8 +212,8 @@ class _Rebase:
             there,
             provider=self._position(before, after, there),
             inventories=self._inventories(before, after, there),
-            traits=_onto(before.traits, after.traits, there.traits),
-            aggregates=_onto(before.aggregates, after.aggregates, there.aggregates),
+            traits=onto(before.traits, after.traits, there.traits),
+            aggregates=onto(before.aggregates, after.aggregates, there.aggregates),
         )
 
     def _position(
@@ -228,7 +229,7 @@ class _Rebase:
             if found in (was, wanted) or _position(there) in own:
                 provider = provider._replace(**{key: wanted})
             else:
-                self._object(after, 'provider', label, was, wanted, found)
+                self._object(after, label, was, wanted, found)
         return provider
 
     def _inventories(
@@ -247,7 +248,7 @@ class _Rebase:
             elif was == wanted:
                 merged = found
             elif was is None or wanted is None or found is None:
-                self._object(after, 'provider', name, was, wanted, found)
+                self._object(after, name, was, wanted, found)
                 continue
             else:
                 merged = self._fields(after, name, (was, wanted, found))
@@ -264,7 +265,7 @@ class _Rebase:
         changed = {key for key in was if was[key] != wanted[key]}
         for key in sorted(changed):
             if found[key] not in (was[key], wanted[key]):
-                self._object(state, 'provider', f'{name}:{key}', was[key], wanted[key], found[key])
+                self._object(state, f'{name}:{key}', was[key], wanted[key], found[key])
                 changed.discard(key)
         return sides[2].with_fields({key: wanted[key] for key in changed})
 
@@ -273,10 +274,9 @@ class _Rebase:
         taken = {state.name: uuid for uuid, state in self._there.providers.items()}
         for uuid, state in list(self.states.items()):
             holder = taken.get(state.name, uuid)
-            if holder != uuid and self.states.get(holder, state).name == state.name:
-                if holder not in self.states:
-                    continue
-                self._object(state, 'provider', 'name', None, state.name, f'has the UUID {holder}')
+            other = self.states.get(holder)
+            if holder != uuid and other is not None and other.name == state.name:
+                self._object(state, 'name', None, state.name, f'has the UUID {holder}')
                 self._leave(uuid)
 
     def _leave(self, uuid: str) -> None:
@@ -291,7 +291,7 @@ class _Rebase:
         missing = self._after.providers.keys() - self.states.keys()
         for uuid, state in list(self.states.items()):
             if state.provider.parent_provider_uuid in missing:
-                self._object(state, 'provider', '', None, None, 'its parent is not made')
+                self._object(state, '', None, None, 'its parent is not made')
                 self._leave(uuid)
         for uuid, consumer in list(self.held.items()):
             if missing & consumer.allocations.keys():
@@ -320,33 +320,26 @@ class _Rebase:
                 room = kept[name].capacity if name in kept else 0
                 if room < was.capacity and self._is_full(state, name, used):
                     found = f'{used(uuid, name)} used'
-                    self._object(state, 'provider', name, was.capacity, room, found)
+                    self._object(state, name, was.capacity, room, found)
                     kept[name] = was
             if kept != state.inventories:
                 self.states[uuid] = replace(state, inventories=kept)
 
     def _keep(self, uuid: str, field: str, found: str) -> None:
         state = self._there.providers[uuid]
-        self._object(state, 'provider', field, None, None, found)
+        self._object(state, field, None, None, found)
         self.states[uuid] = state
 
     def _object(
-        self, state: ProviderState, kind: str, field: str, before: Any, after: Any, found: Any
+        self, state: ProviderState, field: str, before: Any, after: Any, found: Any
     ) -> None:
-        self.obstacles.append(Obstacle(kind, state.uuid, state.name, field, before, after, found))
+        self.obstacles.append(
+            Obstacle('provider', state.uuid, state.name, field, before, after, found)
+        )
 
 
 def _position(state: ProviderState) -> tuple[str, str | None]:
     return state.name, state.provider.parent_provider_uuid
-
-
-def _nothing(state: ProviderState) -> ProviderState:
-    """A provider that is there but empty, where the change begins with none."""
-    return ProviderState(state.provider)
-
-
-def _onto(before: frozenset[str], after: frozenset[str], there: frozenset[str]) -> frozenset[str]:
-    return (there - (before - after)) | (after - before)
 
 
 def _held_on(consumers: Iterable[Consumer]) -> dict[str, Counter[str]]:

@@ -13,6 +13,7 @@ from placementclient.changes.operations import (
     Reshape,
     SetAggregates,
     SetTraits,
+    onto,
 )
 from placementclient.changes.simulation import Simulation
 from placementclient.client import errors
@@ -41,21 +42,18 @@ def adjusted(operations: Iterable[Operation], there: Snapshot) -> Iterator[Opera
         match operation:
             case CreateProvider(uuid) if uuid in there.providers:
                 continue
-            case SetTraits(uuid):
-                wanted = operation.onto(simulation.states[uuid].traits)
-                operation = replace(operation, before=simulation.states[uuid].traits, after=wanted)
-            case SetAggregates(uuid):
-                wanted = operation.onto(simulation.states[uuid].aggregates)
-                operation = replace(
-                    operation, before=simulation.states[uuid].aggregates, after=wanted
-                )
+            case SetTraits(uuid, before, after) | SetAggregates(uuid, before, after):
+                state = simulation.states[uuid]
+                names = state.traits if isinstance(operation, SetTraits) else state.aggregates
+                wanted = onto(before, after, names)
+                if wanted == names:
+                    continue
+                operation = replace(operation, before=names, after=wanted)
             case Reshape(consumers=consumers):
                 operation = replace(
                     operation,
                     consumers=tuple(_owned(each, there.consumers) for each in consumers),
                 )
-        if isinstance(operation, SetTraits | SetAggregates) and operation.before == operation.after:
-            continue
         simulation.perform(operation)
         yield operation
 

@@ -16,6 +16,7 @@ from placementclient.changes.operations import (
     Reshape,
     SetAggregates,
     SetTraits,
+    onto,
 )
 from placementclient.changes.tree_queue import OutcomeUnknown, unknown_outcomes
 from placementclient.client import errors
@@ -233,7 +234,7 @@ class TreeExecutor:
             else:
                 continue
             before = frozenset(there.value)
-            wanted = operation.onto(before)
+            wanted = onto(operation.before, operation.after, before)
             if wanted != before:
                 assert there.generation is not None
                 self._applier({uuid: there.generation}).run(

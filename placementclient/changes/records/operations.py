@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -23,39 +24,37 @@ from placementclient.codec.encoding import encoded
 
 def record(operation: Operation) -> dict[str, Any]:
     """Return the record of an operation; its states are with those of the plan."""
+    facts: dict[str, Any]
     match operation:
-        case EnsureClass(name):
-            return {'operation': 'ensure-class', 'name': name}
-        case EnsureTrait(name):
-            return {'operation': 'ensure-trait', 'name': name}
-        case CreateProvider(uuid, name, parent):
-            return {
-                'operation': 'create-provider',
-                'uuid': uuid,
-                'name': name,
-                'parent_provider_uuid': parent,
-            }
+        case EnsureClass() | EnsureTrait() | CreateProvider():
+            facts = asdict(operation)
         case DeleteProvider(uuid, name):
-            return {'operation': 'delete-provider', 'uuid': uuid, 'name': name}
+            facts = {'uuid': uuid, 'name': name}
         case SetTraits(uuid, after=after):
-            return {'operation': 'set-traits', 'provider_uuid': uuid, 'traits': sorted(after)}
+            facts = {'provider_uuid': uuid, 'traits': sorted(after)}
         case SetAggregates(uuid, after=after):
-            return {
-                'operation': 'set-aggregates',
-                'provider_uuid': uuid,
-                'aggregates': sorted(after),
-            }
+            facts = {'provider_uuid': uuid, 'aggregates': sorted(after)}
         case Reshape(inventories, consumers, forward):
-            return {
-                'operation': 'reshape',
+            facts = {
                 'state': 'after' if forward else 'before',
                 'providers': [change.provider_uuid for change in inventories],
                 'consumers': [change.uuid for change in consumers],
             }
         case _:
             return whole(operation)
+    return {'operation': _KINDS[type(operation)], **facts}
 
 
+#: The names of those operations in plans and journals of a reshape.
+_KINDS: Mapping[type[Operation], str] = {
+    EnsureClass: 'ensure-class',
+    EnsureTrait: 'ensure-trait',
+    CreateProvider: 'create-provider',
+    DeleteProvider: 'delete-provider',
+    SetTraits: 'set-traits',
+    SetAggregates: 'set-aggregates',
+    Reshape: 'reshape',
+}
 _TYPES: Mapping[str, type[Operation]] = {each.__name__: each for each in typing.get_args(Operation)}
 
 
