@@ -55,7 +55,7 @@ class PlanCommand(base.Lister):
         """Read the plan, and replace the options that select its trees by --tree."""
         from placementclient.reshape import storage
 
-        plan = storage.read_any_plan(parsed_args.plan)
+        plan = storage.read_plan(parsed_args.plan)
         parsed_args.tree = selectors.trees_of(plan, self, parsed_args)
         return plan
 
