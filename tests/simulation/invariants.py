@@ -116,9 +116,9 @@ def _of_status(status: int, ended: Ended, written: Written) -> Iterator[Violatio
 
 def _is_so(row: Mapping[str, Any], state: State, disturbed: Collection[Key]) -> bool:
     """Whether what a row says is done is so, or others have changed it since."""
-    is_gone = any(key[0] == 'provider' and key not in state for key in disturbed)
-    if is_gone and state.by_name(row['object']) is None:
-        # Others have deleted it, and its name with it.
+    moved = {key[1] for key in disturbed if key[0] == 'provider'}
+    if moved and state.by_name(row['object']) in (None, *moved):
+        # Others have deleted it or given its name to another.
         return True
     facts = dict(_facts(row, state))
     return all(
