@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import os_traits
 from os_resource_classes import STANDARDS
@@ -11,10 +11,18 @@ from placementclient.client import errors
 from placementclient.client.wording import meant
 from placementclient.model.patterns import is_pattern
 from placementclient.model.snapshots import Snapshot
-from placementclient.planner.spec.values import ROOT, Spec, has_placeholder
+from placementclient.planner.spec.values import (
+    ROOT,
+    ProviderSpec,
+    Spec,
+    TreeSelection,
+    has_placeholder,
+)
 
 #: For how many unknown names it is said what was probably meant.
 MAX_HINTS = 20
+#: The kinds of names.
+_CLASS, _TRAIT = 'resource class', 'trait'
 #: What leads to a value of a specification, as :meth:`Spec.error` takes it.
 Keys = tuple[str | int, ...]
 
@@ -26,12 +34,12 @@ def faults(spec: Spec, snapshot: Snapshot, *, partial: bool = False) -> Iterator
         custom name that no provider has there may be elsewhere
     """
     states = snapshot.providers.values()
-    classes = {name for state in states for name in state.inventories}
-    traits = {name for state in states for name in state.traits}
-    yield from _unknown(spec, _classes_there(spec), classes, not partial, 'resource class')
-    yield from _unknown(spec, _classes_given(spec), classes, False, 'resource class')
-    yield from _unknown(spec, _traits_there(spec), traits, not partial, 'trait')
-    yield from _unknown(spec, _traits_given(spec), traits, False, 'trait')
+    there = {
+        _CLASS: {name for state in states for name in state.inventories},
+        _TRAIT: {name for state in states for name in state.traits},
+    }
+    for what, is_needed, name, keys in _names(spec):
+        yield from _unknown(spec, what, is_needed and not partial, name, keys, there[what])
     if spec.selection is None:
         yield from _sources(spec, snapshot)
     yield from _additions(spec, snapshot)
@@ -43,69 +51,56 @@ def is_known(name: str) -> bool:
 
 
 def _unknown(
-    spec: Spec, names: Iterator[tuple[str, Keys]], there: Collection[str], needed: bool, what: str
+    spec: Spec, what: str, is_needed: bool, name: str, keys: Keys, there: Collection[str]
 ) -> Iterator[errors.BadFile]:
-    """The names that no service can have; a newer one may know more than this program.
+    """A name that no service can have; a newer one may know more than this program.
 
-    :param needed: True if a provider must have it already
+    :param is_needed: True if a provider must have it already
     """
-    standards = STANDARDS if what == 'resource class' else os_traits.get_traits()
-    for name, keys in names:
-        if name in there or name in standards:
-            continue
+    standards = STANDARDS if what == _CLASS else os_traits.get_traits()
+    if name in there or name in standards:
+        return
+    if not name.startswith('CUSTOM_'):
+        yield spec.error(
+            f'{name} is no standard {what}, no provider has it, and it does not begin with '
+            f'CUSTOM_{meant(name, {*there, *standards})}',
+            *keys,
+        )
+    elif is_needed:
         hint = meant(name, {*there, *standards})
-        if not name.startswith('CUSTOM_'):
-            yield spec.error(
-                f'{name} is no standard {what}, no provider has it, and it does not begin with '
-                f'CUSTOM_{hint}',
-                *keys,
-            )
-        elif needed:
-            yield spec.error(f'no provider has the {what} {name}{hint}', *keys)
+        yield spec.error(f'no provider has the {what} {name}{hint}', *keys)
 
 
-def _classes_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """Return the classes that a provider must have already."""
-    for index, name in enumerate(spec.selection.classes if spec.selection else ()):
-        yield name, ('trees', 'class', index)
-    for index, move in enumerate(spec.moves):
-        for name in move.resources:
-            yield name, ('moves', index, 'moved_resources', name)
+def _names(spec: Spec) -> Iterator[tuple[str, bool, str, Keys]]:
+    """Return each class and each trait that a specification names, and the way to it.
+
+    :return: which of both it is, and whether a provider must have it already, come first
+    """
+    selection = spec.selection or TreeSelection()
+    yield from _each(_CLASS, True, enumerate(selection.classes), 'trees', 'class')
+    yield from _each(_TRAIT, True, enumerate(selection.traits), 'trees', 'trait')
+    for at, move in enumerate(spec.moves):
+        moved = zip(move.resources, move.resources, strict=True)
+        yield from _each(_CLASS, True, moved, 'moves', at, 'moved_resources')
+        yield from _each(_CLASS, False, move.renamed.items(), 'moves', at, 'as')
+        yield from _each(_TRAIT, True, enumerate(move.traits), 'moves', at, 'moved_traits')
+    sections: dict[str, Sequence[ProviderSpec]] = {
+        'providers': spec.providers,
+        'additions': spec.additions,
+    }
+    for section, entries in sections.items():
+        for at, entry in enumerate(entries):
+            given = zip(entry.inventories, entry.inventories, strict=True)
+            yield from _each(_CLASS, False, given, section, at, 'inventories')
+            yield from _each(_TRAIT, False, enumerate(entry.traits), section, at, 'traits')
+    for at, group in enumerate(spec.together):
+        yield from _each(_CLASS, False, enumerate(group), 'together', at)
 
 
-def _classes_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """Return the classes that a provider gets."""
-    for index, entry in enumerate(spec.providers):
-        for name in entry.inventories:
-            yield name, ('providers', index, 'inventories', name)
-    for index, addition in enumerate(spec.additions):
-        for name in addition.inventories:
-            yield name, ('additions', index, 'inventories', name)
-    for index, move in enumerate(spec.moves):
-        for name, renamed in move.renamed.items():
-            yield renamed, ('moves', index, 'as', name)
-    for index, group in enumerate(spec.together):
-        for place, name in enumerate(group):
-            yield name, ('together', index, place)
-
-
-def _traits_there(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """Return the traits that a provider must have already."""
-    for index, name in enumerate(spec.selection.traits if spec.selection else ()):
-        yield name, ('trees', 'trait', index)
-    for index, move in enumerate(spec.moves):
-        for place, name in enumerate(move.traits):
-            yield name, ('moves', index, 'moved_traits', place)
-
-
-def _traits_given(spec: Spec) -> Iterator[tuple[str, Keys]]:
-    """Return the traits that a provider gets."""
-    for index, entry in enumerate(spec.providers):
-        for place, name in enumerate(entry.traits):
-            yield name, ('providers', index, 'traits', place)
-    for index, addition in enumerate(spec.additions):
-        for place, name in enumerate(addition.traits):
-            yield name, ('additions', index, 'traits', place)
+def _each(
+    what: str, is_needed: bool, names: Iterable[tuple[str | int, str]], *keys: str | int
+) -> Iterator[tuple[str, bool, str, Keys]]:
+    return ((what, is_needed, name, (*keys, key)) for key, name in names)
 
 
 def _sources(spec: Spec, snapshot: Snapshot) -> Iterator[errors.BadFile]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain
 
 from placementclient.client import errors
 from placementclient.client.wording import suggestion
 from placementclient.model.patterns import is_pattern, similar
 from placementclient.model.providers import SHARING_TRAIT, Provider
-from placementclient.model.snapshots import Snapshot
+from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.spec.check import MAX_HINTS, is_known
 from placementclient.planner.spec.values import Spec, TreeSelection, has_placeholder
 
@@ -79,23 +80,14 @@ class _Checker:
 
     def contents(self, snapshot: Snapshot, *, partial: bool) -> Iterator[errors.BadFile]:
         """Traits and classes of no root, but those that are faults wherever they are named."""
-        states, roots = snapshot.providers.values(), snapshot.roots()
-        for key, named, there, own, reason in (
-            (
-                'trait',
-                self._selection.traits,
-                {name for state in states for name in state.traits},
-                {name for root in roots for name in root.traits},
-                'no root has the trait',
-            ),
-            (
-                'class',
-                self._selection.classes,
-                {name for state in states for name in state.inventories},
-                {name for root in roots for name in root.inventories},
-                'no root has inventory of',
-            ),
+        chosen = self._selection
+        names: Callable[[ProviderState], Iterable[str]]
+        for key, named, names, reason in (
+            ('trait', chosen.traits, lambda state: state.traits, 'no root has the trait'),
+            ('class', chosen.classes, lambda state: state.inventories, 'no root has inventory of'),
         ):
+            there = set(chain.from_iterable(map(names, snapshot.providers.values())))
+            own = set(chain.from_iterable(map(names, snapshot.roots())))
             for index, name in enumerate(named):
                 may_be_elsewhere = partial and name.startswith('CUSTOM_')
                 if name not in own and (name in there or is_known(name) or may_be_elsewhere):
