@@ -193,4 +193,4 @@ def _open_row(
         choices,
         tuple(dict.fromkeys(name for _, name in places)) if is_named else (),
     )
-    return row, decision.proved or len(parts) > 1
+    return row, decision.proved or len(parts) > len(decision.placement)

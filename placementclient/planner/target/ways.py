@@ -186,8 +186,8 @@ class ConsumerJudge:
             for item in items
         )
         if prod(numbers) > MOST_WAYS:
-            ways = f'has more than {MOST_WAYS:,} ways to go: name its places with --assignments'
-            reason = f'{self._consumer.uuid} {ways}'
+            advice = f'has more than {MOST_WAYS:,} ways to go: name its places with --assignments'
+            reason = f'{self._consumer.uuid} {advice}'
             raise Refused([UNDECIDABLE(self._target_state.root.name, reason)])
         number, own = 0, []
         for item in items:
