@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from placementclient.api import allocation, resource_provider
+from placementclient.api.conflict import retried
 from placementclient.changes.applier import Applier, generations_of
 from placementclient.changes.diff import diff
 from placementclient.changes.plan import ChangePlan, plan_of
@@ -27,15 +28,21 @@ class Unrestorable(errors.PlacementError):
 
 
 def load(client: Client, snapshot: Snapshot, *, missing: bool = False) -> None:
-    """Make the classes, traits, providers and allocations of a snapshot, as the only writer.
+    """Make the classes, traits, providers and allocations of a snapshot.
 
     Generations begin again. Allocations that no consumer answers for cannot be restored.
 
     :param missing: complete a restore that did not come to its end
     :raises: the errors of :func:`plan`
     """
-    there, after = _decided(client, snapshot, missing=missing)
-    Applier(client, generations_of(there)).run(diff(there, after))
+    decided = [_decided(client, snapshot, missing=missing)]
+
+    def attempt() -> None:
+        # Another writer may have changed what this one has made: it goes on beside that.
+        there, after = decided.pop() if decided else _left(client, snapshot)
+        Applier(client, generations_of(there)).run(diff(there, after))
+
+    retried(attempt, max_retries=client.max_retries)
 
 
 def plan(
