@@ -71,7 +71,7 @@ def main() -> None:
         save.remove('--timing')
         theirs = replay(wrk, url, paths, Path(folder), 10)
         pairs = paired(command(save, cloud), theirs, number)
-        pairs.report(f'snapshot save --workers {WORKERS}', 1.25)
+        pairs.report(f'snapshot save --workers {WORKERS}', 1.10)
 
 
 if __name__ == '__main__':
