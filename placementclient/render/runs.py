@@ -87,7 +87,8 @@ def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[De
     for tree in trees:
         found = by_tree.get(tree.root_provider_name, [])
         rows += [
-            (each.tree, each.kind, each.message, each.is_damage, each.verdict) for each in found
+            (each.tree, each.kind, each.message, each.is_damage, each.verdict.value)
+            for each in found
         ] or [(tree.root_provider_name, 'as planned', '', False, 'applied')]
     return ('tree', 'kind', 'message', 'is_damage', 'verdict'), rows
 

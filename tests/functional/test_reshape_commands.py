@@ -11,6 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+import yaml
 
 from placementclient import files
 from placementclient.api import allocation
@@ -293,3 +294,10 @@ def test_what_a_plan_says_of_owners_is_compared(
     there = capture.capture(client).consumers
     for uuid, consumer in cloud.consumers.items():
         assert there[uuid].project_id == consumer.project_id
+
+
+@pytest.mark.usefixtures('cloud')
+def test_yaml_has_the_verdicts_of_verify_as_texts(placement: Placement) -> None:
+    placement(f'{PLAN} --assignments gpu-map.csv --allow-inferred')
+    result = placement(f'{PREFIX} verify plan.json -f yaml')
+    assert {row['verdict'] for row in yaml.safe_load(result.stdout)} == {'pending'}
