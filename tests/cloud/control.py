@@ -38,10 +38,12 @@ def up() -> None:
         for done in (*makers, pool.submit(_accounts)):
             done.result()
     processes.wait('RabbitMQ', lambda: processes.listens('rabbitmq'), 'rabbitmq')
+    serve('placement', 'glance')
+    # They end at once where Placement does not answer.
     for name in ('nova-conductor', 'nova-scheduler'):
         _daemon(name, name)
     neutron()
-    serve('placement', 'glance', 'nova')
+    serve('nova')
     _once(accounts.complete)
     for host in layout.HOSTS:
         compute(host)
