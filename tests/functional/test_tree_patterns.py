@@ -120,13 +120,19 @@ def test_a_reshape_of_a_pattern(client: Client, placement: Placement, tmp_path: 
         )
 
 
+def specified(client: Client, placement: Placement, folder: Path) -> tuple[Path, Path, Path]:
+    """Return the files of a specification, a plan to come and a snapshot of three hosts."""
+    loaded(client, cloud(hosts=3))
+    spec, path, saved = (folder / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
+    spec.write_text(SPEC)
+    placement(f'resource provider snapshot save {saved}')
+    return spec, path, saved
+
+
 def test_a_plan_on_a_snapshot_of_a_pattern(
     client: Client, placement: Placement, tmp_path: Path
 ) -> None:
-    loaded(client, cloud(hosts=3))
-    spec, path, saved = (tmp_path / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
-    spec.write_text(SPEC)
-    placement(f'resource provider snapshot save {saved}')
+    spec, path, saved = specified(client, placement, tmp_path)
     plan = f'resource provider reshape plan --spec {spec} --snapshot {saved} -o {path} -f json'
     assert placement(f'{plan} --tree compte*').stderr == f'{NOTHING}\n'
     assert placement(f'{plan} --tree compute[12]').status == 0
@@ -243,10 +249,7 @@ def test_conditions_select_trees_of_a_plan(
 def test_a_plan_is_made_for_the_trees_that_conditions_select(
     client: Client, placement: Placement, tmp_path: Path
 ) -> None:
-    loaded(client, cloud(hosts=3))
-    spec, path, saved = (tmp_path / name for name in ('spec.yaml', 'plan.json', 'cloud.json'))
-    spec.write_text(SPEC)
-    placement(f'resource provider snapshot save {saved}')
+    spec, path, saved = specified(client, placement, tmp_path)
     for source in ('', f'--snapshot {saved}'):
         plan = f'resource provider reshape plan --spec {spec} {source} -o {path}'
         assert placement(f'{plan} --match compte*').stderr.endswith(f'{NOTHING}\n')
