@@ -23,6 +23,8 @@ Query = Mapping[str, str | int | list[str] | None]
 
 #: Wherever a keystoneauth session is made for this package, it introduces itself so.
 USER_AGENT = 'python-placementclient'
+#: A failure that comes sooner says nothing about how fast the service is; in seconds.
+_LATE = 1.0
 
 
 class Change(NamedTuple):
@@ -60,6 +62,8 @@ class Client:
     ) -> None:
         # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
         logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
+        # With more workers than the session keeps connections, it warns at each request.
+        logging.getLogger('urllib3.connectionpool').addFilter(_is_not_of_full_pool)
         self.session = session
         self.max_retries = max_retries
         self.timeout = timeout
@@ -71,8 +75,8 @@ class Client:
         self.last_change: Change | None = None
         #: The names by which providers were asked for, by UUID: errors say them.
         self.names: dict[str, str] = {}
-        #: How long the service took for its last answers, in seconds; whoever reads a time takes it
-        #: away.
+        #: How long the service took for its last answers, and for failures that came late, in
+        #: seconds; whoever reads a time takes it away.
         self.answer_times: deque[float] = deque(maxlen=1000)
         self._is_warned = False
         self._settled = version
@@ -286,10 +290,10 @@ class Client:
         version: Microversion | None,
     ) -> Any:
         """The response to a request."""
-        began = time.perf_counter()
+        began, has_failed = time.perf_counter(), True
         try:
             with translated():
-                return self.session.request(
+                response = self.session.request(
                     path,
                     endpoint.method,
                     params=list(_pairs(query or {})),
@@ -302,9 +306,12 @@ class Client:
                     raise_exc=False,
                     timeout=self.timeout or endpoint.timeout,
                 )
+            has_failed = response.status_code == 429 or response.status_code >= 500
+            return response
         finally:
-            # Also of an answer that did not come.
-            self.answer_times.append(time.perf_counter() - began)
+            taken = time.perf_counter() - began
+            if taken >= _LATE or not has_failed:
+                self.answer_times.append(taken)
 
 
 @contextmanager
@@ -336,6 +343,10 @@ def translated() -> Iterator[None]:
 
 def _is_not_of_headers(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith('Failed to parse headers')
+
+
+def _is_not_of_full_pool(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith('Connection pool is full')
 
 
 def _check(
