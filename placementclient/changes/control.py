@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import time
 from collections.abc import Callable
@@ -15,8 +16,8 @@ from placementclient.changes.records.controls import ControlRecord, Order, RunSt
 from placementclient.client import errors
 from placementclient.files import system
 
-#: How often the effect of an order is looked for, in seconds.
-_INTERVAL = 0.1
+#: How often the effect of an order is looked for, and how long that of going on, in seconds.
+_INTERVAL, _LONGEST = 0.1, 5.0
 
 
 class NotRunning(errors.PlacementError):
@@ -114,10 +115,13 @@ def order(journal_path: str, order: Order | None, workers: int | None) -> Contro
             raise NotRunning(f'No apply or rollback of {plan} is running')
         if record.order is Order.STOP:
             raise NotRunning(f'The {record.command} of {plan} is stopping: type it again to go on')
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds')
+        is_held = record.order is Order.PAUSE and order in (Order.PAUSE, None)
         return msgspec.structs.replace(
             record,
             order=order or record.order,
-            ordered_at=datetime.datetime.now(datetime.UTC).isoformat(timespec='milliseconds'),
+            # Whoever pauses a paused run wants to know since when it is.
+            ordered_at=record.ordered_at if is_held else now,
             workers=workers or record.workers,
         )
 
@@ -127,15 +131,20 @@ def order(journal_path: str, order: Order | None, workers: int | None) -> Contro
 
 
 def wait(journal_path: str, order: Order) -> ControlRecord | None:
-    """Wait until an order has taken effect: no tree is under way any more.
+    """Wait until an order has taken effect: no tree is under way any more, or some may begin.
+
+    A run may be busy with requests that take long, and look at its orders late. The wait for trees
+    that may begin again has an end then.
 
     :return: the content of the control file; ``None``: the run has ended
     :raises errors.BadFile: if it cannot be read
     """
+    wanted = {Order.PAUSE: RunState.PAUSED, Order.RUN: RunState.RUNNING}.get(order)
+    latest = time.monotonic() + (_LONGEST if order is Order.RUN else math.inf)
     while True:
         record, is_under_way = current(journal_path)
         if record is None or not is_under_way:
             return None
-        if record.order is not order or record.state is RunState.PAUSED:
+        if record.order is not order or record.state is wanted or time.monotonic() > latest:
             return record
         time.sleep(_INTERVAL)

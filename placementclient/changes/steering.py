@@ -198,7 +198,12 @@ class Steering(Supervisor):
             return
         self._stamp = stamp
         with self._tolerant():
-            record = self._control.read()
+            try:
+                record = self._control.read()
+            except errors.BadFile as fault:
+                LOG.warning('%s. The run goes on as before, and replaces the file', fault)
+                record = self._record
+                self._control.write(record)
             if record is None:
                 # A process that takes it away gives no orders.
                 record = msgspec.structs.replace(self._record, order=Order.RUN)
@@ -270,7 +275,7 @@ class Steering(Supervisor):
 
     def _say_state(self, state: RunState, under_way: int) -> None:
         path = self._control.path
-        left = f'{counted(under_way, "tree")} under way come to their end'
+        left = f'{counted(under_way, "tree")} still under way'
         resume = f'Go on with: {self._settings.resume}'
         kind, reason = {
             RunState.RUNNING: (events.RunResumed, f'Resumed by {path}'),

@@ -136,7 +136,20 @@ def test_paused_resumed_and_hurried_from_another_terminal(
     assert applying.poll() is None
     assert Path(terminal.journal).read_bytes() == journal
 
-    assert terminal.order('--resume', '--workers', '3')['workers'] == 3
+    assert 'The order to pause was given at 20' in said
+    assert '--workers' not in said
+    damaged = Path(f'{terminal.journal}.control')
+    damaged.write_text('{')
+    looking = terminal.started('status', '--workers', '2')
+    printed, said = looking.communicate(timeout=180)
+    assert (looking.returncode, 'pending' in printed) == (0, True)
+    time.sleep(1.2)
+    terminal.until(lambda record: record.state is RunState.PAUSED)
+    _, said = terminal.started('status', '--workers', '2').communicate(timeout=180)
+    assert '--workers was the number of trees to read' in said
+
+    row = terminal.order('--resume', '--workers', '3')
+    assert (row['workers'], row['state']) == (3, 'running')
     printed, said = applying.communicate(timeout=180)
     assert applying.returncode == 0
     events = events_of(printed)

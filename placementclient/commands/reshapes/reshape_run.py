@@ -203,13 +203,10 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         path = journal_path(parsed_args)
         order = {'pause': Order.PAUSE, 'resume': Order.RUN, 'stop': Order.STOP}[name]
         record = control.order(path, order, parsed_args.workers)
-        if order is Order.RUN:
-            return runs.controlled(record)
         later = control.wait(path, order)
         return runs.controlled(later or record, has_ended=later is None)
 
     def _trees(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.changes import control
         from placementclient.model.outcomes import Status
         from placementclient.render import runs
         from placementclient.reshape import engines
@@ -222,9 +219,7 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
             journal_path=journal_path(parsed_args),
             workers=parsed_args.workers or option.WORKERS,
         )
-        record, is_under_way = control.current(journal_path(parsed_args))
-        if record is not None:
-            self.log.warning(runs.steered(record, is_under_way))
+        self._say_steered(parsed_args)
         if any(tree.status is Status.DIFFERS for tree in found):
             self.exit_status = errors.ExitStatus.DIFFERS
         self.advise(
@@ -233,6 +228,29 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
             (tree.root_provider_name for tree in found if tree.is_left_alone),
         )
         return runs.statuses(found)
+
+    def _say_steered(self, parsed_args: argparse.Namespace) -> None:
+        """Say what becomes of the run, if there is one."""
+        from placementclient.changes import control
+        from placementclient.changes.records.controls import Order
+        from placementclient.render import runs
+
+        try:
+            record, is_under_way = control.current(journal_path(parsed_args))
+        except errors.BadFile as fault:
+            # The states of the trees are known all the same.
+            self.log.warning(str(fault))
+            return
+        if record is None:
+            return
+        self.log.warning(runs.steered(record, is_under_way))
+        if record.order is not Order.RUN:
+            self.log.warning(f'The order to {record.order} was given at {record.ordered_at}')
+        if is_under_way and parsed_args.workers:
+            self.log.warning(
+                '--workers was the number of trees to read; with --pause or --resume it is that '
+                'of the run'
+            )
 
 
 class VerifyReshape(PlanCommand):

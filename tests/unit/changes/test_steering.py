@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -233,6 +234,36 @@ def test_the_file_of_a_killed_run_does_not_pause_the_next(stage: Stage) -> None:
     assert (record.command, record.order, record.workers) == ('apply', Order.RUN, 1)
 
 
+def test_a_run_that_is_paused_twice_is_paused_since_the_first_time(stage: Stage) -> None:
+    steering = stage.steering()
+    with journal.opened(stage.journal, 'plan'), steering.supervising([]):
+        since = stage.order(Order.PAUSE).ordered_at
+        time.sleep(0.002)
+        assert stage.order(Order.PAUSE).ordered_at == since
+        assert stage.order(None, 2).ordered_at == since
+        assert stage.order(Order.RUN).ordered_at > since
+
+
+def test_going_on_is_waited_for_but_not_for_ever(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, '_LONGEST', 0.2)
+    steering = stage.steering()
+    with journal.opened(stage.journal, 'plan'), steering.supervising([]):
+        stage.order(Order.PAUSE)
+        stage.now += 1
+        steering.permitted(1)
+        stage.order(Order.RUN)
+        found = control.wait(stage.journal, Order.RUN)
+        assert found is not None
+        assert found.state is RunState.PAUSED
+        stage.now += 1
+        steering.permitted(1)
+        found = control.wait(stage.journal, Order.RUN)
+        assert found is not None
+        assert found.state is RunState.RUNNING
+
+
 def test_whoever_takes_the_file_away_resumes_the_run(stage: Stage) -> None:
     stage.at_work = lambda name: name == 'host0' and stage.order(Order.PAUSE)
     stage.asleep = lambda: Path(stage.file.path).unlink(missing_ok=True)
@@ -243,9 +274,16 @@ def test_whoever_takes_the_file_away_resumes_the_run(stage: Stage) -> None:
 def test_a_file_that_cannot_be_read_ends_no_run(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stage.at_work = lambda name: Path(stage.file.path).write_text('{"format": "placement')
+    def at_work(name: str) -> None:
+        if name == 'host0':
+            Path(stage.file.path).write_text('{"format": "placement')
+        else:
+            # The run has replaced it.
+            assert stage.order(workers=2).order is Order.RUN
+
+    stage.at_work = at_work
     assert stage.run(2).exit_status == 0
-    assert 'The run goes on as before' in caplog.text
+    assert 'The run goes on as before, and replaces the file' in caplog.text
     with pytest.raises(errors.BadFile):
         controls.decode(b'{}', 'plan.json.journal.control')
 
