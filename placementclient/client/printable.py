@@ -80,10 +80,10 @@ def _on_screen(stdout: Any) -> Iterator[io.StringIO]:
 
 def shown(value: Any) -> Any:
     """A cell for people: printable."""
-    if hasattr(value, 'human_readable'):
-        value = value.human_readable()
+    if isinstance(value, str):
+        return printable(value)
     # What is no text is printed as Python writes it, or as a number.
-    return printable(value) if isinstance(value, str) else value
+    return shown(value.human_readable()) if hasattr(value, 'human_readable') else value
 
 
 class RightAligned(str):

@@ -22,12 +22,16 @@ _BYTE = re.compile(r'\(byte (\d+)\)')
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """No search for garbage: all that is read stays, and going through it again takes longest."""
+    """No search for garbage: all that is read stays, and going through it again takes longest.
+
+    Nor does a later search go through it, until the command ends.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
         if was_enabled:
             gc.enable()
 

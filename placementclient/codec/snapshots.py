@@ -71,6 +71,7 @@ class SnapshotDocument(SnapshotHeader, Generic[P, C], frozen=True, kw_only=True)
     consumers: dict[str, C]
 
 
+_WHOLE = msgspec.json.Decoder(SnapshotDocument[ProviderRecord, ConsumerRecord])
 _SKELETON = msgspec.json.Decoder(SnapshotDocument[msgspec.Raw, msgspec.Raw])
 _PROVIDER = msgspec.json.Decoder(ProviderRecord)
 _CONSUMER = msgspec.json.Decoder(ConsumerRecord)
@@ -101,16 +102,36 @@ def decode(content: bytes, path: str) -> Snapshot:
     """
     source = FileSource(path, content, 'snapshot')
     source.check_kind(VERSION)
-    document = source.decoded(_SKELETON)
-    states = list(_providers(source, document.providers))
+    try:
+        document = _WHOLE.decode(content)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        document = _in_pieces(source)
+    states = [provider_state(record) for record in document.providers]
     if reason := fault(state.provider for state in states):
         raise source.error(f'damaged snapshot: {reason}')
-    return Snapshot(states, _consumers(source, document.consumers), document.origin)
+    consumers = (consumer(uuid, record) for uuid, record in document.consumers.items())
+    return Snapshot(states, consumers, document.origin)
 
 
-def _providers(source: FileSource, items: list[msgspec.Raw]) -> Iterator[ProviderState]:
-    for index, item in enumerate(items):
-        yield provider_state(source.decoded(_PROVIDER, item, f'providers[{index}]'))
+def _in_pieces(source: FileSource) -> SnapshotDocument[ProviderRecord, ConsumerRecord]:
+    """Decode each provider and consumer on its own, which takes longer.
+
+    :raises errors.BadFile: with the line of what is wrong
+    """
+    document = source.decoded(_SKELETON)
+    return SnapshotDocument(
+        document.format,
+        document.version,
+        document.origin,
+        providers=[
+            source.decoded(_PROVIDER, item, f'providers[{index}]')
+            for index, item in enumerate(document.providers)
+        ],
+        consumers={
+            uuid: source.decoded(_CONSUMER, item, f'consumers.{uuid}')
+            for uuid, item in document.consumers.items()
+        },
+    )
 
 
 def provider_state(record: ProviderRecord) -> ProviderState:
@@ -125,11 +146,6 @@ def provider_state(record: ProviderRecord) -> ProviderState:
     return ProviderState(
         provider, record.inventories, record.traits, record.aggregates, record.usages
     )
-
-
-def _consumers(source: FileSource, items: dict[str, msgspec.Raw]) -> Iterator[Consumer]:
-    for uuid, item in items.items():
-        yield consumer(uuid, source.decoded(_CONSUMER, item, f'consumers.{uuid}'))
 
 
 def consumer(uuid: str, record: ConsumerRecord) -> Consumer:

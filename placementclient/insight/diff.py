@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from placementclient.model.consumers import Consumer
 from placementclient.model.snapshots import ProviderState, Snapshot
+
+T = TypeVar('T')
 
 #: The fields in which a difference counts.
 Facts = Mapping[str, Any]
@@ -46,16 +48,52 @@ class Difference:
 def differences(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
     """Return the steps from one snapshot to the other: providers, then consumers."""
     names = _names(before, after)
+    consumers = _changed(before.consumers, after.consumers, _held)
+    providers = _changed(before.providers, after.providers, _had)
+    for snapshot in (before, after):
+        # With a consumer's record changes how much of a provider's usage has none.
+        for uuid in consumers & snapshot.consumers.keys():
+            providers |= snapshot.consumers[uuid].allocations.keys()
     yield from _between(
         'provider',
-        {uuid: _of_provider(before, state, names) for uuid, state in before.providers.items()},
-        {uuid: _of_provider(after, state, names) for uuid, state in after.providers.items()},
+        *(
+            {
+                uuid: _of_provider(snapshot, snapshot.providers[uuid], names)
+                for uuid in providers & snapshot.providers.keys()
+            }
+            for snapshot in (before, after)
+        ),
     )
     yield from _between(
         'consumer',
-        {uuid: _of_consumer(consumer, names) for uuid, consumer in before.consumers.items()},
-        {uuid: _of_consumer(consumer, names) for uuid, consumer in after.consumers.items()},
+        *(
+            {
+                uuid: _of_consumer(snapshot.consumers[uuid], names)
+                for uuid in consumers & snapshot.consumers.keys()
+            }
+            for snapshot in (before, after)
+        ),
     )
+
+
+def _changed(
+    before: Mapping[str, T], after: Mapping[str, T], content: Callable[[T], Any]
+) -> set[str]:
+    """Return the UUIDs of what is not the same in both."""
+    gone = before.keys() - after.keys()
+    return gone | {
+        uuid
+        for uuid, now in after.items()
+        if uuid not in before or content(before[uuid]) != content(now)
+    }
+
+
+def _held(consumer: Consumer) -> tuple[Any, ...]:
+    return consumer.allocations, consumer.project_id, consumer.user_id, consumer.type
+
+
+def _had(state: ProviderState) -> tuple[Any, ...]:
+    return *state.content, state.usages
 
 
 def _names(before: Snapshot, after: Snapshot) -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
 from typing import Protocol
 
 from placementclient.client import errors
@@ -78,14 +80,25 @@ class Snapshot:
         self.origin = origin
         self.providers = {state.uuid: state for state in providers}
         self.consumers = {consumer.uuid: consumer for consumer in consumers}
-        self._by_name = {state.name: state for state in self.providers.values()}
-        self._children: dict[str | None, list[ProviderState]] = {}
-        for state in sorted(self.providers.values(), key=lambda state: state.name):
-            self._children.setdefault(state.provider.parent_provider_uuid, []).append(state)
-        self._consumers_on: dict[str, list[Consumer]] = {}
-        for consumer in sorted(self.consumers.values(), key=lambda consumer: consumer.uuid):
+
+    @cached_property
+    def _by_name(self) -> dict[str, ProviderState]:
+        return {state.name: state for state in self.providers.values()}
+
+    @cached_property
+    def _children(self) -> dict[str | None, list[ProviderState]]:
+        children: dict[str | None, list[ProviderState]] = {}
+        for state in sorted(self.providers.values(), key=attrgetter('name')):
+            children.setdefault(state.provider.parent_provider_uuid, []).append(state)
+        return children
+
+    @cached_property
+    def _consumers_on(self) -> dict[str, list[Consumer]]:
+        consumers: dict[str, list[Consumer]] = {}
+        for consumer in sorted(self.consumers.values(), key=attrgetter('uuid')):
             for provider_uuid in consumer.allocations:
-                self._consumers_on.setdefault(provider_uuid, []).append(consumer)
+                consumers.setdefault(provider_uuid, []).append(consumer)
+        return consumers
 
     def find(self, name_or_uuid: str) -> ProviderState | None:
         """The provider that has this UUID or this name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
@@ -15,11 +16,15 @@ from placementclient.render.facts import Facts, Sized
 _SUBJECT = {'tree': 'tree', 'aggregate': 'aggregate', 'class': 'resource_class'}
 
 
+#: Most lines of a large cloud have the amounts of many others.
+_sized = functools.cache(Sized)
+
+
 def _amount(name: str) -> Column:
     """Return the column of an amount of the class of its line."""
 
     def value(line: TotalsLine) -> Sized:
-        return Sized(line.resource_class, getattr(line.amounts, name))
+        return _sized(line.resource_class, getattr(line.amounts, name))
 
     return Column(name, value)
 

@@ -38,9 +38,10 @@ class Column(NamedTuple):
     value: Callable[[Any], Any] | None = None
     since: Microversion = LOWEST
 
-    def of(self, item: Any) -> Any:
-        """The value of one item."""
-        return (self.value or attrgetter(self.name))(item)
+    @property
+    def of(self) -> Callable[[Any], Any]:
+        """Takes the value out of an item."""
+        return self.value or attrgetter(self.name)
 
 
 class Columns:
@@ -60,7 +61,8 @@ class Columns:
     def rows(self, items: Iterable[Any], version: Microversion = LOWEST) -> Output:
         """A table of several items, with the columns that a microversion has."""
         columns = self._known(version)
-        values = [tuple(column.of(item) for column in columns) for item in items]
+        values_of = [column.of for column in columns]
+        values = [tuple([value(item) for value in values_of]) for item in items]
         return tuple(column.name for column in columns), values
 
     def fields(self, item: Any, version: Microversion = LOWEST) -> Output:

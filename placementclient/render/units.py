@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 #: The unit of one of a class; other classes count things.
 UNITS = {'MEMORY_MB': 'MiB', 'DISK_GB': 'GiB'}
 LADDER = ('MiB', 'GiB', 'TiB', 'PiB')
 
 
+@functools.cache
 def sized(resource_class: str, amount: int) -> str:
     """Return an amount of a class with its unit, rounded to one decimal: ``1.5 TiB``."""
     unit = UNITS.get(resource_class)

@@ -137,6 +137,9 @@ class PlacementCommand(command.Command):
             except KeyboardInterrupt:
                 self.log_interruption()
                 return errors.ExitStatus.INTERRUPTED
+            finally:
+                # What files were read leaves with the command: see codec.decoding.uncollected.
+                gc.unfreeze()
 
     def _run(self, parsed_args: argparse.Namespace) -> int:
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 
 from placementclient.insight.topology import Topology
 from placementclient.model.inventories import Inventory
@@ -23,16 +25,17 @@ class Amounts:
     :param largest_fit: the largest amount that a single provider still grants to one consumer
     """
 
-    capacity: int = 0
-    used: int = 0
-    free: int = 0
-    largest_fit: int = 0
+    capacity: int
+    used: int
+    free: int
+    largest_fit: int
 
     @classmethod
     def of(cls, inventory: Inventory, used: int) -> Amounts:
         """The room in one inventory."""
-        free = max(0, inventory.capacity - used)
-        return cls(inventory.capacity, used, free, _largest(inventory, free))
+        capacity = inventory.capacity
+        free = max(0, capacity - used)
+        return cls(capacity, used, free, _largest(inventory, free))
 
     def __add__(self, other: Amounts) -> Amounts:
         return Amounts(
@@ -111,7 +114,7 @@ def _lines(
             amounts = Amounts.of(inventory, state.used(resource_class))
             amounts_of.setdefault(resource_class, []).append(amounts)
     for resource_class, found in sorted(amounts_of.items()):
-        yield TotalsLine(name, resource_class, sum(found, Amounts()), shared_by, len(found))
+        yield TotalsLine(name, resource_class, reduce(add, found), shared_by, len(found))
 
 
 def _largest(inventory: Inventory, free: int) -> int:
