@@ -138,7 +138,9 @@ class JournalFile:
 
     def __init__(self, path: str, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
-        self._writing = threading.Lock()
+        self._writing, self._syncing = threading.Lock(), threading.Lock()
+        #: How often something was written, and how much of it is on the disk.
+        self._written = self._synced = 0
         self._failure: JournalFailed | None = None
 
     def content(self) -> bytes:
@@ -151,19 +153,32 @@ class JournalFile:
         :param synced: whether all that was written is on the disk when this returns
         :raises JournalFailed: if that is impossible, and ever after
         """
-        with self._writing:
-            # Nothing is written after a failure: it would continue a line that is not complete.
-            if self._failure is not None:
-                raise self._failure
-            try:
-                _write_all(self._descriptor, content)
-                if synced:
-                    os.fsync(self._descriptor)
-            except OSError as reason:
-                self._failure = JournalFailed(
-                    self.path, f'{reason.strerror}: nothing more is sent without a journal'
-                )
-                raise self._failure from None
+        with self._writing, self._working():
+            _write_all(self._descriptor, content)
+            self._written += 1
+            written = self._written
+        if not synced:
+            return
+        with self._syncing, self._working():
+            # What threads have written while another one synced, the next brings to the disk at
+            # once for all of them.
+            if self._synced < written:
+                written = self._written
+                os.fsync(self._descriptor)
+                self._synced = written
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[None]:
+        # Nothing is written after a failure: it would continue a line that is not complete.
+        if self._failure is not None:
+            raise self._failure
+        try:
+            yield
+        except OSError as reason:
+            self._failure = JournalFailed(
+                self.path, f'{reason.strerror}: nothing more is sent without a journal'
+            )
+            raise self._failure from None
 
 
 class TreeJournal:

@@ -6,6 +6,8 @@ import errno
 import fcntl
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -134,6 +136,33 @@ def test_a_disk_that_does_not_sync_stops_an_intent(
         monkeypatch.setattr(os, 'fsync', broken)
         with pytest.raises(journal.JournalFailed, match='Input/output error'):
             opened.intend(ROOT, operations.record(RESHAPE))
+
+
+def test_threads_share_a_sync_and_wait_for_their_lines(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first sync lasts until all others have written."""
+    threads = 8
+    syncs = []
+    with journal.opened(path, plan_of(1)) as opened:
+        opened.begin()
+
+        def slow(descriptor: int) -> None:
+            content = Path(path).read_bytes()
+            end = time.monotonic() + 5
+            while not syncs and Path(path).read_bytes().count(b'\n') < 1 + threads:
+                assert time.monotonic() < end
+                time.sleep(0.001)
+            syncs.append(content)
+
+        def intend(number: int) -> bool:
+            opened.intend(f'tree {number}', operations.record(CREATE))
+            return any(b'tree %d' % number in content for content in syncs)
+
+        monkeypatch.setattr(os, 'fsync', slow)
+        with ThreadPoolExecutor(threads) as pool:
+            assert all(pool.map(intend, range(threads)))
+    assert len(syncs) == 2
 
 
 def test_every_line_has_its_time(path: str) -> None:
