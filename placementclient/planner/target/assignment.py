@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, product, starmap
+from math import prod
 
 from placementclient.model.consumers import Consumer
 from placementclient.planner import infeasibility
@@ -25,6 +26,7 @@ from placementclient.planner.target.ways import (
     HeldAmount,
     PlacedAmount,
     Way,
+    check_number,
 )
 
 #: More than any consumer can hold, and what the solver's integers hold a thousand times.
@@ -76,7 +78,10 @@ class AssignmentProblem:
         names: Sequence[str],
         known: Mapping[HoldingKey, Sequence[KnownAmount]],
     ) -> None:
-        """Make items of what a consumer holds of classes that go together."""
+        """Make items of what a consumer holds of classes that go together.
+
+        :raises Refused: if there are too many ways for the consumer to go
+        """
         amounts = self._amounts(consumer, source, names)
         if not amounts:
             return
@@ -90,7 +95,7 @@ class AssignmentProblem:
                 for row in rows:
                     way = (PlacedAmount(0, row.place, row.amount),)
                     self._add(consumer, source, {name: row.amount}, (way,), known=row)
-        ways = self._open_ways(source, open_amounts)
+        ways = self._open_ways(consumer, source, open_amounts)
         if self._target_state.is_return and len(targets) > 1:
             targets.clear()  # they go back to where they were, wherever that was
         if targets:
@@ -259,7 +264,9 @@ class AssignmentProblem:
                 amounts[name] = min(limited.get(consumer.uuid, 0), amounts[name])
         return {name: amount for name, amount in amounts.items() if amount}
 
-    def _open_ways(self, source: TargetProvider, amounts: Mapping[str, int]) -> tuple[Way, ...]:
+    def _open_ways(
+        self, consumer: Consumer, source: TargetProvider, amounts: Mapping[str, int]
+    ) -> tuple[Way, ...]:
         """Return the ways of some classes that go to one provider together, under any name there,
         where no row decides it.
         """
@@ -278,6 +285,8 @@ class AssignmentProblem:
                 [[each for each in own if each.place.provider_uuid == target] for own in places]
                 for target in dict.fromkeys(each.place.provider_uuid for each in chain(*places[:1]))
             ]
+            number = sum(prod(map(len, own)) for own in by_target)
+            check_number(number, consumer, self._target_state)
             ways = self._open[key] = tuple(way for own in by_target for way in product(*own))
         return ways
 

@@ -185,10 +185,7 @@ class ConsumerJudge:
             else len(item.ways)
             for item in items
         )
-        if prod(numbers) > MOST_WAYS:
-            advice = f'has more than {MOST_WAYS:,} ways to go: name its places with --assignments'
-            reason = f'{self._consumer.uuid} {advice}'
-            raise Refused([UNDECIDABLE(self._target_state.root.name, reason)])
+        check_number(prod(numbers), self._consumer, self._target_state)
         number, own = 0, []
         for item in items:
             ways = _divided(item) if item.divisible else item.ways
@@ -214,6 +211,16 @@ class ConsumerJudge:
         assert state is not None
         tree = self._target_state.root.name
         return UNACCEPTABLE(tree, self._consumer.uuid, state.name, name, self._kept[where])
+
+
+def check_number(ways: int, consumer: Consumer, target_state: TargetState) -> None:
+    """See whether the ways of a consumer are few enough to be tried.
+
+    :raises Refused: if there are too many
+    """
+    if ways > MOST_WAYS:
+        advice = f'has more than {MOST_WAYS:,} ways to go: name its places with --assignments'
+        raise Refused([UNDECIDABLE(target_state.root.name, f'{consumer.uuid} {advice}')])
 
 
 def _divided(item: ConsumerItem) -> Iterator[Way]:
