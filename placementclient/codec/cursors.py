@@ -22,6 +22,9 @@ MOST_LEVELS = 64
 #: How much memory a document may take, in bytes of text, and what each value takes beside its text.
 MOST_WEIGHT = 1 << 27
 NODE_WEIGHT = 128
+#: How many characters a number may have: PyYAML takes hours for one that is long.
+_LONGEST_NUMBER = 1000
+_NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _Number = TypeVar('_Number', int, float)
 _T = TypeVar('_T')
 
@@ -69,6 +72,9 @@ class _Loader(yaml.SafeLoader):
             return None
         if not is_alias:
             text = node.value if isinstance(node, yaml.ScalarNode) else ''
+            if node.tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
+                problem = f'too large: a number has at most {_LONGEST_NUMBER} characters'
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
             self._weight += NODE_WEIGHT + len(text)
             self._weights[node] = self._weight - before
         elif node not in self._weights:
@@ -347,7 +353,9 @@ def read(text: str, path: str, *, columns: bool = False) -> Cursor:
         problem, mark = _in_words(reason)
         line, column = _place(mark) if mark else (None, None)
         raise errors.BadFile(path, problem, line, column if columns else None) from None
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError) as reason:
+    except (
+        yaml.YAMLError, ArithmeticError, ValueError, LookupError, AttributeError, TypeError
+    ) as reason:  # fmt: skip
         # PyYAML's own types raise whatever they stumble over: of "!!int ''" an IndexError.
         raise errors.BadFile(path, f'neither YAML nor JSON: {reason}') from None
     return Cursor(document, path, '', *((1, 1) if columns else ()))

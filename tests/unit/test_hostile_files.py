@@ -96,6 +96,8 @@ def test_something_is_something_else(tmp_path: Path, file: tuple[str, bytes]) ->
 )
 @example('assignments', b'consumer_uuid,resource_class,amount,to_provider\n\xff')
 @example('specification', b"!!int ''")
+@example('specification', b'a: ' + b'1:' * 400 + b'1.5')
+@example('specification', b'moves: [{from_resource_provider: 0x' + b'f' * 5000 + b'}]')
 @example('specification', b'!!timestamp x')
 @example('specification', b'!!bool x')
 @example('specification', b'? {a: 1}\n: 2')
@@ -123,6 +125,7 @@ LARGE = {
     'aliases': bomb(),
     'aliases as a value': bomb() + '\nmoves:\n- from_resource_provider: *a29',
     'merged': MERGED,
+    'a number': 'a: ' + '1:' * 100_000 + '1',
     'one long text, often': f'a: &a {"x" * 100_000}\nb: [{", ".join(["*a"] * 10_000)}]',
 }
 
