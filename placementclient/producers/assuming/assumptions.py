@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -51,12 +51,10 @@ class NewHosts:
     like: str
     name: str
 
-    def names(self) -> list[str]:
-        """Return the names of the new hosts."""
-        return [
-            _NUMBER.sub(lambda match, n=n: format(n, match[1] or ''), self.name)  # type: ignore[misc]
-            for n in range(1, self.add + 1)
-        ]
+    def names(self) -> Iterator[str]:
+        """Return the names of the new hosts, one by one: they may be too long to hold them all."""
+        for n in range(1, self.add + 1):
+            yield _NUMBER.sub(lambda match, n=n: format(n, match[1] or ''), self.name)  # type: ignore[misc]
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,13 +57,13 @@ def test_providers_by_all_selectors() -> None:
 def test_new_hosts_have_numbers_in_their_names(name: str, names: list[str]) -> None:
     [hosts] = read(f'[{{add: 3, like: compute1, name: "{name}"}}]')
     assert isinstance(hosts, NewHosts)
-    assert hosts.names() == names
+    assert list(hosts.names()) == names
 
 
 def test_one_new_host_needs_no_number() -> None:
     [hosts] = read('[{add: 1, like: compute1, name: other}]')
     assert isinstance(hosts, NewHosts)
-    assert hosts.names() == ['other']
+    assert list(hosts.names()) == ['other']
 
 
 def test_one_name_or_several() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -314,6 +315,15 @@ def test_the_plan_does_not_suit_the_cloud_any_more() -> None:
 )
 def test_a_fault_says_where_it_is_and_what_was_meant(text: str, said: str) -> None:
     assert fault(text) == f'assume.yaml{said}'
+
+
+def test_long_names_of_many_hosts_are_refused_at_the_first() -> None:
+    tracemalloc.start()
+    said = fault(f'- {{add: 100000, like: compute1, name: "{"x" * 1000}{{n}}"}}')
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert said.endswith('has more than 200 characters')
+    assert peak < 10 << 20
 
 
 def test_the_same_assumptions_give_the_same_cloud() -> None:
