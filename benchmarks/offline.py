@@ -23,16 +23,17 @@ from placementclient import files
 FLAVORS = 30
 #: How many megabytes each may take.
 MEMORY = 400
-#: The commands, and how many seconds each may take; {} is the snapshot.
+#: The commands after ``placement``, and how many seconds each may take; {} is the snapshot.
 COMMANDS = {
-    'capacity show --snapshot {}': 1.6,
-    'capacity show --snapshot {} --flavors flavors.json --by class': 5.0,
-    'capacity show --snapshot {} --flavors flavors.json -f json': 5.0,
-    'provider tree export --snapshot {} -o trees.json': 3.0,
-    'provider tree export --snapshot {} -o trees.yaml': 3.0,
-    'provider audit --snapshot {}': 2.3,
-    'provider snapshot diff {} {}': 2.2,
-    'provider report --snapshot {} -o report.html': 3.0,
+    'resource capacity show --snapshot {}': 1.6,
+    'resource capacity show --snapshot {} --flavors flavors.json --by class': 5.0,
+    'resource capacity show --snapshot {} --flavors flavors.json -f json': 5.0,
+    'resource provider tree export --snapshot {} -o trees.json': 3.0,
+    'resource provider tree export --snapshot {} -o trees.yaml': 3.0,
+    'allocation candidate explain --snapshot {} --resource VGPU=9': 1.3,
+    'resource provider audit --snapshot {}': 2.3,
+    'resource provider snapshot diff {} {}': 2.2,
+    'resource provider report --snapshot {} -o report.html': 3.0,
 }
 
 
@@ -67,7 +68,7 @@ def main() -> None:
             words = command.format('cloud.json', 'cloud.json').split()
             began = time.perf_counter()
             process = subprocess.Popen(
-                [sys.executable, '-m', 'placementclient', 'resource', *words],
+                [sys.executable, '-m', 'placementclient', *words],
                 cwd=folder,
                 env=environment | {'PYTHONPATH': os.getcwd()},
                 stdout=subprocess.DEVNULL,
@@ -76,7 +77,7 @@ def main() -> None:
             _, _, used = os.wait4(process.pid, 0)
             wall, cpu = time.perf_counter() - began, used.ru_utime + used.ru_stime
             print(
-                f'{command.replace("--snapshot {} ", ""):<52} {wall:>6.1f} s, of CPU {cpu:>5.2f} s '
+                f'{command.replace("--snapshot {} ", ""):<61} {wall:>6.1f} s, of CPU {cpu:>5.2f} s '
                 f'(at most {most})  {used.ru_maxrss // 1024:>4} MB (at most {MEMORY})',
                 flush=True,
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import os_traits
 from os_resource_classes import STANDARDS
 
 from placementclient.client.wording import meant
@@ -46,7 +45,7 @@ class Names(NamedTuple):
         """Return a sentence for each class and each trait that no service can have."""
         for kind, names, there, standard in (
             ('resource class', classes, self.classes, lambda: STANDARDS),
-            ('trait', traits, self.traits, os_traits.get_traits),
+            ('trait', traits, self.traits, _standard_traits),
         ):
             for name in sorted(names):
                 if name not in there and not name.startswith('CUSTOM_'):
@@ -65,7 +64,7 @@ def absent(there: Names, request: CandidateRequest) -> Iterator[Absent]:
         yield Absent(sentence, name in STANDARDS)
     required = [*request.root_required, *(name for each in filters for name in each.required)]
     for names in _missing(required, there.traits):
-        known = {*there.traits, *os_traits.get_traits()}
+        known = {*there.traits, *_standard_traits()}
         hints = ''.join(meant(name, known) for name in names if name not in known)
         sentence = f'No resource provider has the trait {",".join(names)}{hints}'
         yield Absent(sentence, known.issuperset(names))
@@ -76,6 +75,14 @@ def absent(there: Names, request: CandidateRequest) -> Iterator[Absent]:
             yield Absent(f'{wrong} is not the UUID of an aggregate', False)
         else:
             yield Absent(f'No resource provider is in the aggregate {",".join(names)}', True)
+
+
+def _standard_traits() -> list[str]:
+    # Loaded only here: it takes longer than all the rest of this module.
+    import os_traits
+
+    traits: list[str] = os_traits.get_traits()
+    return traits
 
 
 def _missing(asked: Iterable[str], there: set[str]) -> Iterator[list[str]]:

@@ -42,8 +42,9 @@ from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.nova import resource_request
 from placementclient.planner.plan.plan import Plan
+from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import Sources, parse
-from placementclient.producers.assuming.overlay import OWNER, Assumed, assumed
+from placementclient.producers.assuming.overlay import OWNER, assumed
 from placementclient.producers.declarations import Declared
 from placementclient.producers.declared import declared
 from placementclient.reshape import engines

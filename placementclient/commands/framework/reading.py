@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from placementclient.model.flavors import Flavor
     from placementclient.model.snapshots import Snapshot
     from placementclient.planner.plan.plan import Plan
+    from placementclient.producers.assuming import Assumed
     from placementclient.producers.assuming.assumptions import Assumption
-    from placementclient.producers.assuming.overlay import Assumed
 
 SNAPSHOT = Option(
     '--snapshot <file>',
@@ -99,6 +99,10 @@ def assumed(
     :param warn: called with each assumption and its effects; default: the log
     :raises errors.BadFile: if a file is none, or does not suit the snapshot
     """
+    from placementclient.producers.assuming import Assumed
+
+    if not parsed_args.assume and not plan:
+        return Assumed(snapshot)
     from placementclient import files
     from placementclient.codec.cursors import Cursor
     from placementclient.producers.assuming import assumptions, overlay

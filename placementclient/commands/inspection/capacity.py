@@ -91,9 +91,7 @@ class ShowCapacity(watching.WatchingLister):
     )
 
     def take_action(self, parsed_args: argparse.Namespace) -> base.Output:
-        from placementclient.insight import unknown_names
-        from placementclient.insight.capacity import fits, totals
-        from placementclient.insight.topology import Topology
+        from placementclient.insight.capacity import totals
         from placementclient.render import capacity as tables
 
         by = parsed_args.by
@@ -103,6 +101,10 @@ class ShowCapacity(watching.WatchingLister):
         snapshot = reading.cloud(self, parsed_args).snapshot
         if shape is None and not parsed_args.flavors:
             return tables.lines(totals.GROUPED[by](snapshot), by)
+        from placementclient.insight import unknown_names
+        from placementclient.insight.capacity import fits
+        from placementclient.insight.topology import Topology
+
         topology = Topology(snapshot)
         trees = snapshot.root_uuids(parsed_args.tree) or None
         request = self._restricted(CandidateRequest(Filter(shape or {})), parsed_args)

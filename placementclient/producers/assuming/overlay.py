@@ -22,7 +22,7 @@ from placementclient.model.providers import Provider
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.planner.plan.sides import sides_of
 from placementclient.planner.spec.values import LONGEST_NAME
-from placementclient.producers.assuming import placing
+from placementclient.producers.assuming import Assumed, placing
 from placementclient.producers.assuming.assumptions import (
     AfterPlan,
     Assumption,
@@ -39,21 +39,6 @@ _NAMESPACE = UUID('a37f4d3c-9d3a-4a53-8f0e-3f3fa7a6a1c5')
 OWNER = 'assumed'
 #: So many names are given of many.
 _NAMED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Assumed:
-    """A snapshot under assumptions.
-
-    :param notes: sentences on what became of them, such as who is lost
-    :param lost: the consumers that lose what they hold on hosts that are switched off, by UUID
-    :param placed: the UUIDs of the consumers that are servers to come
-    """
-
-    snapshot: Snapshot
-    notes: Sequence[str] = ()
-    lost: frozenset[str] = frozenset()
-    placed: frozenset[str] = frozenset()
 
 
 def assumed(snapshot: Snapshot, assumptions: Iterable[Assumption]) -> Assumed:

@@ -17,8 +17,9 @@ from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest, Filter
 from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan.plan import Plan
+from placementclient.producers.assuming import Assumed
 from placementclient.producers.assuming.assumptions import Sources, parse
-from placementclient.producers.assuming.overlay import Assumed, assumed
+from placementclient.producers.assuming.overlay import assumed
 from tests.functional import clouds
 from tests.unit.insight.clouds import cloud, consumer, pool, provider
 
