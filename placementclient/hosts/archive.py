@@ -205,11 +205,12 @@ def _of_tar(path: str) -> Iterator[Member]:
             if any(raw.read()) or raw.tell() < 2 * tarfile.BLOCKSIZE:
                 raise errors.BadFile(path, 'not a tar archive, or not complete')
         raw.seek(0)
-        stream: Any = _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw
-        # As a stream: what comes later is not looked for, and nothing is held beside one member.
-        bounded = cast(IO[bytes], _BoundedStream(stream, path))
-        with tarfile.open(fileobj=bounded, mode='r|', tarinfo=_BoundedHeader) as archive:
-            yield from _entries(archive, path)
+        # Closed, as an error holds it, and it holds what xz needs to decompress: 8 MiB and more.
+        with _COMPRESSED[start].open(raw) if start in _COMPRESSED else raw as stream:
+            # As a stream: what comes later is not looked for, nothing is held beside one member.
+            bounded = cast(IO[bytes], _BoundedStream(stream, path))
+            with tarfile.open(fileobj=bounded, mode='r|', tarinfo=_BoundedHeader) as archive:
+                yield from _entries(archive, path)
 
 
 class _BoundedStream:

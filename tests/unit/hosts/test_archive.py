@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import gc
 import gzip
 import io
+import lzma
 import os
 import tarfile
 import tracemalloc
@@ -111,6 +113,16 @@ def test_a_truncated_archive(tmp_path: Path) -> None:
             archive.read(str(path))
     with pytest.raises(errors.BadFile, match='No such file'):
         archive.read(str(tmp_path / 'gone.tar'))
+
+
+def test_an_error_does_not_hold_a_decompressor(tmp_path: Path) -> None:
+    whole = lzma.compress(Path(tar(tmp_path / 'f.tar', FILES)).read_bytes())
+    (tmp_path / 'f.tar').write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(errors.BadFile) as caught:
+        archive.read(str(tmp_path / 'f.tar'))
+    streams = [each for each in gc.get_objects() if isinstance(each, lzma.LZMAFile)]
+    assert caught.value.__context__
+    assert all(each.closed for each in streams)
 
 
 def without(name: str) -> dict[str, str]:
