@@ -16,6 +16,8 @@ from placementclient.optimize import cpsat
 
 #: How long to search, in the solver's deterministic unit (about a second).
 EFFORT = 60.0
+#: Each combination of choices that has the traits is a variable at each site.
+MOST_WAYS = 100_000
 
 
 class Use(NamedTuple):
@@ -139,6 +141,11 @@ class _SiteVariables:
     def _cover(self, rules: Rules) -> None:
         labels = [label for label in rules.covering if label in self._shares]
         sorts = [{choice.traits for choice, _ in self._shares[label]} for label in labels]
+        if math.prod(map(len, sorts)) > MOST_WAYS:
+            raise errors.PlacementError(
+                f'There are more than {MOST_WAYS:,} ways to have the traits: ask for fewer classes'
+                ' or traits'
+            )
         every = list(product(*sorts))
         right = [ways for ways in every if len(frozenset().union(*ways)) == rules.traits]
         if len(right) == len(every):
