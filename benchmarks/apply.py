@@ -69,12 +69,12 @@ def main() -> None:
     """Print a row."""
     number = runs(5, __doc__)
     placement = stage.ours() / 'placement'
-    with tempfile.TemporaryDirectory() as folder:
-        database, plan = Path(folder, 'placement.sqlite'), Path(folder, 'plan.json')
+    with tempfile.TemporaryDirectory() as folder, stage.other_disk() as other:
+        database, plan = Path(other, 'placement.sqlite'), Path(folder, 'plan.json')
         with stage.service(stage.SERIAL, database) as url:
             stage.populate(url, HOSTS, SERVERS, {'VGPU': 1})
             _plan(placement, url, plan)
-            before = sqlite3.connect(Path(folder, 'before.sqlite'))
+            before = sqlite3.connect(Path(other, 'before.sqlite'))
             _copy(sqlite3.connect(database), before)
 
             def restore() -> None:

@@ -85,6 +85,17 @@ def service(script: Path = SERVICE, database: Path | None = None) -> Iterator[st
             os.sched_setaffinity(0, processors)
 
 
+@contextlib.contextmanager
+def other_disk() -> Iterator[str]:
+    """A folder for the database of a service, in memory where the system has such a place.
+
+    Else the journal of a client and the database would wait for each other at the same disk.
+    """
+    memory = '/dev/shm'
+    with tempfile.TemporaryDirectory(dir=memory if os.path.isdir(memory) else None) as folder:
+        yield folder
+
+
 def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
     while process.poll() is None:
         with contextlib.suppress(OSError):
