@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import fcntl
 import os
 import threading
@@ -164,6 +165,8 @@ class JournalFile:
             # once for all of them.
             if self._synced < written:
                 written = self._written
+                if not os.fstat(self._descriptor).st_nlink:
+                    raise FileNotFoundError(errno.ENOENT, 'it was removed')
                 os.fsync(self._descriptor)
                 self._synced = written
 

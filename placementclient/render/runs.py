@@ -75,7 +75,7 @@ def steered(record: ControlRecord, is_under_way: bool) -> str:
     if not is_under_way:
         return f'{run} was killed while it was {record.state}; the same command goes on'
     trees = f'{counted(record.workers, "tree")} at a time'
-    return f'{run} is {record.state}, {trees}: --pause, --resume, --stop steer it'
+    return f'{run} is {record.state}, {trees}: --pause, --resume, --stop and --workers steer it'
 
 
 def verification(trees: Iterable[TreePlan | ChangeSet], differences: Iterable[Deviation]) -> Output:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -161,19 +162,21 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
 
     With --pause, --resume or --stop the command reads no tree. It gives that order to a running
     apply or rollback of the plan. The option --pause returns when no tree is under way, and --stop
-    when the run has ended. Then --workers sets the number of the run.
+    when the run has ended. While a run is under way, --workers sets the number of the run, with one
+    of these options or alone.
 
     Example:
 
       openstack resource provider reshape status plan.json
-      openstack resource provider reshape status plan.json --resume --workers 2
+      openstack resource provider reshape status plan.json --pause
+      openstack resource provider reshape status plan.json --workers 2
     """
 
     statuses = ((errors.ExitStatus.DIFFERS, 'a tree differs'),)
     options = (
         PLAN,
         *selectors.TREES,
-        option.workers('trees to read, or with an order: to change,', None),
+        option.workers('trees that a run under way changes, or that this command reads,', None),
         watching.WATCH,
         Flag(
             '--pause',
@@ -193,7 +196,17 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
             raise errors.UsageError(
                 'give one of --pause, --resume and --stop, without --watch and --tree'
             )
-        return self._order(given[0], parsed_args) if given else self._trees(parsed_args)
+        if given:
+            return self._order(given[0], parsed_args)
+        if parsed_args.workers and not is_choosy:
+            from placementclient.changes import control
+            from placementclient.render import runs
+
+            # Where no run is under way, the number is for this command.
+            with contextlib.suppress(control.NotRunning, errors.BadFile):
+                path = journal_path(parsed_args)
+                return runs.controlled(control.order(path, None, parsed_args.workers))
+        return self._trees(parsed_args)
 
     def _order(self, name: str, parsed_args: argparse.Namespace) -> base.Output:
         from placementclient.changes import control
@@ -246,11 +259,6 @@ class StatusReshape(PlanCommand, watching.WatchingLister):
         self.log.warning(runs.steered(record, is_under_way))
         if record.order is not Order.RUN:
             self.log.warning(f'The order to {record.order} was given at {record.ordered_at}')
-        if is_under_way and parsed_args.workers:
-            self.log.warning(
-                '--workers was the number of trees to read; with --pause or --resume it is that '
-                'of the run'
-            )
 
 
 class VerifyReshape(PlanCommand):

@@ -138,6 +138,14 @@ def test_a_disk_that_does_not_sync_stops_an_intent(
             opened.intend(ROOT, operations.record(RESHAPE))
 
 
+def test_a_journal_that_was_removed_stops_an_intent(path: str) -> None:
+    with journal.opened(path, plan_of(1)) as opened:
+        opened.begin()
+        os.unlink(path)
+        with pytest.raises(journal.JournalFailed, match='it was removed: nothing more'):
+            opened.intend(ROOT, operations.record(RESHAPE))
+
+
 def test_threads_share_a_sync_and_wait_for_their_lines(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
