@@ -33,6 +33,9 @@ ROLES = 'admin,service'
 DEFAULT_API_VERSION = microversion.NEGOTIATE
 #: The longest that can be waited, in seconds: a year. Sockets take no more than some centuries.
 LONGEST_TIMEOUT = 365 * 86400
+#: The most that are kept open to a server. By default requests keeps 10: with more workers, many a
+#: request would begin with a new connection.
+CONNECTIONS = 1000
 #: The way to authenticate without Keystone.
 DIRECT = 'placement_direct'
 #: Those of osc-lib that log all options, of which it knows by their names which are secret; and
@@ -167,7 +170,7 @@ def make_client(instance: Any) -> Client:
     if getattr(instance, 'auth_plugin_name', None) == DIRECT:
         check_direct(sys.argv[1:])
     settings = instance.get_configuration()
-    return Client(
+    client = Client(
         session,
         microversion.requested(instance._api_version[API_NAME]),
         endpoint_override=settings.get('placement_endpoint_override'),
@@ -176,6 +179,9 @@ def make_client(instance: Any) -> Client:
         interface=settings.get('placement_interface') or instance.interface,
         region_name=settings.get('placement_region_name') or instance.region_name,
     )
+    for adapter in session.session.adapters.values():
+        adapter.poolmanager.connection_pool_kw['maxsize'] = CONNECTIONS
+    return client
 
 
 def _setting(settings: Mapping[str, Any], name: str, read: Callable[[str], T], default: D) -> T | D:

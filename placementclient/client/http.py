@@ -62,8 +62,6 @@ class Client:
     ) -> None:
         # urllib3 prints a traceback where an answer is cut in its headers; an error has it.
         logging.getLogger('urllib3.connection').addFilter(_is_not_of_headers)
-        # With more workers than the session keeps connections, it warns at each request.
-        logging.getLogger('urllib3.connectionpool').addFilter(_is_not_of_full_pool)
         self.session = session
         self.max_retries = max_retries
         self.timeout = timeout
@@ -343,10 +341,6 @@ def translated() -> Iterator[None]:
 
 def _is_not_of_headers(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith('Failed to parse headers')
-
-
-def _is_not_of_full_pool(record: logging.LogRecord) -> bool:
-    return not str(record.msg).startswith('Connection pool is full')
 
 
 def _check(

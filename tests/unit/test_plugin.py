@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import threading
 from argparse import ArgumentParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +13,8 @@ from keystoneauth1 import loading
 from keystoneauth1.session import Session
 
 from placementclient import plugin
-from placementclient.client import errors
+from placementclient.api.parallel import parallel
+from placementclient.client import endpoints, errors
 from placementclient.client.microversion import Microversion
 
 
@@ -177,3 +180,42 @@ def test_the_database_is_in_no_log_of_options(caplog: pytest.LogCaptureFixture, 
     assert caplog.messages == [caplog.messages[0]]
     assert 'SECRET' not in caplog.text
     assert '***' in caplog.text
+
+
+WORKERS = 16
+
+
+class Answering(BaseHTTPRequestHandler):
+    """A service that answers as soon as all workers have asked."""
+
+    protocol_version = 'HTTP/1.1'
+    connections = 0
+    all_have_asked = threading.Barrier(WORKERS)
+
+    def setup(self) -> None:
+        super().setup()
+        type(self).connections += 1
+
+    def do_GET(self) -> None:
+        self.all_have_asked.wait(60)
+        self.send_response(200)
+        self.send_header('Content-Length', '14')
+        self.end_headers()
+        self.wfile.write(b'{"traits": []}')
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def test_each_of_many_workers_keeps_its_connection(session: Session) -> None:
+    with ThreadingHTTPServer(('127.0.0.1', 0), Answering) as server:
+        threading.Thread(target=server.serve_forever).start()
+        asked = manager('1.7', session)
+        url = f'http://127.0.0.1:{server.server_port}'
+        asked.get_configuration = lambda: {'placement_endpoint_override': url}
+        client = plugin.make_client(asked)
+        for _ in range(3):
+            list(parallel(lambda _: client.send(endpoints.LIST_TRAITS), range(WORKERS), WORKERS))
+        session.session.close()
+        server.shutdown()
+    assert Answering.connections == WORKERS

@@ -11,8 +11,6 @@ import pytest
 from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 from requests import exceptions
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 
 from placementclient.client import endpoints, errors, http
 from placementclient.client.http import Client
@@ -202,18 +200,6 @@ def test_a_parameter_that_is_no_text_is_refused(
     with pytest.raises(errors.BadArgument, match=r"'a?\\ud\w{3}' is not UTF-8 text"):
         client.send(endpoints.LIST_PROVIDERS, query=query)
     assert service.requests == []
-
-
-# What its libraries say
-
-
-def test_more_workers_than_connections_are_nothing_to_warn_of(
-    client: Client, caplog: pytest.LogCaptureFixture
-) -> None:
-    pool = HTTPConnectionPool('p', maxsize=1, block=False)
-    for _ in range(2):
-        pool._put_conn(HTTPConnection('p'))
-    assert caplog.text == ''
 
 
 # How long it took
