@@ -137,8 +137,10 @@ class ChangeRun(PlanRun[ChangeSet]):
         return self.journal.of(tree.root_provider_uuid).begun
 
     def _is_there(self, tree: ChangeSet, there: Snapshot) -> bool | None:
-        # A change set that was begun may have made or deleted the providers of one side.
-        known = (tree.after if self._is_begun(tree) else tree.before).providers
+        known = tree.before.providers
+        if self._is_begun(tree):
+            # It may have made or deleted the providers of one side, or be half way between them.
+            known = tree.after.providers and {**known, **tree.after.providers}
         return any(uuid in there.providers for uuid in known) if known else None
 
     def _write(self, tree: ChangeSet, there: Snapshot, rebased: Rebased) -> None:

@@ -101,6 +101,7 @@ class Replacing:
         """Plan the replacement.
 
         :raises: the errors of :func:`producers.replaced.replaced`
+        :raises errors.NoSuchProvider: if the old one was deleted meanwhile
         :raises Unrelated: if the new one seems to be another host that is in use
         :raises errors.BadArgument: if another provider has one of the new names
         :raises errors.UnsupportedVersion: if there are children, which the service cannot move
@@ -108,10 +109,18 @@ class Replacing:
         :raises Passing: if that needs a journal, and there is none
         """
         uuids = (self.old_uuid, self.new_uuid)
-        existing = [each for each in uuids if each and _by_uuid(self._client, each)]
+        existing = {
+            each: found for each in uuids if each and (found := _by_uuid(self._client, each))
+        }
         if self.old_uuid not in existing:
+            new = existing.get(self.new_uuid)
+            if self.old_uuid and (new is None or new.name != self.name):
+                raise errors.NoSuchProvider(
+                    f'No resource provider has the UUID {self.old_uuid} any more, and {self.name} '
+                    'was not made in its place'
+                )
             return ChangePlan(_COMMAND, ())
-        there = capture.capture(self._client, existing)
+        there = capture.capture(self._client, list(existing))
         if not self._is_merge:
             check_related(there, self.old_uuid, self.new_uuid, self.name)
         after = replaced(there, self.old_uuid, self.new_uuid, self.name)

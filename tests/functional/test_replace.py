@@ -253,6 +253,17 @@ def test_a_plan_is_applied_verified_and_taken_back(
     lifecycle(placement, client, path, kill_at=kill_at)
 
 
+@pytest.mark.parametrize('kill_at', range(3))
+def test_a_plan_of_a_host_alone_is_completed_after_any_kill(
+    client: Client, placement: Placement, tmp_path: Path, kill_at: int
+) -> None:
+    """Half way no provider of the plan is there under the name of before or of after."""
+    resource_provider.create(client, 'lone')
+    path = str(tmp_path / 'plan.json')
+    assert placement(f'resource provider replace lone --uuid {NEW} --plan {path}').status == 0
+    lifecycle(placement, client, path, kill_at=kill_at)
+
+
 @pytest.mark.parametrize('is_embedded', [True, False])
 def test_a_host_with_a_new_consumer_is_not_taken_back(
     request: pytest.FixtureRequest, service_url: str, is_embedded: bool, tmp_path: Path

@@ -141,6 +141,13 @@ def test_nothing_is_left_to_do(
     assert found.plan().trees == ()
 
 
+def test_the_old_one_is_deleted_before_it_is_read(client: Client, service: Service) -> None:
+    service.answer(by_uuid(NEW), by_name('host', old='host'), by_uuid(OLD), by_uuid(NEW))
+    found = Replacing(client, Replacement('host', NEW))
+    with pytest.raises(errors.NoSuchProvider, match=f'{OLD} any more, and host was not made'):
+        found.plan()
+
+
 @pytest.mark.parametrize(
     ('request_', 'exchanges', 'said'),
     [
