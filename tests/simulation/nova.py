@@ -189,7 +189,8 @@ class Nova:
         self.hosts[host]['DISK_GB'] = self.hosts[host]['DISK_GB'] | self._disk()
         status, there = self.call('GET', f'/resource_providers/{host}/inventories')
         yield
-        if status != 200 or host in self.stopped:
+        # It may have come back under another UUID.
+        if status != 200 or host in self.stopped or host not in self.hosts:
             return
         found = there['inventories']
         wanted = {name: fields for name, fields in found.items() if name.startswith('CUSTOM')}
