@@ -60,6 +60,8 @@ def keystone(**token: object) -> Settings:
         'database': {'connection': database('keystone')},
         'token': {'provider': 'fernet', **token},
         'fernet_tokens': {'key_repository': layout.state() / 'keystone/fernet'},
+        # Keystone looks for this folder whether or not it gives receipts.
+        'fernet_receipts': {'key_repository': layout.state() / 'keystone/fernet'},
         # The cheapest: each command of a test authenticates.
         'identity': {'password_hash_rounds': 4},
         'credential': {'key_repository': layout.state() / 'keystone/credentials'},
