@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import sys
 import warnings
@@ -28,6 +29,7 @@ def main() -> int:
     # a tenth of all that a short command does.
     atexit.register(gc.freeze)
     _open_what_is_closed()
+    _buffer_what_is_printed()
     if sys.argv[1:3] == ['complete', '--values']:
         # A key press waits for it: nothing else is loaded.
         from placementclient.completion import values
@@ -70,6 +72,21 @@ def _open_what_is_closed() -> None:
                 os.dup2(null, descriptor)
                 os.close(null)
             setattr(sys, name, os.fdopen(descriptor, mode))
+
+
+def _buffer_what_is_printed() -> None:
+    """Write in large pieces in spite of ``PYTHONUNBUFFERED``, which images of containers set.
+
+    Each piece of a document is a system call else, ten million of them for that of a large cloud.
+    """
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper) and isinstance(stream.buffer, io.RawIOBase):
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(stream.buffer),
+            stream.encoding,
+            stream.errors,
+            line_buffering=stream.isatty(),
+        )
 
 
 if __name__ == '__main__':

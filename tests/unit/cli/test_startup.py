@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -205,6 +206,24 @@ sys.exit(main())
         [sys.executable, '-c', interrupted, 'trait', 'list'], capture_output=True, timeout=60
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, b'', b'')
+
+
+def test_unbuffered_output_is_not_written_piece_by_piece() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with (
+        ours,
+        subprocess.Popen(
+            [sys.executable, '-c', RUN, '--help'],
+            env={**os.environ, 'PYTHONUNBUFFERED': '1'},
+            stdout=theirs,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+    ):
+        theirs.close()
+        pieces = list(iter(lambda: ours.recv(1_000_000), b''))
+    assert process.returncode == 0
+    assert b''.join(pieces).startswith(b'usage: placement ')
+    assert len(pieces) < 5
 
 
 @pytest.mark.slow
