@@ -76,7 +76,10 @@ class PlanRun(ABC, Generic[T]):
 
     @abstractmethod
     def stands(self, tree: T, *, backward: bool) -> bool:
-        """Return whether a tree is still on the side where the journal says that it ended."""
+        """Return whether a tree is still on the side where the journal says that it ended.
+
+        :raises errors.Differs: if it is on neither side, and stays so
+        """
 
     @abstractmethod
     def looking(self, trees: Sequence[T], *, backward: bool) -> Callable[[T], Look[T]]:
@@ -157,18 +160,24 @@ def carry_out(
 def _end_those_done(run: PlanRun[T], queue: TreeQueue[T], workers: int, backward: bool) -> None:
     """End the trees of which the journal says that they are done already.
 
-    Unless they are on the other side again: another plan or a backup may have undone it.
+    Unless they are on the other side again: another plan or a backup may have undone it. Where it
+    was undone in part, they are left alone, and the journal keeps how they ended.
     """
     done = State.ROLLED_BACK if backward else State.APPLIED
 
-    def stands(tree: T) -> bool:
-        with unknown_outcomes():
-            return run.stands(tree, backward=backward)
+    def ended(tree: T) -> TreeResult | None:
+        try:
+            with unknown_outcomes():
+                is_so = run.stands(tree, backward=backward)
+        except errors.Differs as reason:
+            return result_of(tree, State.LEFT_ALONE, reason)
+        state = State.ALREADY_BACK if backward else State.ALREADY_APPLIED
+        return result_of(tree, state) if is_so else None
 
     finished = [tree for uuid, tree in queue.trees.items() if run.journal.of(uuid).ended == done]
-    for tree, is_so in zip(finished, queue.parallel(stands, finished, workers), strict=True):
-        if is_so:
-            queue.end(result_of(tree, State.ALREADY_BACK if backward else State.ALREADY_APPLIED))
+    for result in queue.parallel(ended, finished, workers):
+        if result is not None:
+            queue.end(result)
 
 
 def _preflight(

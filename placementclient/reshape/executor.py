@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 
 from placementclient.api import reshaper
 from placementclient.changes.execution import Look, PlanRun
@@ -14,7 +15,14 @@ from placementclient.model.snapshots import Snapshot
 from placementclient.planner.plan import invariants
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.planner.records import trees as tree_records
-from placementclient.reshape import journal, live_state, preconditions, reading, verify
+from placementclient.reshape import (
+    deviations,
+    journal,
+    live_state,
+    preconditions,
+    reading,
+    verify,
+)
 from placementclient.reshape.journal import Journal, Record
 from placementclient.reshape.live_state import Phase
 from placementclient.reshape.reading import StateSource
@@ -51,8 +59,19 @@ class ReshapeRun(PlanRun[TreePlan]):
         return tree.root_provider_uuid in source.listed(tree)
 
     def stands(self, tree: TreePlan, *, backward: bool) -> bool:
-        undone = Phase.AFTER if backward else Phase.BEFORE
-        return reading.phase_of(self.client, self._current(tree)) is not undone
+        current = self._current(tree)
+        if backward:
+            return reading.phase_of(self.client, current) is not Phase.AFTER
+        source = StateSource(self.client, [current])
+        tree_state = source.tree_state(current, source.listed(current), holdings=False)
+        if tree_state.is_untouched:
+            return False
+        for each in deviations.of_inventories(self._last(current), tree_state.providers):
+            if each.is_damage:
+                raise preconditions.LeftAlone(
+                    f'it was applied, and was changed since: {each.message}'
+                )
+        return True
 
     def looking(
         self, trees: Sequence[TreePlan], *, backward: bool
@@ -85,6 +104,10 @@ class ReshapeRun(PlanRun[TreePlan]):
         wanted = list(map(self._current, trees))
         compare = verify.comparing(self.client, plan, wanted, self.records)
         return lambda tree: compare(self._current(tree))
+
+    @cached_property
+    def _last(self) -> Callable[[TreePlan], TreePlan]:
+        return verify.last_words(journal.revised(self.plan, self.records))
 
     def _executor(self, tree: TreePlan) -> TreeExecutor:
         return TreeExecutor(self.client, self.plan, self.journal, self.names, self._current(tree))

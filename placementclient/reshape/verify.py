@@ -28,7 +28,7 @@ def comparing(
     :param trees: those to compare
     :param records: of the journal: where it has any, a tree that it does not know is not overdue
     """
-    later = _changed_later(plan)
+    last = last_words(plan)
     source = StateSource(client, trees)
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
@@ -36,8 +36,7 @@ def comparing(
         if not deviations.has_happened(tree, snapshot):
             began = deviations.before_apply(tree, snapshot.providers)
             return [_not_applied(tree, records), *began]
-        last = _without(tree, later[tree.root_provider_uuid])
-        return list(deviations.of_snapshot(last, snapshot))
+        return list(deviations.of_snapshot(last(tree), snapshot))
 
     return of_tree
 
@@ -101,6 +100,12 @@ def _obstacle(client: Client, tree: TreePlan) -> str:
     except (LeftAlone, UnstableRead) as reason:
         return str(reason)
     return found if isinstance(found, str) else ''
+
+
+def last_words(plan: Plan) -> Callable[[TreePlan], TreePlan]:
+    """Return what takes from a tree what trees after it change again."""
+    later = _changed_later(plan)
+    return lambda tree: _without(tree, later[tree.root_provider_uuid])
 
 
 def _changed_later(plan: Plan) -> dict[str, set[str]]:

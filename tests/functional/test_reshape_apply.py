@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from keystoneauth1.session import Session
 
+from placementclient.api import inventory
 from placementclient.client import errors
 from placementclient.client.errors import ExitStatus
 from placementclient.client.http import Client
 from placementclient.direct.modules import PrivateModules
-from placementclient.model.outcomes import State
+from placementclient.model.outcomes import State, Status
+from placementclient.planner.plan.plan import Plan
 from placementclient.reshape import engines
 from placementclient.snapshot import capture
 from tests.functional import clouds
@@ -48,14 +51,66 @@ def test_types_of_consumers_survive_set_or_not(client: Client, tmp_path: Path) -
     assert {uuid: consumer.type for uuid, consumer in after.consumers.items()} == types
 
 
-def test_applied_again_one_look_at_the_tree_is_enough(client: Client, tmp_path: Path) -> None:
+def test_applied_again_only_the_inventories_are_read(client: Client, tmp_path: Path) -> None:
     before = clouds.loaded(client, clouds.cloud())
     plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
     engines.apply(client, plan, path)
     with clouds.watched(client) as requests:
         outcome = engines.apply(client, plan, path)
     assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
-    assert requests == [('POST', '/reshaper'), ('GET', '/resource_providers')]
+    inventories = [
+        ('GET', f'/resource_providers/{change.uuid}/inventories')
+        for change in plan.trees[0].providers
+    ]
+    assert requests == [('POST', '/reshaper'), ('GET', '/resource_providers'), *inventories]
+
+
+def doubled(client: Client, plan: Plan) -> str:
+    """Give a host its VGPU back, beside those of its children."""
+    root_uuid = plan.trees[0].root_provider_uuid
+    there = inventory.list(client, root_uuid)
+    assert there.generation is not None
+    inventory.create(client, root_uuid, 'VGPU', {'total': 8}, there.generation)
+    return 'the inventory of VGPU on compute0 is not that of the plan: '
+
+
+def taken_off_a_child(client: Client, plan: Plan) -> str:
+    child = next(change for change in plan.trees[0].created() if change.name.endswith('gpu1'))
+    inventory.delete(client, child.uuid, 'VGPU')
+    return 'the inventory of VGPU on compute0_gpu1 is not that of the plan: '
+
+
+@pytest.mark.parametrize('change', [doubled, taken_off_a_child])
+def test_undone_in_part_it_is_left_alone(
+    client: Client, tmp_path: Path, change: Callable[[Client, Plan], str]
+) -> None:
+    before = clouds.loaded(client, clouds.cloud(servers=1))
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    engines.apply(client, plan, path)
+    expected = change(client, plan)
+    there = capture.capture(client)
+    outcome = engines.apply(client, plan, path)
+    assert outcome.exit_status is ExitStatus.DIFFERS
+    [tree] = outcome.trees
+    assert tree.state is State.LEFT_ALONE
+    assert tree.reason.startswith(f'it was applied, and was changed since: {expected}')
+    assert clouds.content(capture.capture(client)) == clouds.content(there)
+    [status] = engines.status(client, plan, journal_path=path)
+    assert status.status is Status.DIFFERS
+    assert not status.is_left_alone
+    assert status.reason.startswith(expected)
+
+
+def test_figures_that_others_changed_later_are_theirs(client: Client, tmp_path: Path) -> None:
+    before = clouds.loaded(client, clouds.cloud())
+    plan, path = clouds.plan_of(before), str(tmp_path / 'plan.journal')
+    engines.apply(client, plan, path)
+    child = next(plan.trees[0].created())
+    there = inventory.list(client, child.uuid)
+    assert there.generation is not None
+    inventory.set(client, child.uuid, 'VGPU', {'total': 4, 'reserved': 1}, there.generation)
+    outcome = engines.apply(client, plan, path)
+    assert [tree.state for tree in outcome.trees] == [State.ALREADY_APPLIED]
 
 
 def test_undone_by_somebody_else_it_is_applied_again(client: Client, tmp_path: Path) -> None:
