@@ -13,6 +13,8 @@ _OF_EACH_TREE = 2
 _FAST = 0.75
 #: The shortest and the longest pause between two trees, in seconds.
 _SHORTEST, _LONGEST = 0.5, 30.0
+#: A pace that was too fast is tried again after so many fast decisions at most.
+_MOST_PATIENCE = 16
 
 
 class RunPace(NamedTuple):
@@ -31,7 +33,8 @@ class Pacer:
 
     Each decision takes the median of the answers since the last one: an outlier changes nothing,
     and answers of the old pace do not count twice. Slow answers halve the number of workers; at one
-    worker they double the pauses. Fast answers shorten the pauses, then add one worker.
+    worker they double the pauses. Fast answers shorten the pauses, then add one worker. A pace that
+    was too fast is tried again after more and more decisions without slow answers.
 
     :param workers: the most workers that it may allow
     :param max_latency: the limit, in seconds; ``None``: no limit
@@ -43,6 +46,8 @@ class Pacer:
         self._most, self._max_latency = workers, max_latency
         self._times: list[float] = []
         self._resting_until = 0.0
+        self._too_fast: RunPace | None = None
+        self._patience, self._fast = 1, 0
         self.pace, self.is_held = RunPace(workers), False
 
     def allow(self, workers: int) -> None:
@@ -66,9 +71,16 @@ class Pacer:
         before, median = self.pace, statistics.median(self._times)
         self._times.clear()
         if median > self._max_latency:
-            self.pace = self._slower()
+            if before == self._too_fast:
+                self._patience = min(2 * self._patience, _MOST_PATIENCE)
+            self._too_fast, self._fast, self.pace = before, 0, self._slower()
         elif median < _FAST * self._max_latency:
-            self.pace = self._faster()
+            if before == self._too_fast:
+                self._too_fast, self._patience = None, 1
+            self._fast += 1
+            faster = self._faster()
+            if faster != self._too_fast or self._fast >= self._patience:
+                self._fast, self.pace = 0, faster
         return median if self.pace != before else None
 
     def _slower(self) -> RunPace:

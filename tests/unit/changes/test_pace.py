@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from placementclient.changes.pace import FEWEST_ANSWERS, Pacer, RunPace
 
 LIMIT = 0.5
@@ -48,6 +50,18 @@ def test_it_settles_where_the_service_is_fast_enough() -> None:
         pacer.observe([0.1 * pacer.pace.workers] * 50)
         paces.append(pacer.pace)
     assert paces[-10:] == [RunPace(4)] * 10
+
+
+def test_it_hardly_tries_again_what_was_too_fast() -> None:
+    """On a service that is fast enough for one tree and too slow for two."""
+    pacer = Pacer(4, LIMIT)
+    paces = [pacer.pace.workers]
+    for _ in range(200):
+        pacer.observe([0.15 * pacer.pace.workers**2] * 50)
+        paces.append(pacer.pace.workers)
+    attempts = [i for i, (before, now) in enumerate(pairwise(paces)) if now > before]
+    assert [later - one for one, later in pairwise(attempts)][:6] == [3, 5, 9, 17, 17, 17]
+    assert observed(pacer, 0.1, 19)[-1] == RunPace(4), 'the service is fast again'
 
 
 def test_outliers_change_nothing() -> None:
