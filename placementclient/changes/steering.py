@@ -168,6 +168,12 @@ class Steering(Supervisor):
                 reason=result.reason,
             )
 
+    def waiting(self, under_way: int) -> None:
+        """See :class:`Supervisor`."""
+        left = counted(under_way, 'tree')
+        reason = f'Waiting for {left} under way; a second Ctrl-C does not wait'
+        self._say(events.RunStopping, reason=reason)
+
     def finish(self, exit_status: int, reason: str = '') -> None:
         """Report that the command ends.
 

@@ -72,3 +72,9 @@ class Supervisor:
         """Take note of how a tree ended."""
         if self._report:
             self._report(result)
+
+    def waiting(self, under_way: int) -> None:
+        """Take note that a run ends before its time.
+
+        :param under_way: how many trees it waits for
+        """

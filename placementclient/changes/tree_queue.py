@@ -135,6 +135,8 @@ class TreeQueue(Generic[T]):
                         break
             except BaseException:
                 # Trees under way come to their end all the same, and are reported.
+                if running:
+                    supervisor.waiting(len(running))
                 self._collect(running, as_completed(list(running)))
                 raise
 

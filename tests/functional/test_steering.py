@@ -298,6 +298,27 @@ def test_interrupted_while_paused(client: Client, service: Service, tmp_path: Pa
     assert not Path(f'{terminal.journal}.control').exists()
 
 
+def test_a_second_interrupt_does_not_wait(client: Client, service: Service, tmp_path: Path) -> None:
+    terminal = Terminal(client, service, tmp_path, 2)
+    service.stop_at(3, 'after')
+    applying = terminal.applying('--workers', '2')
+    assert service.wait_until_reached(applying)
+    applying.send_signal(signal.SIGINT)
+    assert applying.stderr is not None
+    said = ''
+    while 'under way; a second Ctrl-C does not wait' not in said:
+        said += applying.stderr.readline()
+    applying.send_signal(signal.SIGINT)
+    printed, _ = applying.communicate(timeout=60)
+    assert applying.returncode == -signal.SIGINT
+    (stopping_,) = [each for each in events_of(printed) if each['event'] == 'run-stopping']
+    assert stopping_['reason'] in said
+    service.go_on()
+    again = terminal.applying()
+    printed, _ = again.communicate(timeout=180)
+    assert (again.returncode, events_of(printed)[-1]['counts']['done']) == (0, 2)
+
+
 def test_a_tree_that_is_left_alone_and_a_run_that_cannot_begin(
     client: Client, service: Service, tmp_path: Path
 ) -> None:

@@ -98,7 +98,7 @@ class RunResumed(RunEvent, frozen=True, kw_only=True):
 
 
 class RunStopping(RunEvent, frozen=True, kw_only=True):
-    """The operator has stopped the run: it ends when the trees under way have ended."""
+    """The operator ends the run: it waits for the trees under way."""
 
     reason: str
 

@@ -27,6 +27,8 @@ from placementclient.loading import coexistence
 from placementclient.render import failures
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from placementclient.client.endpoints import Endpoint
     from placementclient.client.http import Change, Client
 
@@ -131,7 +133,7 @@ class PlacementCommand(command.Command):
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Carry the command out; what the package raises becomes a line and an exit status."""
         self._check_values(parsed_args)
-        with _terminable():
+        with _interruptible():
             try:
                 return self._run(parsed_args)
             except KeyboardInterrupt:
@@ -370,20 +372,31 @@ def _refuse(parser: argparse.ArgumentParser, message: str) -> NoReturn:
 
 
 @contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """Have a SIGTERM end a command as Ctrl-C does, unless it has a handler.
+def _interruptible() -> Iterator[None]:
+    """Have a SIGTERM end a command as Ctrl-C does, and a second signal end the process at once.
 
-    Only the main thread gets signals.
+    The first waits for answers to what was sent. Only the main thread gets signals; one that has a
+    handler of its own keeps it.
     """
+    usual: dict[signal.Signals, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ours = [each for each in usual if is_main and signal.getsignal(each) is usual[each]]
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    for each in ours:
+        signal.signal(each, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for each in ours:
+            signal.signal(each, usual[each])
 
 
 def _leave_garbage() -> None:
