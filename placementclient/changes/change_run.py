@@ -114,7 +114,7 @@ class ChangeRun(PlanRun[ChangeSet]):
         return status
 
     def comparing(self, trees: Sequence[ChangeSet]) -> Callable[[ChangeSet], Sequence[Deviation]]:
-        return lambda tree: list(self._compared(tree).deviations())
+        return lambda tree: list(self._compared(tree).deviations(bool(self.records)))
 
     def _compared(self, tree: ChangeSet) -> TreeComparison:
         return compared(self.client, tree, self.records.get(tree.root_provider_uuid))

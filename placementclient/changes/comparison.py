@@ -86,13 +86,15 @@ class TreeComparison:
             return Status.DIFFERS, str(Obstructed(self.forward.obstacles))
         return Status.DIFFERS, 'it is made in part: apply completes it, rollback takes it back'
 
-    def deviations(self) -> Iterator[Deviation]:
-        """All that is not as the plan makes it."""
+    def deviations(self, has_journal: bool) -> Iterator[Deviation]:
+        """All that is not as the plan makes it.
+
+        :param has_journal: whether a journal of the plan knows any tree
+        """
         name = self.tree.root_provider_name
         found, _ = self.status()
         if found in (Status.PENDING, Status.ROLLED_BACK):
-            message = 'the plan is not applied to this tree'
-            yield Deviation(name, 'not-applied', message, verdict=Verdict.PENDING)
+            yield not_applied(name, self.record, has_journal)
             return
         for obstacle in self.forward.obstacles:
             facts = {'expected': obstacle.after, 'actual': obstacle.found}
@@ -108,3 +110,21 @@ class TreeComparison:
                 {'expected': row.after, 'actual': row.before},
                 Verdict.CHANGED_LATER if is_ended else Verdict.DAMAGED,
             )
+
+
+def not_applied(name: str, record: Record | None, has_journal: bool) -> Deviation:
+    """Return the deviation of a tree that is as before the plan.
+
+    :param name: of its root
+    :param record: of the tree, if the journal has one
+    :param has_journal: whether a journal of the plan knows any tree
+    """
+    ended = record.ended if record is not None else None
+    is_back = ended == State.ROLLED_BACK
+    return Deviation(
+        name,
+        'not-applied',
+        'the plan was taken back' if is_back else 'the plan is not applied to this tree',
+        verdict=Verdict.DAMAGED if ended == State.APPLIED else Verdict.PENDING,
+        is_overdue=not has_journal or (record is not None and not is_back),
+    )

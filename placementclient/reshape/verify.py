@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from placementclient.changes.comparison import not_applied
 from placementclient.client.http import Client
-from placementclient.model.outcomes import Deviation, State, Status, TreeStatus, Verdict
+from placementclient.model.outcomes import Deviation, State, Status, TreeStatus
 from placementclient.planner.plan.plan import Plan, TreePlan
 from placementclient.reshape import deviations, live_state, preconditions, reading
 from placementclient.reshape.journal import Record
@@ -35,23 +36,11 @@ def comparing(
         snapshot = source.snapshot(tree)
         if not deviations.has_happened(tree, snapshot):
             began = deviations.before_apply(tree, snapshot.providers)
-            return [_not_applied(tree, records), *began]
+            record = records.get(tree.root_provider_uuid)
+            return [not_applied(tree.root_provider_name, record, bool(records)), *began]
         return list(deviations.of_snapshot(last(tree), snapshot))
 
     return of_tree
-
-
-def _not_applied(tree: TreePlan, records: Mapping[str, Record]) -> Deviation:
-    record = records.get(tree.root_provider_uuid)
-    is_undone = record is not None and record.ended == State.APPLIED
-    is_to_come = record is None or record.ended == State.ROLLED_BACK
-    return Deviation(
-        tree.root_provider_name,
-        'not-applied',
-        'the plan is not applied to this tree',
-        verdict=Verdict.DAMAGED if is_undone else Verdict.PENDING,
-        is_overdue=not records or not is_to_come,
-    )
 
 
 def status_reader(

@@ -203,6 +203,23 @@ def test_a_plan_that_was_never_applied_is_not_taken_back(client: Client, tmp_pat
     assert engines.status(client, made)[0].status is Status.PENDING
 
 
+def test_verify_tells_pending_from_taken_back_from_undone(client: Client, tmp_path: Path) -> None:
+    made, path = ratio_plan(client), str(tmp_path / 'journal')
+
+    def found(journal_path: str | None) -> tuple[str, str, bool]:
+        (row,) = engines.verify(client, made, journal_path=journal_path)
+        assert row.kind == 'not-applied'
+        return row.message, row.verdict, row.is_overdue
+
+    not_applied, taken_back = 'the plan is not applied to this tree', 'the plan was taken back'
+    assert found(None) == (not_applied, 'pending', True)
+    engines.apply(client, made, path)
+    engines.rollback(client, made, str(tmp_path / 'other'))
+    assert found(path) == (not_applied, 'damaged', True)
+    engines.rollback(client, made, path)
+    assert found(path) == (taken_back, 'pending', False)
+
+
 def test_a_plan_is_rehearsed_and_reported(
     placement: Placement, client: Client, tmp_path: Path
 ) -> None:

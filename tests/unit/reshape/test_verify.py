@@ -112,6 +112,20 @@ def test_what_was_applied_and_is_undone_is_damage(
     assert rows(placement, plan, path) == [('not-applied', 'damaged', True)]
 
 
+def test_what_was_taken_back_is_not_overdue(
+    placement: Placement, plan: Plan, tmp_path: Path
+) -> None:
+    path = str(tmp_path / 'journal')
+    engines.apply(placement.client(), plan, path)
+    engines.rollback(placement.client(), plan, path)
+    (row,) = engines.verify(placement.client(), plan, journal_path=path)
+    assert (row.message, row.verdict, row.is_overdue) == (
+        'the plan was taken back',
+        'pending',
+        False,
+    )
+
+
 def test_the_table_has_the_verdict(placement: Placement, plan: Plan, tmp_path: Path) -> None:
     found = engines.verify(placement.client(), plan)
     columns, table = runs.verification(plan.trees, found)
