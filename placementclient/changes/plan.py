@@ -14,6 +14,7 @@ from placementclient.changes.simulation import simulate
 from placementclient.model.connected import connected
 from placementclient.model.origin import Origin
 from placementclient.model.planned_trees import PlannedTrees
+from placementclient.model.shortfalls import Shortfall, shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 
 
@@ -38,6 +39,11 @@ class ChangeSet:
     def operations(self) -> tuple[Operation, ...]:
         """The operations that lead from before to after."""
         return diff(self.before, self.after)
+
+    @property
+    def warnings(self) -> list[Shortfall]:
+        """The inventories that get less than what is in use, which the service takes."""
+        return list(shortfalls(self.before.providers, self.after.providers))
 
     @property
     def provider_uuids(self) -> list[str]:

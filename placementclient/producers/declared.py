@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from placementclient.client import errors
@@ -10,6 +10,7 @@ from placementclient.client.wording import first
 from placementclient.insight.unknown_names import Names
 from placementclient.model.inventories import Inventory
 from placementclient.model.providers import Provider
+from placementclient.model.shortfalls import Shortfall, shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.declarations import Declared
 
@@ -17,18 +18,14 @@ from placementclient.producers.declarations import Declared
 class InUse(errors.PlacementError):
     """Inventory that is used would go, or shrink below its use. Nothing was written.
 
-    :param facts: of each: provider, resource class, amount in use, capacity that there would be
+    :param facts: of each inventory
     """
 
-    def __init__(self, facts: Sequence[tuple[str, str, int, int]]) -> None:
+    def __init__(self, facts: Sequence[Shortfall]) -> None:
         self.facts = tuple(facts)
-        shown = [
-            f'{used} {name} of {provider} is in use, and there would be {room}'
-            for provider, name, used, room in self.facts
-        ]
         provider, name, _, _ = self.facts[0]
         super().__init__(
-            f'{first(shown)}. Allocations go along with inventory in a reshape: '
+            f'{first([each.message for each in self.facts])}. Allocations go along with inventory in a reshape: '
             f'"- {{from_resource_provider: {provider}, to_resource_provider: NAME, '
             f'moved_resources: {{{name}: AMOUNT}}}}" in the specification of '
             '"resource provider reshape plan"'
@@ -63,7 +60,7 @@ def declared(
     states = declaring.states
     for uuid in _surplus(wanted, snapshot) if prune else ():
         states.pop(uuid, None)
-    used = list(_used(states, snapshot))
+    used = list(shortfalls(snapshot.providers, states))
     if used:
         raise InUse(used)
     return Snapshot(states.values(), snapshot.consumers.values(), snapshot.origin)
@@ -179,18 +176,3 @@ def _surplus(wanted: Sequence[Declared], snapshot: Snapshot) -> Iterator[str]:
                 needed.add(state.provider.parent_provider_uuid or '')
             else:
                 yield state.uuid
-
-
-def _used(
-    states: Mapping[str, ProviderState], snapshot: Snapshot
-) -> Iterable[tuple[str, str, int, int]]:
-    for uuid, state in states.items():
-        there = snapshot.providers.get(uuid)
-        if there is None or there.inventories == state.inventories:
-            continue
-        for name, used in there.usages.items():
-            was, now = there.inventories.get(name), state.inventories.get(name)
-            room = now.capacity if now else 0
-            # A class that is over-committed may stay so, but not get less.
-            if used > room and was != now and room < (was.capacity if was else 0):
-                yield there.name, name, used, room

@@ -23,7 +23,7 @@ def extent(trees: Iterable[TreePlan | ChangeSet]) -> str:
     """Say in a sentence, without its full stop, how much some trees of a plan change."""
     trees = list(trees)
     counts = changes_summary(each for tree in trees for each in tree.operations)
-    number = len(list(_warnings(tree for tree in trees if isinstance(tree, TreePlan))))
+    number = len(list(_warnings(trees)))
     return f'{counts}; {counted(number, "warning")}' if number else counts
 
 
@@ -49,6 +49,8 @@ def changes_lines(plan: ChangePlan, *, is_summary: bool = False) -> Iterator[str
         yield ''
         yield '  changes'
         yield from (f'    {line}' for line in changes.lines(rows(tree.before, tree.after)))
+    if warned := list(_warnings(plan.trees)):
+        yield from ('', 'Warnings:', *(f'  {line}' for line in warned))
 
 
 def _side(snapshot: Snapshot) -> Iterator[str]:
@@ -103,7 +105,7 @@ def warnings(plan: Plan) -> Iterator[str]:
     return _warnings(plan.trees)
 
 
-def _warnings(trees: Iterable[TreePlan]) -> Iterator[str]:
+def _warnings(trees: Iterable[TreePlan | ChangeSet]) -> Iterator[str]:
     return grouped(
         (tree.root_provider_name, warning.message) for tree in trees for warning in tree.warnings
     )

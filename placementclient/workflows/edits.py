@@ -10,11 +10,12 @@ from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.region import with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.client.wording import meant, suggestion
+from placementclient.client.wording import first, meant, suggestion
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
 from placementclient.model.providers import Provider
 from placementclient.model.requests import Filter
+from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit, Edited, edited
 from placementclient.snapshot.capture import origin_of
@@ -62,8 +63,21 @@ class Edits:
         self._edit.check(states)
         self._check_names(states, found)
         self.refused = dict(found.refused)
-        self.remarks = list(self._edit.remarks(states))
+        self.remarks = [*self._edit.remarks(states), *self._shortfalls(found.after)]
         return plan_of(self._command, self._before, found.after)
+
+    def _shortfalls(self, after: Snapshot) -> Iterator[str]:
+        """Say where the edit leaves less than what is in use: the service takes that."""
+        shrunk = {}
+        for uuid in self._selected:
+            state = self._before.providers[uuid]
+            if any(
+                _room(after.providers[uuid], each) < _room(state, each)
+                for each in state.inventories
+            ):
+                shrunk[uuid] = with_facets(self._client, state, {'usages'} - self._facets).state
+        if found := [each.message for each in shortfalls(shrunk, after.providers)]:
+            yield f'{first(found)}. Nothing goes there until enough of it has left'
 
     def _read(self) -> Snapshot:
         """Read the providers that are selected; of those above them only that they are there."""
@@ -187,6 +201,10 @@ def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[
     if not found:
         raise errors.NoSuchProvider(f'No resource provider is selected by {selection}')
     return list({each.root_uuid: each for each in found})
+
+
+def _room(state: ProviderState, name: str) -> int:
+    return state.inventories[name].capacity if name in state.inventories else 0
 
 
 def _new(states: Iterable[ProviderState], facet: str) -> set[str]:

@@ -220,6 +220,22 @@ def test_verify_tells_pending_from_taken_back_from_undone(client: Client, tmp_pa
     assert found(path) == (taken_back, 'pending', False)
 
 
+def test_less_than_what_is_in_use_is_a_warning(
+    placement: Placement, client: Client, tmp_path: Path
+) -> None:
+    restore.load(client, clouds.cloud(hosts=1, servers=2))
+    path = tmp_path / 'plan.json'
+    edit = 'resource provider inventory set --match compute0 --amend --resource VGPU:total=1'
+    used = '2 VGPU of compute0 is in use, and there would be 1'
+    for more, status in (('--dry-run', 3), (f'--plan {path}', 0)):
+        told = placement(f'{edit} --resource VGPU:max_unit=1 {more}')
+        assert told.status == status, told.stderr
+        assert f'{used}. Nothing goes there until enough of it has left\n' in told.stderr
+    shown = placement(f'resource provider reshape show {path}').stdout
+    assert shown.startswith('0 providers to create, 1 to change, 0 to delete; 1 warning\n')
+    assert shown.endswith(f'Warnings:\n  compute0: {used}\n')
+
+
 def test_a_plan_is_rehearsed_and_reported(
     placement: Placement, client: Client, tmp_path: Path
 ) -> None:

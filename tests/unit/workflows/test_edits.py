@@ -118,10 +118,30 @@ def test_what_has_come_meanwhile_is_not_dropped(client: Client, service: Service
     assert found.exit_status is ExitStatus.PARTIAL
 
 
+def used(uuid: str = RP, **amounts: int) -> Exchange:
+    usages = {'usages': amounts, 'resource_provider_generation': 1}
+    return get(f'/resource_providers/{uuid}/usages', usages)
+
+
+def test_less_than_what_is_in_use_is_remarked(client: Client, service: Service) -> None:
+    """The service takes it. Only of those that shrink is the use read."""
+    answers = [*TWO, used(VCPU=5), used(RP2, VCPU=3)]
+    service.answer(*answers)
+    edits = Edits(client, 'edit', HOSTS, InventoryEdit({'VCPU': {'total': 4}}, amend=True))
+    assert [tree.root_provider_name for tree in edits.plan().trees] == ['host1', 'host2']
+    assert [sent.line for sent in service.requests] == [each.line for each in answers]
+    assert edits.remarks == [
+        '5 VCPU of host1 is in use, and there would be 4. Nothing goes there until enough of it '
+        'has left'
+    ]
+
+
 def test_what_has_come_meanwhile_is_judged(client: Client, service: Service) -> None:
     found = carried(
         client,
         service,
+        used(VCPU=0),
+        used(RP2, VCPU=0),
         put(path(), answer=conflict()),
         get(path(), body(2, VCPU=VCPU | {'reserved': 6})),
         put(path(RP2), answer=body(2, VCPU=VCPU)),
