@@ -25,7 +25,8 @@ class InUse(errors.PlacementError):
         self.facts = tuple(facts)
         provider, name, _, _ = self.facts[0]
         super().__init__(
-            f'{first([each.message for each in self.facts])}. Allocations go along with inventory in a reshape: '
+            f'{first([each.message for each in facts])}. Allocations go along with inventory in a '
+            'reshape: '
             f'"- {{from_resource_provider: {provider}, to_resource_provider: NAME, '
             f'moved_resources: {{{name}: AMOUNT}}}}" in the specification of '
             '"resource provider reshape plan"'
