@@ -6,7 +6,7 @@ is said to be enough is asked of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -25,7 +25,7 @@ from placementclient.insight.candidates.requirements import (
     requirements,
     restricted,
 )
-from placementclient.insight.candidates.shortages import Shortage, shortages
+from placementclient.insight.candidates.shortages import Reason, Shortage, shortages
 from placementclient.model.inventories import Inventory
 from placementclient.model.requests import CandidateRequest
 from placementclient.model.snapshots import ProviderState
@@ -61,6 +61,15 @@ class Host:
     name: str
     root_uuid: str
     shortages: tuple[Shortage, ...]
+
+    @property
+    def missing(self) -> float:
+        """The parts of the wanted amounts that it lacks, together."""
+        return sum(
+            1 - (each.amount or 0) / each.requirement.amount
+            for each in self.shortages
+            if each.reason in (Reason.FREE, Reason.MAX_UNIT, Reason.INVENTORY)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +158,21 @@ class _RequestDiagnosis:
             alone,
             found,
             relaxations,
-            [self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()],
+            self._ordered(
+                self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()
+            ),
             self._conflict_steps.is_cut or self._relaxing_steps.is_cut or self._is_cut,
+        )
+
+    def _ordered(self, hosts: Iterable[Host]) -> list[Host]:
+        """Return hosts that were read, the nearest first."""
+        return sorted(
+            hosts,
+            key=lambda host: (
+                len({each.requirement for each in host.shortages}),
+                host.root_uuid not in self._relieved,
+                host.missing,
+            ),
         )
 
     def _granted(self, kept: frozenset[Requirement]) -> bool:
@@ -173,8 +195,15 @@ class _RequestDiagnosis:
         }
         providers = self._matcher.index.providers
 
-        def distance(root: str, lacking: frozenset[Requirement]) -> tuple[int, bool, str]:
-            return len(lacking), root not in relieved, providers[root].name
+        met = {
+            each: self._matcher.amounts_met(each)
+            for each in self._wanted
+            if each.kind is Kind.RESOURCE
+        }
+
+        def distance(root: str, lacking: frozenset[Requirement]) -> tuple[int, bool, int, str]:
+            had = sum(met[each][root] for each in lacking & met.keys())
+            return len(lacking), root not in relieved, -had, providers[root].name
 
         order = sorted(short, key=lambda root: distance(root, short[root]))
         near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}

@@ -8,8 +8,9 @@ counts for all of the tree there. Sharing providers belong to every tree that th
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placementclient.insight.candidates.provider_index import ProviderIndex
 from placementclient.insight.candidates.requirements import Kind, Requirement
@@ -62,6 +63,19 @@ class Matcher:
             assert asked is not None
             self._matches[requirement] = frozenset(self.index.matching(asked))
         return self._matches[requirement]
+
+    def amounts_met(self, requirement: Requirement) -> Counter[str]:
+        """Count for each tree the amounts of a resource that were asked for and that it has.
+
+        :return: by the roots of trees
+        """
+        met = Counter[str]()
+        for asked, matches in self._matches.items():
+            if replace(asked, amount=0) == replace(requirement, amount=0):
+                met.update(
+                    root for root, pool in self._pool.items() if not matches.isdisjoint(pool)
+                )
+        return met
 
     def possible(self, kept: frozenset[Requirement]) -> bool:
         """Return whether any tree satisfies these."""

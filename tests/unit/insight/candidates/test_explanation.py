@@ -20,3 +20,16 @@ def test_the_nearest_tree_has_what_is_said_to_be_enough() -> None:
     assert [amount for _, amount in enough.lowered] == [3]
     [host] = found.nearest
     assert (host.name, [shortage.amount for shortage in host.shortages]) == ('last', [3])
+
+
+def test_of_trees_that_lack_the_same_the_one_with_most_left_is_the_nearest() -> None:
+    left = {'a': 10, 'b': 50, 'c': 80, 'd': 49, 'e': 20, 'f': 79}
+    index = SnapshotIndex(
+        cloud(
+            [provider(name, VCPU=100) for name in left],
+            [consumer(f's-{name}', **{name: {'VCPU': 100 - n}}) for name, n in left.items()],
+        )
+    )
+    for hosts, nearest in ((6, 'cfbdea'), (3, 'cfb'), (1, 'c')):
+        found = explain(CandidateRequest(Filter({'VCPU': 95})), index, hosts=hosts)
+        assert [host.name for host in found.nearest] == list(nearest)
