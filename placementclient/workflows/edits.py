@@ -10,7 +10,7 @@ from placementclient.changes.plan import ChangePlan, plan_of
 from placementclient.changes.region import with_facets
 from placementclient.client import errors
 from placementclient.client.http import Client
-from placementclient.client.wording import first, meant, suggestion
+from placementclient.client.wording import first, suggestion
 from placementclient.insight.selecting import ProviderSelector
 from placementclient.model import patterns
 from placementclient.model.providers import Provider
@@ -19,6 +19,7 @@ from placementclient.model.shortfalls import shortfalls
 from placementclient.model.snapshots import ProviderState, Snapshot
 from placementclient.producers.edited import Edit, Edited, edited
 from placementclient.snapshot.capture import origin_of
+from placementclient.workflows.unknown_names import remedy
 
 
 class Edits:
@@ -154,13 +155,15 @@ class Edits:
         traits = _new(wanted, 'traits') - _new(states, 'traits')
         known = resource_class.list(self._client) if classes else []
         for name in sorted(classes.difference(known)):
-            raise errors.BadArgument(f'There is no resource class {name!r}{meant(name, known)}')
+            hint = remedy([name], known, 'resource class create')
+            raise errors.BadArgument(f'There is no resource class {name!r}{hint}')
         asked = f'in:{",".join(sorted(traits))}'
         if not traits or not traits.difference(trait.list(self._client, name=asked)):
             return
         known = trait.list(self._client)
         for name in sorted(traits.difference(known)):
-            raise errors.BadArgument(f'There is no trait {name!r}{meant(name, known)}')
+            hint = remedy([name], known, 'trait create')
+            raise errors.BadArgument(f'There is no trait {name!r}{hint}')
 
 
 def listed(client: Client, selection: ProviderSelector) -> list[Provider]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from placementclient.api import resource_class, resource_provider, trait
@@ -27,7 +27,7 @@ class _Refusal(NamedTuple):
 
     beginning: str
     listed: Callable[[Client], Iterable[str]]
-    command: str | None = None
+    command: str = ''
 
 
 _REFUSALS = (
@@ -64,13 +64,20 @@ def suggestion(client: Client, refusal: errors.PlacementError) -> str:
                 known = set(listed(client))
             except errors.PlacementError:
                 return ''
-            unknown = [name for name in names if name not in known]
-            near = ''.join(dict.fromkeys(meant(name, sorted(known)) for name in unknown))
-            custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
-            if not custom:
-                return near
-            if not all(map(_CUSTOM.fullmatch, custom)):
-                return f'{near}; names are made of A to Z, 0 to 9 and _'
-            commands = ', '.join(f'{command} {name}' for name in custom)
-            return f'{near}{" Or" if near else ";"} make it first: {commands}'
+            return remedy([name for name in names if name not in known], known, command)
     return ''
+
+
+def remedy(unknown: Sequence[str], known: Collection[str], command: str) -> str:
+    """Return the names that were probably meant instead of unknown ones, or how to make those.
+
+    :param command: makes one of that kind; empty: none does
+    """
+    near = ''.join(dict.fromkeys(meant(name, sorted(known)) for name in unknown))
+    custom = [name for name in unknown if command and name.startswith('CUSTOM_')]
+    if not custom:
+        return near
+    if not all(map(_CUSTOM.fullmatch, custom)):
+        return f'{near}; names are made of A to Z, 0 to 9 and _'
+    commands = ', '.join(f'{command} {name}' for name in custom)
+    return f'{near}{" Or" if near else ";"} make it first: {commands}'

@@ -46,13 +46,15 @@ def test_a_dry_run_prints_what_differs(client: Client, placement: Placement) -> 
     before = content(capture.capture(client))
     with watched(client) as requests:
         result = placement(f'{SET} --all --amend --resource VCPU:reserved=2 --dry-run -f json')
-    # One listing, and the inventories of each provider: two hosts, four GPUs and the storage.
+    # One listing, the inventories of each provider: two hosts, four GPUs and the storage; and what
+    # is in use of those that shrink.
     assert requests == [
         ('GET', '/resource_providers'),
         *[('GET', path) for _, path in requests[1:]],
     ]
     assert len({path for _, path in requests if path.endswith('/inventories')}) == 7
-    assert len(requests) == 8
+    assert len({path for _, path in requests if path.endswith('/usages')}) == 2
+    assert len(requests) == 10
     assert result.status == 3
     assert json.loads(result.stdout) == [
         {'object': name, 'change': 'VCPU:reserved', 'before': 0, 'after': 2}
@@ -462,7 +464,7 @@ def test_names_stand_on_either_side_of_selectors(
         ('trait add --all', 2, 'the following arguments are required: <trait>'),
         ('trait add --all CUSTOM_A40 --generation 3', 2, "--generation is one provider's"),
         ('trait add compute0 CUSTOM_A40 --dry-run', 2, '--dry-run needs a selector'),
-        ('trait add --all CUSTOM_A41', 1, "no trait 'CUSTOM_A41', did you mean CUSTOM_A40?"),
+        ('trait add --all CUSTOM_A41', 1, 'make it first: trait create CUSTOM_A41'),
         ('trait add --match x CUSTOM_A40', 1, 'No resource provider is selected: "x" matches no'),
         ('trait add --all CUSTOM_A40', 2, 'This is not a terminal: use --yes to confirm'),
         ('aggregate add --all compute0', 1, "'compute0' is not the UUID of an aggregate; its name"),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from placementclient.client.http import Client
 
 _ANY_OF = Microversion(1, 39)
+#: The largest number that a database takes.
+_LARGEST = 2**63 - 1
 
 
 def options(*, since: Mapping[str, str], **settings: Any) -> tuple[Option, ...]:
@@ -157,6 +159,8 @@ def resources(arguments: Iterable[str]) -> dict[str, int]:
             raise errors.BadArgument(
                 f'Requested resource {name} expected positive integer amount. Got: {amount}.'
             ) from None
+        if amounts[name] > _LARGEST:
+            raise errors.BadArgument(f'{argument}: no service takes more than {_LARGEST}')
     return amounts
 
 

@@ -98,7 +98,10 @@ def test_a_trait_that_does_not_exist_is_not_made(client: Client, service: Servic
     edits = Edits(client, 'edit', ProviderSelector(), NamesEdit('traits', frozenset({'CUSTOM_B'})))
     with pytest.raises(errors.BadArgument) as refused:
         edits.plan()
-    assert str(refused.value) == "There is no trait 'CUSTOM_B', did you mean CUSTOM_A?"
+    assert str(refused.value) == (
+        "There is no trait 'CUSTOM_B', did you mean CUSTOM_A? "
+        'Or make it first: trait create CUSTOM_B'
+    )
 
 
 def test_what_has_come_meanwhile_is_not_dropped(client: Client, service: Service) -> None:

@@ -141,6 +141,11 @@ LIST = {
         stderr=f'{DEPRECATED}--member-of and --aggregate-uuid contradict each other\n',
         status=2,
     ),
+    'an amount that no database takes is not sent': Case(
+        'resource provider list --resource VCPU=9223372036854775808',
+        stderr='VCPU=9223372036854775808: no service takes more than 9223372036854775807\n',
+        status=1,
+    ),
     'an amount is a whole number': Case(
         'resource provider list --resource VCPU=x',
         stderr='Requested resource VCPU expected positive integer amount. Got: x.\n',
