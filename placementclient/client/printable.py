@@ -79,9 +79,10 @@ def _on_screen(stdout: Any) -> Iterator[io.StringIO]:
 
 
 def shown(value: Any) -> Any:
-    """A cell for people: printable."""
+    """A cell for people: printable, and on one line."""
     if isinstance(value, str):
-        return printable(value)
+        # One that is right-aligned stays so.
+        return value if value.isprintable() else unbroken(printable(value))
     # What is no text is printed as Python writes it, or as a number.
     return shown(value.human_readable()) if hasattr(value, 'human_readable') else value
 
