@@ -10,7 +10,6 @@ from tests.simulation.command import (
     any_of,
     makes,
     of_consumers,
-    of_provider,
     typed,
 )
 from tests.simulation.nova import PROJECT, USER
@@ -200,22 +199,26 @@ def audit(scene: Scene) -> Command:
 def purge(scene: Scene) -> Command:
     """A provider goes with all below it, unless somebody would lose what it uses."""
     top = scene.spare() or scene.provider()
-    gone = {uuid for uuid in scene.state.tree(scene.state.root(top)) if _is_below(scene, uuid, top)}
+    tree = scene.state.tree(scene.state.root(top))
+    gone = [uuid for uuid in tree if _is_below(scene.state, uuid, top)]
     words = typed('resource provider purge', top, '--yes', '-f', 'json')
 
-    def freed(_state: State, key: Key) -> bool:
-        return key[0] == 'consumer' or (key[0] == 'allocation' and key[2] in gone)
+    def scope(state: State, key: Key) -> bool:
+        # Others may have made a child since.
+        if key[0] in ('allocation', 'consumer'):
+            return key[0] == 'consumer' or _is_below(state, key[2], top)
+        return key[0] in kinds and _is_below(state, key[1], top)
 
     kinds = ('provider', 'inventory', 'trait', 'aggregate')
-    scopes = [of_provider(uuid, *kinds) for uuid in sorted(gone)]
     wants = {('provider', uuid): ABSENT for uuid in gone}
-    return Command(words, any_of(freed, *scopes), wants, conserves=False)
+    return Command(words, scope, wants, conserves=False)
 
 
-def _is_below(scene: Scene, uuid: str | None, top: str) -> bool:
-    while uuid and uuid != top:
-        uuid = scene.state['provider', uuid][1]
-    return uuid == top
+def _is_below(state: State, uuid: str | None, top: str) -> bool:
+    """Whether a provider is another one or below it; one that is only being made is."""
+    while uuid != top and ('provider', uuid) in state:
+        uuid = state['provider', str(uuid)][1]
+    return uuid is not None
 
 
 def _owned_by_operators(scene: Scene) -> str | None:

@@ -253,13 +253,13 @@ def replace(scene: Scene) -> Command:
     old = old or scene.host()
     scene.nova.replace(old, new)
     words = typed('resource provider replace', scene.called(old), '--uuid', new, '--yes')
-    state = scene.state
-    family = {old, new, *(key[1] for key in state.of('provider') if state[key][1] == old)}
 
     def scope(state: State, key: Key) -> bool:
         if key[0] in ('allocation', 'consumer'):
             return key[0] == 'consumer' or key[2] in (old, new)
-        return key[1] in family
+        # Also of the children that others have made since.
+        _, parent = state.get(('provider', key[1]), (None, None))
+        return key[1] in (old, new) or parent in (old, new)
 
-    wants = {('provider', old): ABSENT, ('provider', new): state['provider', old]}
+    wants = {('provider', old): ABSENT, ('provider', new): scene.state['provider', old]}
     return Command([*words, '-f', 'json'], scope, wants)

@@ -89,12 +89,18 @@ def _carried(verb: str, scene: Scene) -> Command | None:
 def carried(plan: Plan, verb: str) -> Command:
     """Apply a plan, or take it back."""
     words = typed(f'resource provider reshape {verb}', plan.path, '--yes', '-f', 'json')
+    planned = Path(plan.path).read_text()
     # A class or a trait that it needs may have been deleted since.
-    made = replace(plan.made, scope=any_of(plan.made.scope, new_names), plan=plan, verb=verb)
+    allowed = any_of(plan.made.scope, new_names)
+
+    def scope(state: State, key: Key) -> bool:
+        # A reshape may be planned again, for others too; any other plan is as it was reviewed.
+        return allowed(state, key) and (bool(plan.hosts) or key[1] in planned)
+
+    made = replace(plan.made, scope=scope, plan=plan, verb=verb)
     if verb == 'rollback':
         return replace(made, words=words, wants={})
     # What was as wanted when the plan was made is not in it, and may change.
-    planned = Path(plan.path).read_text()
     wants = {key: value for key, value in made.wants.items() if key[1] in planned}
     if plan.hosts:
         wants = {('inventory', root, 'VGPU'): ABSENT for root in planned_roots(plan)}
@@ -156,7 +162,9 @@ def restore(scene: Scene) -> Command | None:
     def scope(state: State, key: Key) -> bool:
         if key[0] in ('allocation', 'consumer'):
             return key[1] in consumers and key[1] not in scene.nova.servers
-        return new_names(state, key) or key[1] in missing or is_left(state, key)
+        # Others may have deleted more since.
+        is_gone = key[0] == 'provider' and key[1] in known and key not in state
+        return new_names(state, key) or is_gone or key[1] in missing or is_left(state, key)
 
     words = typed('resource provider snapshot restore', str(path), '--missing', '-f', 'json')
     wants = {('provider', uuid): lambda value: value is not ABSENT for uuid in missing}
