@@ -146,6 +146,14 @@ def client(session: Session, service: Service) -> Client:
     return Client(session)
 
 
+@pytest.fixture(autouse=True)
+def _no_log_of_the_test_before() -> Iterator[None]:
+    """Take back the level that --debug or -v has set."""
+    yield
+    if logging.root.level != logging.WARNING:
+        logging.root.setLevel(logging.WARNING)
+
+
 @pytest.fixture
 def placement(session: Session, service: Service, capsys: pytest.CaptureFixture[str]) -> Placement:
     """Runs the program: arguments, or a single string that is split as a shell does."""

@@ -100,7 +100,7 @@ def test_a_name_of_two_lines_is_one_in_a_tree(placement: Placement, tmp_path: Pa
     drawn = placement(f'resource provider tree list --snapshot {file}').stdout
     assert [line.split()[0] for line in drawn.splitlines()] == ['a\\nb', '└─']
     table = placement(f'resource capacity show --snapshot {file}').stdout.splitlines()
-    assert [line.split()[1] for line in table if line.startswith('|')] == ['tree', 'a\\nb']
+    assert [line.split()[1] for line in table if line.startswith('|')] == ['tree', 'a\\nb', '(all)']
 
 
 def test_a_terminal_gets_no_picture_that_it_was_not_asked_for(
