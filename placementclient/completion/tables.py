@@ -17,7 +17,11 @@ BY_METAVAR = {
     '<trait>': 'traits',
     '<required>': 'traits',
     '<forbidden>': 'traits',
-    '<file>': 'files',
+    '<host>': 'providers',
+    '<old>': 'providers',
+    '<before>': 'files',
+    '<after>': 'files',
+    '<folder>': 'files',
     '<plan>': 'plans',
     '<consumer>': 'consumers',
 }
@@ -61,7 +65,9 @@ def _kind(action: argparse.Action, command: str) -> str:
         return ' '.join(['words', *map(str, action.choices)])
     if action.metavar == '<name>' and not command.endswith(' create'):
         return BY_SUBJECT.get(command_help.subject(command), ANYTHING)
-    return BY_METAVAR.get(str(action.metavar), ANYTHING)
+    metavar = str(action.metavar).removesuffix('[,...]')
+    # Such as <file>|nova.
+    return 'files' if '<file>' in metavar else BY_METAVAR.get(metavar, ANYTHING)
 
 
 def following(commands: Iterable[str]) -> dict[str, list[str]]:

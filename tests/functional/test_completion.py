@@ -117,6 +117,8 @@ def test_a_key_press_completes_the_command_and_then_the_name(
         ('placement resource provider list --resource PCPU', {'PCPU='}),
         (f'placement resource provider show {NAME[:9]}', {NAME}),
         (f'placement resource provider show {NAME} ', set()),
+        (f'placement resource provider drain plan other {NAME[:9]}', {NAME}),
+        (f'placement resource provider replace {NAME[:9]}', {NAME}),
         ('placement resource provider create ', set()),
         ('placement nonsense ', set()),
     ],
@@ -138,6 +140,16 @@ def test_files_are_offered(shell: str, candidates: Candidates, tmp_path: Path) -
     offered = candidates(f'placement batch {tmp_path}/comm')
     # In zsh they come from its own function, for which there has to be a terminal.
     assert offered == {':files' if shell == 'zsh' else f'{tmp_path}/commands.txt'}
+
+
+@pytest.mark.parametrize('command', ['diff other.json', 'history', 'save --history'])
+def test_snapshots_and_folders_are_offered(
+    shell: str, candidates: Candidates, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / 'history').mkdir()
+    offered = candidates(f'placement resource provider snapshot {command} {tmp_path}/hi')
+    expected = ':files' if shell == 'zsh' else f'{tmp_path}/history'
+    assert {each.removesuffix('/') for each in offered} == {expected}
 
 
 def test_journals_are_no_plans(shell: str, candidates: Candidates, tmp_path: Path) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import stat
 import subprocess
 import time
 from argparse import ArgumentParser
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from placementclient.completion import script, tables, values
+from tests.unit.commands.test_registry import every_command, name, parser_of
 from tests.unit.conftest import Placement
 
 RENEW_ELSEWHERE = values.ValueCache.renew_elsewhere
@@ -113,6 +116,17 @@ def test_what_is_named_depends_on_the_subject(command: str, kind: str) -> None:
     parser = ArgumentParser(add_help=False)
     parser.add_argument('name', metavar='<name>')
     assert tables.syntax(parser, command).arguments == (kind,)
+
+
+@every_command
+def test_every_argument_is_completed(point: EntryPoint) -> None:
+    """But for new names, and for what Placement has no list of."""
+    new = {'<name>'} if name(point).endswith(' create') else set()
+    for action in parser_of(point)._actions:
+        if action.option_strings and not re.search('<(file|folder|host)>', str(action.metavar)):
+            continue
+        if action.metavar not in {'<aggregate>', '<project>', *new}:
+            assert tables._kind(action, name(point)) != tables.ANYTHING, action.metavar
 
 
 def test_what_was_never_known_is_asked_for_elsewhere(
