@@ -111,14 +111,15 @@ SHAPES: dict[Endpoint, Any] = {
 
 
 def check(endpoint: Endpoint, body: Any) -> None:
-    """Refuse an answer of which something has another type than the service gives it.
+    """Refuse an answer with no member that the service gives it, or with one of another type.
 
     :raises errors.InvalidAnswer: with the place
     """
-    fault = _fault(SHAPES.get(endpoint, {}), body, '$')
-    if fault:
+    shape = SHAPES.get(endpoint, {})
+    fault = _fault(shape, body, '$')
+    if fault or shape.keys().isdisjoint(body):
         raise errors.InvalidAnswer(
-            f'{endpoint} was answered with something else: {fault}: '
+            f'{endpoint} was answered with something else: {f"{fault}: " if fault else ""}'
             'what answers is not a Placement service'
         )
 

@@ -37,7 +37,8 @@ def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
     :raises errors.Unreachable: if it was cut
     :raises errors.InvalidAnswer: if it is no answer of the service, whatever its status
     """
-    decoded = _decoded(response)
+    kind = JsonObject if endpoint.is_read else _WrittenObject
+    decoded = _decoded(response, kind)
     status, headers = response.status_code, response.headers
     if status >= 400:
         raise refusals.from_answer(status, response.reason, decoded, headers)
@@ -48,9 +49,9 @@ def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
     elif endpoint.silent and status != 204:
         fault = 'not with 204'
     else:
-        if decoded:
+        if decoded is not None:
             answers.check(endpoint, decoded)
-        return Answer(status, decoded or JsonObject(), headers)
+        return Answer(status, decoded or kind(), headers)
     raise errors.InvalidAnswer(
         f'{request} was answered with HTTP {status} but {fault}: '
         'what answers is not a Placement service'
@@ -60,16 +61,26 @@ def read(request: str, endpoint: Endpoint, response: Any) -> Answer:
 class JsonObject(dict[str, Any]):
     """A JSON object of an answer; a missing key means that something else answered."""
 
+    _may_be_done = False
+
     def __missing__(self, key: str) -> Any:
-        raise errors.InvalidAnswer(
+        invalid = errors.InvalidAnswer(
             f'The answer has no {key!r}: what answers is not a Placement service'
         )
+        invalid.may_be_done = self._may_be_done
+        raise invalid
 
 
-def _decoded(response: Any) -> JsonObject | None:
+class _WrittenObject(JsonObject):
+    """A JSON object of an answer to a write."""
+
+    _may_be_done = True
+
+
+def _decoded(response: Any, kind: type[JsonObject]) -> JsonObject | None:
     """The JSON object of an answer; ``None`` where there is none, whatever the headers say."""
     try:
-        decoded = response.json(object_hook=JsonObject, parse_constant=_refused)
+        decoded = response.json(object_hook=kind, parse_constant=_refused)
         if b'\\ud' in response.content or b'\\uD' in response.content:
             # Half of a pair is no text, and cannot be printed.
             json.dumps(decoded, ensure_ascii=False).encode()

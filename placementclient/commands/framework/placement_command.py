@@ -164,14 +164,11 @@ class PlacementCommand(command.Command):
 
     def _report_change(self, change: Change, failure: errors.PlacementError) -> None:
         """Say what became of the change before an error that does not say it itself."""
-        is_lost = isinstance(failure, errors.NoAnswer)
-        if change.is_done:
-            # What fails only in the end, such as a run of many, says itself what was done.
-            is_silent = is_lost or isinstance(failure, errors.HTTPError)
-        else:
-            # Where an answer does not come, the error says what is not known.
-            is_silent = not is_lost
-        if is_silent:
+        if isinstance(failure, errors.NoAnswer) and failure.may_be_done:
+            # It says itself what is not known.
+            return
+        # What fails only in the end, such as a run of many, says itself what was done.
+        if not change.is_done or isinstance(failure, errors.NoAnswer | errors.HTTPError):
             from placementclient.commands.framework import interruption
 
             self.log.error(f'Before this error: {interruption.sentence(change)}')

@@ -49,7 +49,8 @@ HOSTILE = {
     ),
     'other JSON': (
         Reply(200, {'name': 'keystone'}),
-        "The answer has no 'resource_classes': what answers is not a Placement service",
+        'GET /resource_classes was answered with something else: '
+        'what answers is not a Placement service',
     ),
     'JSON that lacks something deeper': (
         Reply(200, {'resource_classes': [{'links': []}]}),

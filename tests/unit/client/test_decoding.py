@@ -46,6 +46,18 @@ def test_a_success_without_a_json_object_is_no_answer(
     )
 
 
+@pytest.mark.parametrize('endpoint', [each for each in endpoints.ALL if not each.silent], ids=str)
+@pytest.mark.parametrize('body', [{}, {'hello': 1}])
+def test_the_json_of_something_else_is_no_answer(
+    client: Client, service: Service, endpoint: endpoints.Endpoint, body: object
+) -> None:
+    service.answer(Reply(200, body))
+    parts = dict.fromkeys(('provider', 'resource_class', 'trait', 'consumer'), 'x')
+    with pytest.raises(errors.InvalidAnswer, match='was answered with something else') as refusal:
+        client.send(endpoint, parts)
+    assert refusal.value.may_be_done == (not endpoint.is_read)
+
+
 @pytest.mark.parametrize('status', [300, 302, 304])
 def test_a_redirection_to_nowhere_is_not_taken_for_done(
     client: Client, service: Service, status: int

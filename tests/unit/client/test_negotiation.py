@@ -48,7 +48,7 @@ def test_where_the_version_is_open_the_highest_is_tried_without_asking(
 def test_a_version_that_was_chosen_is_used_as_it_is(
     session: Session, service: Service, minor: int
 ) -> None:
-    service.answer(get('/resource_providers', {}))
+    service.answer(get('/resource_providers', {'resource_providers': []}))
     client = at(session, minor)
     client.send(endpoints.LIST_PROVIDERS)
     assert lines(service) == [f'1.{minor} GET /resource_providers']

@@ -86,6 +86,17 @@ def test_a_change_that_was_done_is_told_with_an_error_after_it(
     assert result == Result(1, '', f'Not allowed (HTTP 403) [req-1]\n{told}')
 
 
+@pytest.mark.parametrize('answer', [{'hello': 1}, {'uuid': RP}])
+def test_a_change_that_something_else_has_answered_is_not_told_as_done(
+    placement: Placement, service: Service, answer: object
+) -> None:
+    service.answer(Reply(200, answer))
+    result = placement(CREATE)
+    unknown = 'is not a Placement service; whether it was done is not known\n'
+    assert (result.status, result.stdout, result.stderr.count('\n')) == (1, '', 1)
+    assert result.stderr.endswith(unknown)
+
+
 def test_a_change_whose_answer_was_lost_is_told_with_an_error_after_it(
     placement: Placement, service: Service
 ) -> None:
