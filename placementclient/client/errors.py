@@ -229,6 +229,18 @@ class Unreachable(Transient):
     """No answer came, or only a part of it."""
 
 
+class NotSent(NoAnswer):
+    """The request has not reached the service."""
+
+
+class NoConnection(NotSent, Unreachable):
+    """No connection could be made."""
+
+
+class UnusableURL(NotSent):
+    """The URL of the service is none of HTTP."""
+
+
 class InvalidAnswer(NoAnswer):
     """A success by its status, but not an answer of the Placement service."""
 

@@ -189,7 +189,7 @@ class Client:
         body: Any = None,
         version: Microversion | None = None,
     ) -> Answer:
-        """Send one request; a read is repeated where no answer comes.
+        """Send one request; it is repeated where no answer comes to a read, or nothing was sent.
 
         :param endpoint: a row of :mod:`placementclient.client.endpoints`
         :param parts: the parts of its path
@@ -255,18 +255,22 @@ class Client:
         if endpoint.is_read:
             return retries.repeated(once, self.max_retries, self._warn_once)
         self._have_token()
-        # Before it is sent: a signal may come at any time from here on.
-        before, self.last_change = self.last_change, Change(request, is_done=False)
-        try:
-            answer = once()
-        except errors.NoAnswer as lost:
-            lost.may_be_done = True
-            raise
-        except errors.PlacementError:
-            self.last_change = before
-            raise
-        self.last_change = Change(request, is_done=True)
-        return answer
+
+        def write() -> Answer:
+            # Before it is sent: a signal may come at any time from here on.
+            before, self.last_change = self.last_change, Change(request, is_done=False)
+            try:
+                answer = once()
+            except errors.PlacementError as failure:
+                if isinstance(failure, errors.NoAnswer) and not isinstance(failure, errors.NotSent):
+                    failure.may_be_done = True
+                else:
+                    self.last_change = before
+                raise
+            self.last_change = Change(request, is_done=True)
+            return answer
+
+        return retries.repeated(write, self.max_retries, self._warn_once, errors.NoConnection)
 
     def _warn_once(self, sentence: str) -> None:
         if not self._is_warned:
@@ -302,10 +306,18 @@ class Client:
                     endpoint_override=self.endpoint_override,
                     user_agent=USER_AGENT,
                     raise_exc=False,
+                    # A write that may have been carried out is not sent again.
+                    connect_retries=0,
                     timeout=self.timeout or endpoint.timeout,
                 )
             has_failed = response.status_code == 429 or response.status_code >= 500
             return response
+        except errors.NotSent as failure:
+            first = re.escape(f'{(self.url or "").rstrip("/")}{path}')
+            if re.search(f' {first}(:| timed out)', str(failure.__cause__)):
+                raise
+            # Another URL was redirected to this one: something was sent.
+            raise errors.Unreachable(str(failure)) from failure
         finally:
             taken = time.perf_counter() - began
             if taken >= _LATE or not has_failed:
@@ -319,7 +331,8 @@ def translated() -> Iterator[None]:
     The request must not raise for what the service itself answers (``raise_exc=False``).
 
     :raises errors.NoAnswer: if the connection is not to be trusted
-    :raises errors.Unreachable: if there is no connection, or Keystone gives no answer
+    :raises errors.NotSent: if there is no connection
+    :raises errors.Unreachable: if the connection breaks, or Keystone gives no answer
     :raises errors.AuthenticationFailed: if Keystone refuses
     """
     from keystoneauth1 import exceptions
@@ -331,7 +344,7 @@ def translated() -> Iterator[None]:
     except exceptions.SSLError as failure:
         raise errors.NoAnswer(unreachable.sentence(failure)) from failure
     except exceptions.ConnectionError as failure:
-        raise errors.Unreachable(unreachable.sentence(failure)) from failure
+        raise unreachable.kind(failure)(unreachable.sentence(failure)) from failure
     except (exceptions.HttpServerError, exceptions.RequestTimeout) as failure:
         # Of Keystone: the service's own answers raise nothing.
         raise errors.Unreachable(f'No token: {unreachable.sentence(failure)}') from failure

@@ -1,4 +1,4 @@
-"""Reading again where no answer came, after a pause."""
+"""Sending again where no answer came, after a pause."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ LOG = logging.getLogger(__name__)
 BACKOFF, JITTER, LONGEST_PAUSE = 0.25, 0.25, 30
 
 
-def repeated(read: Callable[[], T], max_retries: int, warn: Callable[[str], None]) -> T:
-    """Read, and again after a pause that grows, where there may be an answer the next time.
+def repeated(
+    attempt: Callable[[], T],
+    max_retries: int,
+    warn: Callable[[str], None],
+    after: type[errors.Transient] = errors.Transient,
+) -> T:
+    """Send a request, and again after a pause that grows, where there may be an answer then.
 
     :param warn: is called with a sentence before each pause; there is none before the first retry
+    :param after: the failures after which the request may be sent again
     :raises errors.Transient: what the last attempt raised
     """
     from urllib3 import exceptions
@@ -30,8 +36,8 @@ def repeated(read: Callable[[], T], max_retries: int, warn: Callable[[str], None
     retries = Retry(max_retries, backoff_factor=BACKOFF, backoff_jitter=JITTER)
     while True:
         try:
-            return read()
-        except errors.Transient as lost:
+            return attempt()
+        except after as lost:
             try:
                 retries = retries.increment(error=lost)
             except exceptions.MaxRetryError:

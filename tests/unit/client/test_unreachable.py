@@ -5,14 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from keystoneauth1.identity import Password
 from keystoneauth1.session import Session
 from keystoneauth1.token_endpoint import Token
 
+from placementclient.api import trait
 from placementclient.client import endpoints, errors, unreachable
-from placementclient.client.http import Client
+from placementclient.client.endpoints import Endpoint
+from placementclient.client.http import Change, Client
 from placementclient.client.microversion import HIGHEST
 
 
@@ -38,12 +41,34 @@ def refused_port() -> int:
         return port(server)
 
 
-def said(url: str, timeout: float = 5, auth: object = None) -> str:
+def said(
+    url: str, timeout: float = 5, auth: object = None, endpoint: Endpoint = endpoints.LIST_TRAITS
+) -> str:
     """What is said of a request that is not answered."""
     client = Client(Session(auth or Token(url, 'a-token')), HIGHEST, timeout=timeout, max_retries=0)
     with pytest.raises(errors.PlacementError) as raised:
-        client.send(endpoints.LIST_TRAITS)
+        client.send(endpoint)
     return str(raised.value)
+
+
+@contextmanager
+def served(answer: bytes) -> Iterator[str]:
+    """The URL of what gives this answer to one request."""
+    with socket.create_server(('127.0.0.1', 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            server.close()
+            with connection:
+                while not connection.recv(65536).endswith((b'\r\n\r\n', b'}')):
+                    pass
+                connection.sendall(answer)
+
+        url = f'http://127.0.0.1:{port(server)}'
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield url
+        thread.join()
 
 
 def test_a_connection_that_is_refused() -> None:
@@ -86,6 +111,79 @@ def test_an_answer_that_is_none(listening: socket.socket, answer: bytes, reason:
     where = f'http://127.0.0.1:{port(listening)}'
     assert said(where).strip() == f'No answer from {where}: {reason}'
     server.join()
+
+
+@pytest.mark.parametrize(
+    ('headers', 'body', 'reason'),
+    [
+        (b'Content-Length: 5000', b'x' * 27, 'broke off after 27 of 5000 bytes'),
+        (b'Transfer-Encoding: chunked', b'5\r\nhello\r\n', 'broke off'),
+        (b'Content-Encoding: gzip\r\nContent-Length: 5', b'hello', 'cannot be decompressed'),
+    ],
+)
+def test_an_answer_that_breaks_off(headers: bytes, body: bytes, reason: str) -> None:
+    answer = b'HTTP/1.1 200 OK\r\n' + headers + b'\r\n\r\n' + body
+    with served(answer) as url:
+        assert said(url) == f'The answer from {url} {reason}'
+    with served(answer) as url:
+        sentence = f'The answer from {url} {reason}; whether it was done is not known'
+        assert said(url, endpoint=endpoints.CREATE_CLASS) == sentence
+
+
+@pytest.mark.parametrize(
+    'url',
+    ['ftp://cloud.test', 'cloud.test:8778', 'cloud.test', 'http://', 'http://a b', 'http://['],
+)
+def test_a_url_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(Session(Token(url, 'a-token')), HIGHEST)
+    monkeypatch.setattr('time.sleep', lambda seconds: pytest.fail('no retry helps'))
+    for endpoint in (endpoints.LIST_TRAITS, endpoints.CREATE_CLASS):
+        with pytest.raises(errors.UnusableURL, match='begins with https:// or http://') as raised:
+            client.send(endpoint)
+        assert not raised.value.may_be_done
+
+
+def test_nothing_was_done_without_a_connection() -> None:
+    where = f'http://127.0.0.1:{refused_port()}'
+    refused = f'No answer from {where}: Connection refused'
+    assert said(where, endpoint=endpoints.CREATE_CLASS) == refused
+    unknown = said('http://nowhere.invalid', endpoint=endpoints.CREATE_CLASS)
+    assert 'whether it was done' not in unknown
+
+
+def test_a_redirected_write_may_be_done() -> None:
+    for there in (f'http://127.0.0.1:{refused_port()}/', 'ftp://cloud.test/'):
+        answer = f'HTTP/1.1 307 X\r\nLocation: {there}\r\nContent-Length: 0\r\n\r\n'
+        with served(answer.encode()) as url:
+            assert said(url, endpoint=endpoints.CREATE_CLASS).endswith('is not known')
+
+
+def test_a_write_is_sent_when_there_is_a_connection_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = refused_port()
+    started: list[socket.socket] = []
+
+    def start(seconds: float) -> None:
+        started.append(socket.create_server(('127.0.0.1', number)))
+        threading.Thread(target=serve).start()
+
+    def serve() -> None:
+        connection, _ = started[0].accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b'HTTP/1.1 204 X\r\nx-openstack-request-id: 1\r\n\r\n')
+
+    monkeypatch.setattr('time.sleep', start)
+    client = Client(Session(Token(f'http://127.0.0.1:{number}', 'a-token')), HIGHEST)
+    client.send(endpoints.DELETE_TRAIT, {'trait': 'CUSTOM_X'})
+    assert client.last_change == Change('DELETE /traits/CUSTOM_X', is_done=True)
+    started[0].close()
+
+
+def test_a_write_that_was_lost_once_stays_unknown() -> None:
+    with served(b'') as url:
+        client = Client(Session(Token(url, 'a-token')), HIGHEST, max_retries=1)
+        with pytest.raises(errors.NoAnswer, match='whether it was done is not known'):
+            trait.create(client, 'CUSTOM_X')
 
 
 def test_a_service_without_tls(listening: socket.socket) -> None:
