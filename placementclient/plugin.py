@@ -128,7 +128,8 @@ def _add_options_of_requests(parser: argparse.ArgumentParser) -> None:
         metavar='<seconds>',
         type=seconds,
         default=os.environ.get('OS_PLACEMENT_TIMEOUT') or None,
-        help='How long to wait for a connection, and then for an answer; default='
+        help='How long to wait for a connection, and then for each next part of an answer; '
+        'an answer that comes slowly may take longer; default='
         f'{endpoints.LIST_PROVIDERS.timeout}, for a reshape {endpoints.RESHAPE.timeout} '
         '(Env: OS_PLACEMENT_TIMEOUT)',
     )

@@ -203,7 +203,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar='<seconds>',
         type=plugin.seconds,
         default=argparse.SUPPRESS,
-        help='The same as --os-placement-timeout, and what Keystone may take',
+        help='The same as --os-placement-timeout, and the same for Keystone',
     )
 
 

@@ -25,7 +25,7 @@ class Endpoint(NamedTuple):
     since: Microversion = LOWEST
     #: Whether it is answered with 204 and nothing else.
     silent: bool = False
-    #: How long a connection, and then an answer, is waited for; in seconds.
+    #: How long a connection, and then each next part of an answer, is waited for; in seconds.
     timeout: float = 60
 
     @property

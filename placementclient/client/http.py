@@ -44,8 +44,9 @@ class Client:
     :param version: the microversion to use; ``None`` uses the highest that both sides know
     :param endpoint_override: the URL of the service, where the catalog's is not to be used
     :param max_retries: how often a read is repeated that was not answered
-    :param timeout: how long a connection, and then an answer, is waited for, in seconds; by default
-        as long as :attr:`placementclient.client.endpoints.Endpoint.timeout` has it
+    :param timeout: how long a connection, and then each next part of an answer, is waited for, in
+        seconds; by default as long as :attr:`placementclient.client.endpoints.Endpoint.timeout` has
+        it
     :param endpoint_filter: what selects the endpoint in the catalog: ``service_type``,
         ``interface``, ``region_name``
     """
