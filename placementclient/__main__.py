@@ -51,7 +51,7 @@ def main() -> int:
     except BrokenPipeError:
         status = shell.BROKEN_PIPE
     except OSError as failure:
-        print(failure.strerror or failure, file=sys.stderr)
+        print(f'Cannot write to stdout: {failure.strerror or failure}', file=sys.stderr)
         status = 1
     else:
         return status

@@ -20,15 +20,15 @@ def sentence(change: Change) -> str:
     return f'whether {change.request} was done is not known'
 
 
-def not_printed(stdout: Any, full: OSError, change: Change | None) -> errors.PlacementError:
+def not_printed(stdout: Any, full: OSError, done: str) -> errors.PlacementError:
     """The error for output that cannot be written; nothing more is written then.
 
-    :param change: the last change that was sent
+    :param done: what was done before, as a part of a sentence
     """
     with contextlib.suppress(OSError, ValueError):
         # Python writes what is left as it ends, and would say so once more.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stdout.fileno())
         os.close(null)
-    said = f'; {sentence(change)}' if change else ''
+    said = f'; {done}' if done else ''
     return errors.PlacementError(f'Cannot write to stdout: {full.strerror or full}{said}')

@@ -174,10 +174,11 @@ class PlacementCommand(command.Command):
             self.log.error(f'Before this error: {interruption.sentence(change)}')
 
     @contextlib.contextmanager
-    def _printing(self) -> Iterator[None]:
+    def _printing(self, done: str = '') -> Iterator[None]:
         """Report output that cannot be written, unless its reader has gone.
 
-        :raises errors.PlacementError: with what was changed before
+        :param done: what was done before; by default what became of the last change
+        :raises errors.PlacementError: with what was done before
         """
         try:
             yield
@@ -186,7 +187,9 @@ class PlacementCommand(command.Command):
         except OSError as full:
             from placementclient.commands.framework import interruption
 
-            raise interruption.not_printed(self.app.stdout, full, self._last_change) from full
+            if not done and self._last_change:
+                done = interruption.sentence(self._last_change)
+            raise interruption.not_printed(self.app.stdout, full, done) from full
 
     def log_interruption(self) -> None:
         """Say what a signal has ended, where that has changed something or may have."""

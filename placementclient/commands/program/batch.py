@@ -89,7 +89,12 @@ class Batch(base.Command):
             contextlib.closing(self._run_each(command_lines.read(file, path), ahead)) as lines,
         ):
             for line in lines:
-                show(line)
+                # Commands run ahead of it only read.
+                with self._printing(
+                    f'line {line.line} was carried out, with exit status {line.status}; '
+                    'the lines after it have changed nothing'
+                ):
+                    show(line)
                 worst = max(worst, line.status, key=_badness)
                 if line.status == ExitStatus.INTERRUPTED or (
                     line.status and not parsed_args.keep_going

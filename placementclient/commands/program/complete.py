@@ -38,5 +38,6 @@ class Complete(base.Command):
         for name, point in sorted(self.app.command_manager):
             parser = point.load()(self.app, None, cmd_name=name).get_parser(name)
             commands[name] = tables.syntax(parser, name)
-        for line in script.lines(shell if shell in script.SHELLS else 'bash', commands):
-            print(line, file=self.app.stdout)
+        with self._printing():
+            for line in script.lines(shell if shell in script.SHELLS else 'bash', commands):
+                print(line, file=self.app.stdout)

@@ -44,6 +44,24 @@ def test_an_error_keeps_its_exit_status(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ('command', 'told'),
+    [
+        (
+            'batch - <<< "trait create CUSTOM_A\ntrait create CUSTOM_B"',
+            '; line 1 was carried out, with exit status 0; the lines after it have changed nothing',
+        ),
+        ('complete bash', ''),
+        ('--help', ''),
+    ],
+)
+def test_a_full_disk_is_told(command: str, told: str, tmp_path: Path) -> None:
+    full = run(f'{command} > /dev/full', tmp_path)
+    sentence = f'Cannot write to stdout: No space left on device{told}\n'
+    assert (full.returncode, full.stderr) == (1, sentence)
+
+
+@pytest.mark.slow
 def test_nobody_can_be_asked(tmp_path: Path) -> None:
     run('resource provider create compute1', tmp_path)
     asked = run('resource provider purge compute1 <&-', tmp_path)

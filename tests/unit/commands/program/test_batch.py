@@ -23,7 +23,7 @@ from placementclient.commands.program.batch import WORSE, BatchLine, _badness
 from tests.unit.commands.arguments import ARGUMENTS, typed
 from tests.unit.commands.test_hostile_arguments import everything
 from tests.unit.conftest import Placement, Result, Service
-from tests.unit.dialogue import Exchange, Reply, fault, get, unacceptable, version_document
+from tests.unit.dialogue import NOTHING, Exchange, Reply, fault, get, unacceptable, version_document
 
 CLASSES = get('/resource_classes', {'resource_classes': [{'name': 'VCPU'}]})
 NONE = get('/resource_classes', {'resource_classes': []})
@@ -194,7 +194,7 @@ def test_a_carriage_return_before_the_line_feed_belongs_to_the_end(
 
 
 def test_a_number_sign_in_a_word_begins_no_comment(batch: Batch, service: Service) -> None:
-    service.answer(NONE, NONE)
+    service.answer(NOTHING, NOTHING)
     assert batch(["trait show CUSTOM#1# # don't", 'trait show "#x"#']).status == 0
     assert [request.line for request in service.requests] == [
         'GET /traits/CUSTOM%231%23',
