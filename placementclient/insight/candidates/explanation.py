@@ -6,7 +6,7 @@ is said to be enough is asked of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -150,7 +150,7 @@ class _RequestDiagnosis:
         seen = dict(read_trees(list(self._nearest(hosts))))
         relaxations = list(self._relaxations(found, seen))
         # Of those that lack as much, the ones of which it is said what would be enough.
-        missing = self._nearest(hosts, self._relieved)
+        missing = self._nearest(hosts)
         seen.update(read_trees([root for root in missing if root not in seen]))
         return Explanation(
             Offer(0),
@@ -158,22 +158,22 @@ class _RequestDiagnosis:
             alone,
             found,
             relaxations,
-            self._ordered(
-                self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()
-            ),
+            self._hosts(missing, seen),
             self._conflict_steps.is_cut or self._relaxing_steps.is_cut or self._is_cut,
         )
 
-    def _ordered(self, hosts: Iterable[Host]) -> list[Host]:
-        """Return hosts that were read, the nearest first."""
-        return sorted(
-            hosts,
-            key=lambda host: (
-                len({each.requirement for each in host.shortages}),
-                host.root_uuid not in self._relieved,
-                host.missing,
-            ),
-        )
+    def _hosts(
+        self,
+        missing: Mapping[str, frozenset[Requirement]],
+        seen: Mapping[str, Sequence[ProviderState]],
+    ) -> list[Host]:
+        """Return trees that were read, the nearest first: now by the exact amounts too."""
+        hosts = [self._host(root, lacking, seen.get(root, ())) for root, lacking in missing.items()]
+
+        def distance(host: Host) -> tuple[int, bool, float]:
+            return *self._distance(host.root_uuid, missing[host.root_uuid]), host.missing
+
+        return sorted(hosts, key=distance)
 
     def _granted(self, kept: frozenset[Requirement]) -> bool:
         """Return whether the service has candidates for these, where it can be asked that."""
@@ -181,13 +181,15 @@ class _RequestDiagnosis:
         offer = self._ask(relaxed) if self._ask and relaxed else None
         return self._matcher.possible(kept) if offer is None else offer.trees > 0
 
-    def _nearest(
-        self, hosts: int, relieved: Collection[str] = ()
-    ) -> dict[str, frozenset[Requirement]]:
-        """Return the shortages of the trees that lack the least, the nearest first.
+    def _distance(self, root: str, lacking: frozenset[Requirement]) -> tuple[int, bool]:
+        """Return how far a tree is, as something to sort by: first the ones that lack least.
 
-        :param relieved: those that come before others that lack as much
+        Of those that lack as much, the ones for which some relaxation is enough.
         """
+        return len(lacking), root not in self._relieved
+
+    def _nearest(self, hosts: int) -> dict[str, frozenset[Requirement]]:
+        """Return the shortages of the trees that lack the least, the nearest first."""
         alone = self._matcher.alone
         short = {
             root: frozenset(each for each in self._wanted if root not in alone[each])
@@ -203,7 +205,7 @@ class _RequestDiagnosis:
 
         def distance(root: str, lacking: frozenset[Requirement]) -> tuple[int, bool, int, str]:
             had = sum(met[each][root] for each in lacking & met.keys())
-            return len(lacking), root not in relieved, -had, providers[root].name
+            return *self._distance(root, lacking), -had, providers[root].name
 
         order = sorted(short, key=lambda root: distance(root, short[root]))
         near = {root: self._lacking(root, short[root]) for root in order[:CLOSE]}

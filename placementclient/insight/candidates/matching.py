@@ -71,7 +71,7 @@ class Matcher:
         """
         met = Counter[str]()
         for asked, matches in self._matches.items():
-            if replace(asked, amount=0) == replace(requirement, amount=0):
+            if replace(asked, amount=requirement.amount) == requirement:
                 met.update(
                     root for root, pool in self._pool.items() if not matches.isdisjoint(pool)
                 )
