@@ -44,7 +44,6 @@ def shortfalls(
         if there is None or there.inventories == state.inventories:
             continue
         for name, used in there.usages.items():
-            was, now = there.inventories.get(name), state.inventories.get(name)
-            room = now.capacity if now else 0
-            if used > room and was != now and room < (was.capacity if was else 0):
+            room = state.capacity(name)
+            if room < used and room < there.capacity(name):
                 yield Shortfall(there.name, name, used, room)

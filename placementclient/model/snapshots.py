@@ -57,6 +57,11 @@ class ProviderState:
         """Return how much of a class is used."""
         return self.usages.get(resource_class, 0)
 
+    def capacity(self, resource_class: str) -> int:
+        """Return how much of a class can be allocated in all; 0 where there is no inventory."""
+        inventory = self.inventories.get(resource_class)
+        return inventory.capacity if inventory else 0
+
     def free(self, resource_class: str) -> int:
         """Return how much of a class that it has can still be allocated; below 0 if it has too
         little."""

@@ -71,11 +71,8 @@ class Edits:
         """Say where the edit leaves less than what is in use: the service takes that."""
         shrunk = {}
         for uuid in self._selected:
-            state = self._before.providers[uuid]
-            if any(
-                _room(after.providers[uuid], each) < _room(state, each)
-                for each in state.inventories
-            ):
+            state, wanted = self._before.providers[uuid], after.providers[uuid]
+            if any(wanted.capacity(each) < state.capacity(each) for each in state.inventories):
                 shrunk[uuid] = with_facets(self._client, state, {'usages'} - self._facets).state
         if found := [each.message for each in shortfalls(shrunk, after.providers)]:
             yield f'{first(found)}. Nothing goes there until enough of it has left'
@@ -204,10 +201,6 @@ def selected_roots(client: Client, selection: ProviderSelector, names: Sequence[
     if not found:
         raise errors.NoSuchProvider(f'No resource provider is selected by {selection}')
     return list({each.root_uuid: each for each in found})
-
-
-def _room(state: ProviderState, name: str) -> int:
-    return state.inventories[name].capacity if name in state.inventories else 0
 
 
 def _new(states: Iterable[ProviderState], facet: str) -> set[str]:
