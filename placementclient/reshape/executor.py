@@ -66,7 +66,7 @@ class ReshapeRun(PlanRun[TreePlan]):
         tree_state = source.tree_state(current, source.listed(current), holdings=False)
         if tree_state.is_untouched:
             return False
-        for each in deviations.of_inventories(self._last(current), tree_state.providers):
+        for each in deviations.of_inventories(self._without_later(current), tree_state.providers):
             if each.is_damage:
                 raise preconditions.LeftAlone(
                     f'it was applied, and was changed since: {each.message}'
@@ -106,8 +106,8 @@ class ReshapeRun(PlanRun[TreePlan]):
         return lambda tree: compare(self._current(tree))
 
     @cached_property
-    def _last(self) -> Callable[[TreePlan], TreePlan]:
-        return verify.last_words(journal.revised(self.plan, self.records))
+    def _without_later(self) -> Callable[[TreePlan], TreePlan]:
+        return verify.without_later(journal.revised(self.plan, self.records))
 
     def _executor(self, tree: TreePlan) -> TreeExecutor:
         return TreeExecutor(self.client, self.plan, self.journal, self.names, self._current(tree))

@@ -29,7 +29,7 @@ def comparing(
     :param trees: those to compare
     :param records: of the journal: where it has any, a tree that it does not know is not overdue
     """
-    last = last_words(plan)
+    own = without_later(plan)
     source = StateSource(client, trees)
 
     def of_tree(tree: TreePlan) -> list[Deviation]:
@@ -38,7 +38,7 @@ def comparing(
             began = deviations.before_apply(tree, snapshot.providers)
             record = records.get(tree.root_provider_uuid)
             return [not_applied(tree.root_provider_name, record, bool(records)), *began]
-        return list(deviations.of_snapshot(last(tree), snapshot))
+        return list(deviations.of_snapshot(own(tree), snapshot))
 
     return of_tree
 
@@ -91,7 +91,7 @@ def _obstacle(client: Client, tree: TreePlan) -> str:
     return found if isinstance(found, str) else ''
 
 
-def last_words(plan: Plan) -> Callable[[TreePlan], TreePlan]:
+def without_later(plan: Plan) -> Callable[[TreePlan], TreePlan]:
     """Return what takes from a tree what trees after it change again."""
     later = _changed_later(plan)
     return lambda tree: _without(tree, later[tree.root_provider_uuid])
